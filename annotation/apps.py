@@ -7,12 +7,14 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Reviewing and adjudication stand below the room of the home page."""
+        """Reviewing, adjudication and discussion stand below the room of the home page."""
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
+        from annotation.discussion.commenting import mentions_work
         from annotation.people.open_work import works
         from annotation.review.own_reviews import finished_work
 
         works.register("adjudication", adjudication_work)
         works.register("attention", attention_work)
         works.register("finished", finished_work)
+        works.register("mentions", mentions_work)

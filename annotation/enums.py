@@ -144,6 +144,21 @@ class QuestionState(Word):
     WITHDRAWN = "withdrawn", _("withdrawn")
 
 
+class HistoryKind(Word):
+    """What the history of a question tells of."""
+
+    WORDING = "wording", _("wording")  # imported, or revised by hand
+    CHECK = "check", _("checks")
+    STATE = "state", _("withdrawn or brought back")
+    SAMPLE = "sample", _("samples")
+    REVIEW = "review", _("rounds and reviews")
+    SETTLED = "settled", _("settled or decided")
+    COMMENT = "comment", _("comments")
+    TAG = "tag", _("tags")
+    STUDY = "study", _("reader studies")
+    MODEL = "model", _("models")
+
+
 class RoundState(Word):
     DRAFT = "draft", _("draft")
     OPEN = "open", _("open")

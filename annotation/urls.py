@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from annotation.views.adjudication import adjudication
+from annotation.views.discussion import comments
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
@@ -81,6 +82,14 @@ urlpatterns = [
     path("banks/<slug:slug>/<int:number>/undo/", revisions.question_undo, name="question-undo"),
     path("banks/<slug:slug>/<int:number>/withdraw/", revisions.question_withdraw, name="question-withdraw"),
     path("banks/<slug:slug>/<int:number>/bring-back/", revisions.question_bring_back, name="question-bring-back"),
+    # what people say about a question
+    path("banks/<slug:slug>/<int:number>/tags/add/", comments.question_tag_add, name="question-tag-add"),
+    path("banks/<slug:slug>/<int:number>/tags/remove/", comments.question_tag_remove, name="question-tag-remove"),
+    path("review/<str:public_id>/comments/", comments.review_comments, name="review-comments"),
+    path("comments/on/<str:public_id>/", comments.comment_add, name="comment-add"),
+    path("comments/<str:public_id>/withdraw/", comments.comment_withdraw, name="comment-withdraw"),
+    path("comments/<str:public_id>/done/", comments.comment_done, name="comment-done"),
+    path("mentions/", comments.mentions, name="mentions"),
     # images
     path("images/", images.images, name="images"),
     path("images/<str:name>", images.rendition, name="rendition"),

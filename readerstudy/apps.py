@@ -14,6 +14,7 @@ class ReaderstudyConfig(AppConfig):
 
         from annotation.bin import deleting
         from annotation.demonstration import registry
+        from annotation.discussion.history import histories
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.queueing import register_sweep
         from annotation.people.accounts import parts as parts_of_people
@@ -35,6 +36,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.report.report_job import KIND as REPORT
         from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import parts_in_studies
+        from readerstudy.unblinding.question_history import events_of_studies
 
         register_use("study", use_of_bank)
         register_use("predictions", runs_on_bank)
@@ -63,6 +65,7 @@ class ReaderstudyConfig(AppConfig):
         register_handler(REPORT, "readerstudy.report.report_job.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.unfinished.sweep_reminders")
+        histories.register("studies", events_of_studies)
         works.register("readers", waiting_studies)
         works.register("studies", studies_under_way)
         works.register("models", models_of_submitter)

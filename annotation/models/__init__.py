@@ -1,3 +1,4 @@
+from annotation.models.discussion import Mention, QuestionComment, QuestionTag
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.quality import Finding
@@ -33,8 +34,11 @@ __all__ = [
     "Invitation",
     "Job",
     "Membership",
+    "Mention",
     "Question",
     "QuestionBank",
+    "QuestionComment",
+    "QuestionTag",
     "Rendition",
     "Report",
     "Review",

@@ -24,6 +24,7 @@ from annotation.models import (
     Job,
     Question,
     QuestionBank,
+    QuestionTag,
     Report,
     Revision,
     SeenKey,
@@ -98,6 +99,7 @@ def _sweep_questions(bank_import: BankImport) -> None:
             _delete(AnswerKey, pk__in=revisions)
             _delete(Revision, pk__in=revisions)
             _delete(SeenKey, question__in=first_of)
+            _delete(QuestionTag, question__in=first_of)
             _delete(Question, pk__in=first_of)
 
 

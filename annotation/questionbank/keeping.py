@@ -20,6 +20,7 @@ from annotation.models import (
     Image,
     Job,
     QuestionBank,
+    QuestionComment,
     SamplingPlan,
     Upload,
 )
@@ -48,6 +49,8 @@ def check_unused(bank: QuestionBank) -> None:
         raise BankRefused("in_use", _("An import into this bank is running. Wait for its end, or cancel it."))
     if Edit.objects.filter(revision__bank=bank).exists():
         raise BankRefused("in_use", _("Questions of this bank were revised by hand: archive the bank instead."))
+    if QuestionComment.objects.filter(question__bank=bank).exists():
+        raise BankRefused("in_use", _("Questions of this bank have comments: archive the bank instead."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():
         raise BankRefused("in_use", _("Images have come in for this bank: archive the bank instead."))
     for use in _uses.values():

@@ -12,7 +12,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
         "enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "statistics", "figures", "imaging",
         "case", "backup", "ingest", "quality", "questionbank", "people", "sampling", "review", "adjudication",
-        "exports", "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
+        "discussion", "exports", "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
     ),
     "readerstudy": (
         "enums", "models", "study", "design", "predictions", "unblinding", "enrolment", "reading",

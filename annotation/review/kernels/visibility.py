@@ -112,6 +112,40 @@ def visible_of_others(onlooker: Onlooker) -> frozenset[OthersPart]:
     return frozenset()
 
 
+class DiscussionPart(StrEnum):
+    """What people said about a question beside its reviews, and what became of it."""
+
+    COMMENTS = "comments"  # with their to-dos; whoever reads them may write one
+    TAGS = "tags"
+    NAMES = "names"  # of those who judged it, where they commented on it or are mentioned
+    HISTORY = "history"  # its whole life, in whichever wording and round
+    CHANGE = "change"  # tags, and to-dos of others
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOnlooker:
+    """Somebody who asks what was said about a question, in whichever wording."""
+
+    coordinates: bool  # the site: its banks are theirs to look after
+    judges: bool  # as reviewer or adjudicator, in a round that is not closed: unfinished, changeable or final
+    has_judged: bool  # submitted a review of it, as either, in a round that is closed
+
+
+def visible_of_discussion(onlooker: QuestionOnlooker) -> frozenset[DiscussionPart]:
+    """Nobody who judges a question hears about it from others, until every round in which they judge it is closed.
+
+    Then who has judged it reads and writes comments, and reads its tags, without the names of others who judged it.
+    Only coordinators change tags and read the history, which names rounds, people and studies.
+    """
+    if onlooker.judges:
+        return frozenset()
+    if onlooker.coordinates:
+        return frozenset(DiscussionPart)
+    if onlooker.has_judged:
+        return frozenset({DiscussionPart.COMMENTS, DiscussionPart.TAGS})
+    return frozenset()
+
+
 def may_change(progress: CaseProgress) -> bool:
     """Until the round closes; afterwards everything is there to read."""
     return progress.round_open

@@ -18,15 +18,18 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.bin.deleting import archive, bring_back
-from annotation.enums import ImportKind, ImportState, Role, RoundState
+from annotation.discussion.commenting import note_seen
+from annotation.discussion.history import Event, life_of
+from annotation.discussion.seeing import parts_of, withheld_questions
+from annotation.discussion.tagging import tags_of
+from annotation.enums import HistoryKind, ImportKind, ImportState, Role, RoundState
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
-from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
+from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision, User
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
-from annotation.questionbank.editing import history_of
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.listing import (
@@ -39,12 +42,15 @@ from annotation.questionbank.listing import (
     questions_page,
     sorted_page,
 )
+from annotation.review.kernels.visibility import DiscussionPart
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Sorting, asked_sorting
+from annotation.views.discussion.comments import discussion_context
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 MISSING_PER_PAGE = 100
+EVENTS_SHOWN = 25  # of a history; the rest on request
 PLACES = ("after", "before", "page")  # where in the list, as the address says it
 MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
     "path": lambda one: one.path,
@@ -99,6 +105,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "bank": one,
         "form": form,
         "page": page,
+        "rows": _with_tags(page.revisions, request.user),
         "wanted": wanted,
         "sorting": sorting,
         "n_rows": page.last_number if page.last_number <= WINDOW else 0,  # a larger bank stays in its order
@@ -117,6 +124,11 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "export_form": BankExportForm(),
     }
     return render(request, "annotation/bank/detail.html", context)
+
+
+def _with_tags(revisions: list[Revision], person: User) -> list[tuple[Revision, list[str]]]:
+    tags = tags_of([one.question_id for one in revisions], person)
+    return [(one, tags.get(one.question_id, [])) for one in revisions]
 
 
 def _number(request: AuthenticatedRequest, name: str) -> int | None:
@@ -151,13 +163,33 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     try:
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
-        context["reviews"] = _closed_reviews(one)
+        context["findings"] = findings_of([current.pk])
     except BankRefused as refusal:
         context["hidden_because"] = str(refusal)
-    if "truth" in context:
-        context |= {"history": history_of(revisions), "findings": findings_of([current.pk])}
+    parts = parts_of(request.user, one)
+    context |= discussion_context(request, one, parts)
+    note_seen(one, request.user, parts, timezone.now())
+    if DiscussionPart.HISTORY in parts and "truth" in context:
+        context["reviews"] = _closed_reviews(one)
+        context |= _history(request, life_of(one, revisions, request.user))
+    elif withheld_questions(request.user).filter(pk=one.pk).exists():
+        context["revisions"] = []
     context["next_number"], context["previous_number"] = _neighbours(one)
     return render(request, "annotation/bank/question.html", context)
+
+
+def _history(request: AuthenticatedRequest, events: list[Event]) -> dict[str, Any]:
+    """What the page shows of the history: of one kind, or the newest of all."""
+    kinds = [(kind, sum(one.kind == kind for one in events)) for kind in HistoryKind]
+    chosen = next((kind for kind, n in kinds if n and kind == request.GET.get("only")), None)
+    found = [one for one in events if chosen in (None, one.kind)]
+    shown = found if "all" in request.GET else found[:EVENTS_SHOWN]
+    return {
+        "history": shown,
+        "n_older": len(found) - len(shown),
+        "kinds": [(kind, _(kind.label), n) for kind, n in kinds if n],
+        "chosen_kind": chosen,
+    }
 
 
 def _neighbours(one: Question) -> tuple[int | None, int | None]:

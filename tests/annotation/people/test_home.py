@@ -135,12 +135,12 @@ def test_queries_do_not_grow_with_the_rounds(
         assign(make_round(bank, f"Round {number}".replace(" ", "-"), RoundState.OPEN, noon), rita, WAITING, SUBMITTED)
     client.force_login(rita)
     # session, person, roles; reviews, rounds, banks, jobs, quarantine, people, links; studies, own and looked after;
-    # the count in the navigation
-    with django_assert_num_queries(14):
+    # comments that mention them; the count in the navigation
+    with django_assert_num_queries(15):
         client.get("/")
 
 
-def test_a_reviewer_costs_eight_queries(
+def test_a_reviewer_costs_nine_queries(
     client: Client,
     rita: User,
     open_round: ReviewRound,
@@ -149,7 +149,8 @@ def test_a_reviewer_costs_eight_queries(
 ) -> None:
     assign(open_round, rita, WAITING)
     client.force_login(rita)
-    with django_assert_num_queries(8):  # session, person, roles, reviews, rounds that they coordinate, studies twice
+    # session, person, roles, reviews, rounds that they coordinate, studies twice, comments that mention them
+    with django_assert_num_queries(9):
         client.get("/")
 
 

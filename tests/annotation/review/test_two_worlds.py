@@ -16,10 +16,18 @@ from django.db import transaction
 from django.test import Client
 
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator, take_next
-from annotation.enums import Flag
-from annotation.models import Assignment, ReviewRound, User
+from annotation.discussion.seeing import open_questions, parts_of, people_of, withheld_questions
+from annotation.enums import AssignmentState, Flag, RoundState
+from annotation.models import Assignment, Mention, QuestionComment, QuestionTag, ReviewRound, User
 from annotation.review.ending import close_round, complete_reviews, count_open
-from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
+from annotation.review.kernels.visibility import (
+    DiscussionPart,
+    Onlooker,
+    OthersPart,
+    QuestionOnlooker,
+    visible_of_discussion,
+    visible_of_others,
+)
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
@@ -46,7 +54,7 @@ def of_round(person: User, review_round: ReviewRound) -> list[Assignment]:
 
 
 def addresses(person: User, review_round: ReviewRound) -> Iterator[str]:
-    yield from ("/", "/review/", "/rounds/", f"/review/rounds/{review_round.slug}/", "/profile/")
+    yield from ("/", "/review/", "/rounds/", f"/review/rounds/{review_round.slug}/", "/profile/", "/mentions/")
     yield from (f"/review/rounds/{review_round.slug}/?show={chosen}" for chosen in ("unfinished", "submitted"))
     yield from (f"/rounds/{review_round.slug}/{rest}" for rest in ("", "export/csv/", "codebook/"))
     yield from (f"/rounds/{review_round.slug}/outcomes/{rest}" for rest in ("one.svg", "two.pdf"))
@@ -54,8 +62,9 @@ def addresses(person: User, review_round: ReviewRound) -> Iterator[str]:
     yield f"/adjudication/{review_round.slug}/"
     bank = review_round.plan.bank.slug
     yield from (f"/banks/{bank}/", f"/banks/{bank}/1/", f"/banks/{bank}/1/revise/")
-    for one in Assignment.objects.filter(reviewer=person).order_by("pk"):
+    for one in Assignment.objects.filter(reviewer=person).select_related("revision__question").order_by("pk"):
         yield from (f"/review/{one.public_id}/", f"/review/{one.public_id}/categories/")
+        yield from (f"/review/{one.public_id}/comments/", f"/banks/{bank}/{one.revision.question.number}/")
         yield f"/adjudication/question/{one.public_id}/"
 
 
@@ -113,10 +122,32 @@ def harsh(review_round: ReviewRound) -> None:
         say(one, best="D", flags=[Flag.UNSOUND], verdict="reject", comment="REMO-WORDS", grades=grades, at=at)
 
 
+def and_said(world: World, words: str, *, to: str) -> World:
+    """The world, in which Remo says this of every question that the person ``to`` judges: as tag, comment and to-do."""
+
+    def said(review_round: ReviewRound) -> None:
+        world(review_round)
+        remo, judge = User.objects.get(name="Remo"), User.objects.get(name=to)
+        at = review_round.created_at
+        for question in {one.revision.question for one in theirs(judge)}:
+            QuestionTag.objects.create(question=question, word=words.lower(), by=remo, at=at)
+            for number, (author, mentioned, is_done) in enumerate(
+                [(remo, judge, False), (remo, judge, True), (judge, remo, True)]
+            ):
+                comment = QuestionComment.objects.create(
+                    public_id=f"said{number}of{question.pk}", question=question, author=author, text=words, at=at,
+                    is_todo=True, done_by=remo if is_done else None, done_at=at if is_done else None,
+                )  # fmt: skip
+                Mention.objects.create(comment=comment, person=mentioned)
+
+    return said
+
+
 def test_a_reviewer_sees_nothing_of_the_others(
     client: Client, spring: ReviewRound, rita: User, without_pixels: None
 ) -> None:
-    seen = [in_a_world(world, spring, lambda: seen_by(client, rita, spring)) for world in (silent, mild, harsh)]
+    worlds = (silent, and_said(mild, "SAID-MILDLY", to="Rita"), and_said(harsh, "SAID-HARSHLY", to="Rita"))
+    seen = [in_a_world(world, spring, lambda: seen_by(client, rita, spring)) for world in worlds]
     assert len(seen[0]) > 40
     assert seen[0] == seen[1] == seen[2]
     assert b"RITA-WORDS" in b"".join(one.body for one in seen[0].values())
@@ -132,8 +163,13 @@ def test_a_reviewer_sees_nothing_of_them_after_the_end(
         end(spring, actor=cora, at=noon, confirmed_open=count_open(spring))
         return seen_by(client, rita, spring)
 
-    seen = [in_a_world(world, spring, look) for world in (mild, harsh)]
+    said = ("SAID-MILDLY", "SAID-HARSHLY") if ending == "complete" else ("SAID-AFTER", "SAID-AFTER")
+    worlds = [and_said(world, words, to="Rita") for world, words in zip((mild, harsh), said, strict=True)]
+    seen = [in_a_world(world, spring, look) for world in worlds]
     assert seen[0] == seen[1]
+    bodies = b"".join(one.body for one in seen[1].values())
+    assert (b"SAID-" in bodies) == (ending == "close")
+    assert b"Remo" not in bodies
 
 
 def test_a_coordinator_who_reviews_is_a_reviewer(
@@ -147,10 +183,13 @@ def test_a_coordinator_who_reviews_is_a_reviewer(
         complete_reviews(spring, actor=cora, at=noon, confirmed_open=count_open(spring))
         return seen_by(client, cora, spring)
 
-    seen = [in_a_world(world, spring, look) for world in (mild, harsh)]
+    worlds = (and_said(mild, "SAID-MILDLY", to="Cora"), and_said(harsh, "SAID-HARSHLY", to="Cora"))
+    seen = [in_a_world(world, spring, look) for world in worlds]
     differing = {address for address in seen[0] if seen[0][address] != seen[1][address]}
     assert differing <= {f"/rounds/spring/ {headers}" for headers in ({}, {"HX-Request": "true"})}  # "last seen"
-    assert b"REMO-WORDS" not in b"".join(one.body for one in seen[1].values())
+    bodies = b"".join(one.body for one in seen[1].values())
+    assert b"REMO-WORDS" not in bodies
+    assert b"SAID-" not in bodies
 
 
 def test_an_adjudicator_sees_nothing_before_the_own_review(
@@ -165,8 +204,10 @@ def test_an_adjudicator_sees_nothing_before_the_own_review(
         taken = take_next(spring, judy, at=noon)
         assert taken is not None
         Assignment.objects.filter(pk=taken.pk).update(public_id="same-in-both")
+        and_said(silent, next(words), to="Judy")(spring)
         return seen_by(client, judy, spring)
 
+    words = iter(("SAID-MILDLY", "SAID-HARSHLY"))
     seen = [in_a_world(world, spring, look) for world in (mild, harsh)]
     assert seen[0] == seen[1]
 
@@ -203,3 +244,52 @@ def test_names_are_never_seen_by_who_judges_before_the_end(bits: int) -> None:
         assert not parts & {OthersPart.NAMES, OthersPart.OUTCOMES}
     if OthersPart.REVIEWS in parts:
         assert onlooker.coordinates or (onlooker.adjudicates and onlooker.own_final)
+
+
+READ = {DiscussionPart.COMMENTS, DiscussionPart.TAGS}
+DISCUSSED = [
+    # coordinates, judges now, has judged -> what may be known of a question
+    ((False, False, False), set()),
+    ((False, False, True), READ),
+    ((False, True, False), set()),
+    ((False, True, True), set()),
+    ((True, False, False), set(DiscussionPart)),
+    ((True, False, True), set(DiscussionPart)),
+    ((True, True, False), set()),
+    ((True, True, True), set()),
+]
+
+
+@pytest.mark.parametrize(("facts", "expected"), DISCUSSED)
+def test_what_was_said_about_a_question_is_known_by_one_rule(
+    facts: tuple[bool, bool, bool], expected: set[DiscussionPart]
+) -> None:
+    coordinates, judges, has_judged = facts
+    onlooker = QuestionOnlooker(coordinates=coordinates, judges=judges, has_judged=has_judged)
+    assert visible_of_discussion(onlooker) == expected
+
+
+@pytest.mark.parametrize("of_round", list(RoundState))
+@pytest.mark.parametrize("state", list(AssignmentState))
+def test_every_state_of_a_review_and_its_round_says_who_may_know(
+    spring: ReviewRound, cora: User, rita: User, state: AssignmentState, of_round: RoundState
+) -> None:
+    """Rita has one question, in the wording of before; Cora, who coordinates, has the same one."""
+    ReviewRound.objects.filter(pk=spring.pk).update(state=of_round)
+    one, other = theirs(rita)[0], theirs(User.objects.get(name="Remo"))[0]
+    Assignment.objects.exclude(pk__in=[one.pk, other.pk]).update(state=AssignmentState.WITHDRAWN)
+    Assignment.objects.filter(pk=one.pk).update(state=state)
+    Assignment.objects.filter(pk=other.pk).update(state=state, reviewer=cora, revision=one.revision)
+    gone = state in (AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
+    is_closed = of_round == RoundState.CLOSED
+    reads = is_closed and state == AssignmentState.SUBMITTED
+    question = one.revision.question
+    assert parts_of(rita, question) == (READ if reads else set())
+    assert parts_of(cora, question) == (set(DiscussionPart) if gone or is_closed else set())
+    who = {person.name for person in people_of(question)}
+    assert who == ({"Rita"} if reads else set()) | ({"Cora"} if gone or is_closed else set())
+    assert (question in withheld_questions(cora)) == (not gone and not is_closed)
+    for person in (rita, cora):
+        heard = QuestionTag.objects.filter(open_questions(person))
+        QuestionTag.objects.get_or_create(question=question, word="x", by=cora, at=spring.created_at)
+        assert heard.exists() == (DiscussionPart.COMMENTS in parts_of(person, question))

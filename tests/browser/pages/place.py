@@ -19,6 +19,8 @@ from annotation.adjudication.adjudicating import (
     show_reviews,
     take_next,
 )
+from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
+from annotation.discussion.tagging import add_tag
 from annotation.enums import AssignmentState, Flag, ImageState, JobState, Role, RoundState
 from annotation.ingest import storage
 from annotation.models import (
@@ -104,6 +106,7 @@ def furnish(words: str = "") -> Place:
     _hold_rounds(place)
     _dispute(place)
     _revise(place)
+    _discuss(place)
     _calibrate(place)
     _furnish_rooms(place)
     _start_jobs(place)
@@ -284,6 +287,33 @@ def _revise(place: Place) -> None:
     )
     reason = place.said("Two options were right.")
     revise(question, wording, reason, based_on=1, actor=place.people["omni"], at=timezone.now())
+
+
+def _discuss(place: Place) -> None:
+    """Question 2 has tags and comments of every kind; Stan reviewed it in a round that is closed."""
+    people, at = place.people, timezone.now()
+    question = Question.objects.select_related("bank").get(bank=place.things["bank"], number=2)
+    made = _round(place, "Discussed", RoundState.CLOSED)
+    first = question.revisions.get(number=1)
+    one = Assignment.objects.create(round=made, reviewer=people["stan"], revision=first, position=1)
+    say(one, verdict="revise", comment=place.said("two options are right"))
+    place.things["discussed"] = one
+    for tag in ("needs a prior", place.said("for the course")[:40].strip()):
+        add_tag(Question.objects.filter(pk=question.pk), tag, bank=question.bank, actor=people["cora"], at=at)
+    both = [people["stan"].pk, people["omni"].pk]
+    texts = [
+        "Is option A meant to be right as well?",
+        "The new wording still has two right options.",
+        "Wrong question.",
+    ]
+    asked, mended, wrong = (
+        add_comment(question, place.said(text), mentioned=both, is_todo=n < 2, actor=people["cora"], at=at)
+        for n, text in enumerate(texts)
+    )
+    finish_todo(asked, actor=people["omni"], at=at)
+    withdraw_comment(wrong, actor=people["cora"], at=at)
+    add_comment(question, place.said("I meant the one of before."), actor=people["stan"], at=at)
+    assert mended.is_open
 
 
 def _assignments(place: Place, name: str, reviewer: str) -> list[Assignment]:

@@ -124,6 +124,10 @@ FULL = [
     Shown("question-import-new", "cora", act=submit_empty, note="refused"),
     Shown("question-import", "cora", ("upload checked",)),
     Shown("question-import", "cora", ("upload checking",)),
+    # what people say about a question
+    Shown("review-comments", "stan", ("discussed",)),
+    Shown("mentions", "omni"),
+    Shown("mentions", "rita"),
     # images
     Shown("images", "cora"),
     Shown("image", "cora", ("image",), act=unfold),

@@ -1,0 +1,148 @@
+"""Tags of questions: put on one or many, taken off, and hidden from whoever judges the question."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from django.test import Client
+
+from annotation.discussion.seeing import DiscussionRefused, coordinated, withheld_questions
+from annotation.discussion.tagging import add_tag, remove_tag, tag_word, tags_in, tags_of
+from annotation.models import AuditEvent, BankImport, Exam, Question, QuestionBank, QuestionTag, ReviewRound, User
+from annotation.questionbank.keeping import _delete as purge
+from annotation.review.ending import close_round, count_open
+from annotation.review.rounds import create_round, open_round
+from tests.annotation.review.cases import make_bank, make_revisions
+from tests.annotation.rounds.made import make_sample
+from tests.refusals import refuses
+
+
+@pytest.fixture
+def bank(db: None) -> QuestionBank:
+    made = make_bank("Chest")
+    make_revisions(made, {1: {}, 2: {}, 3: {}})
+    return made
+
+
+def every(bank: QuestionBank) -> list[int]:
+    return list(Question.objects.filter(bank=bank).order_by("number").values_list("pk", flat=True))
+
+
+def test_a_tag_on_one_and_on_many(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    one = Question.objects.filter(bank=bank, number=2)
+    assert add_tag(one, "  Needs a\n PRIOR ", bank=bank, actor=cora, at=noon) == 1
+    assert add_tag(bank.questions.all(), "needs a prior", bank=bank, actor=cora, at=noon) == 2
+    assert add_tag(bank.questions.all(), "needs a prior", bank=bank, actor=cora, at=noon) == 0
+    add_tag(one, "course", bank=bank, actor=cora, at=noon)
+    first, second, third = every(bank)
+    expected = {first: ["needs a prior"], second: ["course", "needs a prior"], third: ["needs a prior"]}
+    assert tags_of([first, second, third], cora) == expected
+    assert tags_in(bank, cora) == ["course", "needs a prior"]
+    log = AuditEvent.objects.filter(act="question.tagged").order_by("pk")
+    assert [(row.subject_type, row.facts["questions"]) for row in log] == [
+        ("question", 1), ("questionbank", 2), ("question", 1),
+    ]  # fmt: skip
+
+
+def test_a_removed_tag_is_kept_and_may_come_again(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    add_tag(bank.questions.all(), "course", bank=bank, actor=cora, at=noon)
+    assert remove_tag(bank.questions.filter(number__lt=3), "Course", bank=bank, actor=cora, at=noon) == 2
+    assert remove_tag(bank.questions.filter(number__lt=3), "course", bank=bank, actor=cora, at=noon) == 0
+    assert tags_of(every(bank), cora) == {every(bank)[2]: ["course"]}
+    assert add_tag(bank.questions.filter(number=1), "course", bank=bank, actor=cora, at=noon) == 1
+    assert QuestionTag.objects.filter(question=every(bank)[0]).count() == 2
+    assert AuditEvent.objects.get(act="question.untagged").facts == {"tag": "course", "questions": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [(" \n", "no_tag"), ("x" * 41, "tag_too_long"), ("a\x00b", "tag_unprintable"), ("a\u202eb", "tag_unprintable")],
+)
+def test_what_is_no_tag(bank: QuestionBank, cora: User, noon: datetime, text: str, code: str) -> None:
+    with refuses(DiscussionRefused, code):
+        add_tag(bank.questions.all(), text, bank=bank, actor=cora, at=noon)
+    assert not QuestionTag.objects.exists()
+    assert tag_word("x" * 40) == "x" * 40
+
+
+def test_no_question_of_another_bank_is_tagged(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    other = make_bank("Other")
+    with refuses(DiscussionRefused, "withheld"):
+        add_tag(Question.objects.filter(bank=bank), "x", bank=other, actor=cora, at=noon)
+    assert not QuestionTag.objects.filter(word="x").exists()
+
+
+def test_only_coordinators_have_tags(bank: QuestionBank, ada: User, rita: User, cora: User, noon: datetime) -> None:
+    add_tag(bank.questions.all(), "course", bank=bank, actor=cora, at=noon)
+    for person in (ada, rita):
+        with refuses(DiscussionRefused, "not_coordinator"):
+            add_tag(bank.questions.all(), "x", bank=bank, actor=person, at=noon)
+        assert tags_of(every(bank), person) == {}
+        assert tags_in(bank, person) == []
+
+
+def test_tags_go_with_their_bank(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    add_tag(bank.questions.all(), "course", bank=bank, actor=cora, at=noon)
+    remove_tag(bank.questions.filter(number=1), "course", bank=bank, actor=cora, at=noon)
+    Exam.objects.filter(bank=bank).update(bank_import=BankImport.objects.get(bank=bank))
+    purge(bank, at=noon)
+    assert not Question.objects.exists()
+    assert not QuestionTag.objects.exists()
+
+
+@pytest.fixture
+def judged(cora: User, noon: datetime) -> ReviewRound:
+    """Cora, who coordinates, reviews four questions herself, of six."""
+    plan = make_sample(4)
+    made = create_round(plan, name="Own", reviewers=[cora], reviewers_per_question=1, actor=cora, at=noon)
+    open_round(made, actor=cora, at=noon)
+    make_revisions(plan.bank, {5: {}, 6: {}})
+    return made
+
+
+def test_who_judges_a_question_neither_sees_nor_changes_its_tags(
+    client: Client, judged: ReviewRound, cora: User, noon: datetime
+) -> None:
+    bank, other = judged.plan.bank, User.objects.create(name="Conrad", email="conrad@example.org")
+    other.memberships.create(role="coordinator", granted_at=noon)
+    assert add_tag(bank.questions.all(), "key wrong", bank=bank, actor=other, at=noon) == 6
+    assert tags_of(every(bank), cora) == {pk: ["key wrong"] for pk in every(bank)[4:]}
+    assert coordinated(cora, every(bank)) == set(every(bank)[4:])
+    assert {one.pk for one in withheld_questions(cora)} == set(every(bank)[:4])
+    assert remove_tag(bank.questions.all(), "key wrong", bank=bank, actor=cora, at=noon) == 2
+    with refuses(DiscussionRefused, "withheld"):
+        add_tag(bank.questions.filter(number=1), "mine", bank=bank, actor=cora, at=noon)
+    client.force_login(cora)
+    assert "key wrong" not in client.get(f"/banks/{bank.slug}/").content.decode()
+    assert 'id="tags"' not in client.get(f"/banks/{bank.slug}/1/").content.decode()
+    close_round(judged, actor=cora, at=noon, confirmed_open=count_open(judged))
+    assert "key wrong" in client.get(f"/banks/{bank.slug}/").content.decode()
+
+
+def test_the_page_of_a_question_adds_and_removes(client: Client, bank: QuestionBank, cora: User) -> None:
+    client.force_login(cora)
+    answer = client.post("/banks/chest/1/tags/add/", {"tag": "Course"}, follow=True)
+    assert "The tag is added." in answer.content.decode()
+    assert 'value="course"' in answer.content.decode()
+    assert "course" in client.get("/banks/chest/").content.decode()
+    again = client.post("/banks/chest/1/tags/add/", {"tag": "course"}, follow=True)
+    assert "has this tag already" in again.content.decode()
+    too_long = client.post("/banks/chest/1/tags/add/", {"tag": "x" * 41}, follow=True)
+    assert "shorten it to 40" in too_long.content.decode()
+    client.post("/banks/chest/1/tags/remove/", {"tag": "course"})
+    gone = client.post("/banks/chest/1/tags/remove/", {"tag": "course"}, follow=True)
+    assert "does not have this tag" in gone.content.decode()
+
+
+@pytest.mark.parametrize("act", ["add", "remove"])
+def test_others_neither_add_nor_remove(
+    client: Client, bank: QuestionBank, ada: User, rita: User, cora: User, act: str
+) -> None:
+    for person in (ada, rita):
+        client.force_login(person)
+        assert client.post(f"/banks/chest/1/tags/{act}/", {"tag": "x"}).status_code == 403
+    client.force_login(cora)
+    assert client.post(f"/banks/chest/99/tags/{act}/", {"tag": "x"}).status_code == 404
+    assert client.get(f"/banks/chest/1/tags/{act}/").status_code == 405
+    assert not QuestionTag.objects.exists()
