@@ -1,7 +1,17 @@
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Invitation, Membership, User
 from annotation.models.quality import Finding
-from annotation.models.question import AnswerKey, BankImport, Edit, Question, QuestionBank, Report, Revision, SeenKey
+from annotation.models.question import (
+    AnswerKey,
+    BankImport,
+    ColumnMatching,
+    Edit,
+    Question,
+    QuestionBank,
+    Report,
+    Revision,
+    SeenKey,
+)
 from annotation.models.review import (
     Assignment,
     BlindAnswer,
@@ -22,6 +32,7 @@ __all__ = [
     "AuditEvent",
     "BankImport",
     "BlindAnswer",
+    "ColumnMatching",
     "Edit",
     "Exam",
     "Finding",
