@@ -1,5 +1,5 @@
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
-from annotation.models.people import Invitation, Membership, User
+from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.quality import Finding
 from annotation.models.question import (
     AnswerKey,
@@ -15,9 +15,11 @@ from annotation.models.question import (
 from annotation.models.review import (
     Assignment,
     BlindAnswer,
+    CalibrationResult,
     Review,
     ReviewDraft,
     ReviewEvent,
+    ReviewForm,
     ReviewRound,
     SampledQuestion,
     SamplingPlan,
@@ -32,7 +34,9 @@ __all__ = [
     "AuditEvent",
     "BankImport",
     "BlindAnswer",
+    "CalibrationResult",
     "ColumnMatching",
+    "Competence",
     "Edit",
     "Exam",
     "Finding",
@@ -47,6 +51,7 @@ __all__ = [
     "Review",
     "ReviewDraft",
     "ReviewEvent",
+    "ReviewForm",
     "ReviewRound",
     "Revision",
     "SampledQuestion",

@@ -10,7 +10,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.models import ReviewRound
-from annotation.review.agreement import round_agreement
+from annotation.review.agreement import own_agreement, round_agreement
 from annotation.review.outcomes import rules_of
 from annotation.review.round_figures import grades_file, outcomes_file
 from annotation.views.review.rounds import asked_rule, check_not_blinded, coordinated_round
@@ -24,7 +24,8 @@ def round_agreement_page(request: AuthenticatedRequest, slug: str) -> HttpRespon
     """How the reviewers agree on each field of the form; for HTMX the section alone."""
     review_round = _seen_round(request, slug)
     template = "_agreement.html" if asks_for_part(request) else "agreement.html"
-    context = {"round": review_round, "agreement": round_agreement(review_round)}
+    own = own_agreement(review_round) if review_round.percent_repeated else None
+    context = {"round": review_round, "agreement": round_agreement(review_round), "own": own}
     return render(request, f"annotation/rounds/{template}", context)
 
 

@@ -124,6 +124,8 @@ FULL = [
     Shown("question-import-new", "cora", act=submit_empty, note="refused"),
     Shown("question-import", "cora", ("upload checked",)),
     Shown("question-import", "cora", ("upload checking",)),
+    Shown("question-import-columns", "cora", ("upload foreign",)),
+    Shown("question-import-columns", "cora", ("upload foreign",), act=submit_empty, note="refused"),
     # images
     Shown("images", "cora"),
     Shown("image", "cora", ("image",), act=unfold),
