@@ -329,7 +329,7 @@ def _start_jobs(place: Place) -> None:
         place.things[f"upload {name}"] = Upload.objects.create(
             created_by=cora, created_at=now, purpose=purpose, n_files=2, n_bytes=90_000, job=place.things[f"job {name}"]
         )
-    header, *rows = SHEET.decode().splitlines()
+    header, *given = SHEET.decode().splitlines()
     sheet = "\n".join(
         [f"{header},{place.said('remark')[:190].replace(',', '')}", *(f"{row},{place.said('none')}" for row in rows)]
     )
