@@ -235,6 +235,7 @@ class KeySource(Word):
     REVIEWS = "reviews", _("reviews of a round")
     ROUND_EXPORT = "export", _("export of a round")
     BANK_EXPORT = "bank_export", _("export of a bank")
+    QUESTION_FILE = "question_file", _("first rows of a question file")
     STUDY = "study", _("pages or files of a study")
 
 

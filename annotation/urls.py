@@ -6,7 +6,7 @@ from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
-from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
+from annotation.views.questionbank import bank, bank_downloads, import_columns, question_imports, revisions
 from annotation.views.review import calibration, cases, round_acts, round_designs, round_outcomes, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
@@ -62,6 +62,9 @@ urlpatterns = [
         name="question-template",
     ),
     path("banks/import/<str:public_id>/", question_imports.question_import, name="question-import"),
+    path(
+        "banks/import/<str:public_id>/columns/", import_columns.question_import_columns, name="question-import-columns"
+    ),
     path("banks/import/<str:public_id>/store/", question_imports.question_import_store, name="question-import-store"),
     re_path(
         r"^banks/import/(?P<public_id>[\w-]+)/report\.(?P<form>json|csv)$",

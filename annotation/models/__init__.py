@@ -2,7 +2,17 @@ from annotation.models.discussion import Mention, QuestionComment, QuestionTag
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.quality import Finding
-from annotation.models.question import AnswerKey, BankImport, Edit, Question, QuestionBank, Report, Revision, SeenKey
+from annotation.models.question import (
+    AnswerKey,
+    BankImport,
+    ColumnMatching,
+    Edit,
+    Question,
+    QuestionBank,
+    Report,
+    Revision,
+    SeenKey,
+)
 from annotation.models.review import (
     Assignment,
     BlindAnswer,
@@ -26,6 +36,7 @@ __all__ = [
     "BankImport",
     "BlindAnswer",
     "CalibrationResult",
+    "ColumnMatching",
     "Competence",
     "Edit",
     "Exam",

@@ -131,6 +131,7 @@ class Upload(Deletable):
     )
     n_files = models.PositiveIntegerField(default=0)
     n_bytes = models.PositiveBigIntegerField(default=0)
+    asked = models.JSONField(default=dict, blank=True)  # what its job will be told, once its columns are matched
     job = models.ForeignKey("annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     archived_at = models.DateTimeField(null=True, blank=True)
 

@@ -58,6 +58,23 @@ class BankImport(models.Model):
         return f"import of {self.started_at:%Y-%m-%d %H:%M}"
 
 
+class ColumnMatching(models.Model):
+    """Which columns of files of one kind hold which fields of a question. An import keeps a copy of what it read by."""
+
+    name = models.CharField(_("name"), max_length=200, unique=True)
+    columns = models.JSONField()  # all of the file, in their order
+    matching = models.JSONField()  # as questionbank/kernels/column_matching.py writes it
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-changed_at", "-pk")
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Question(models.Model):
     """What stays the same over all revisions of a question. Its key at the source stands in SourceIdentifier."""
 

@@ -27,6 +27,7 @@ from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
+from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.records import (
     Batch,
@@ -51,13 +52,14 @@ RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside t
 
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """A question file on this machine, and where its image paths start."""
+    """A question file on this machine, where its image paths start, and how the columns of a foreign file are read."""
 
     path: Path
     name: str
     root: str  # the folder that no image path may leave
     folder: str = ""  # of the file, relative to the root
     difficulties: Path | None = None
+    matching: Matching | None = None
 
 
 @dataclass(slots=True)
@@ -147,7 +149,7 @@ def import_questions(
     """
     result = ImportResult(bank_name)
     difficulties = read_difficulties(source.difficulties) if source.difficulties else {}
-    rules = RecordRules(source.folder, min_explanation, difficulties)
+    rules = RecordRules(source.folder, min_explanation, difficulties, source.matching)
     with source.path.open("rb") as stream:
         batches = read_batches(stream, rules, size=BATCH_SIZES[connection.vendor])
         batches = _watched(batches, source, watch) if watch else batches
@@ -170,7 +172,7 @@ def import_questions(
             if result.style is not None and result.frame is not None:
                 stream.seek(max(0, stream.tell() - TAIL_BYTES))
                 result.frame = with_end(result.frame, stream.read())
-            _publish(bank_import, source.root, result, actor=actor, at=clock())
+            _publish(bank_import, source, result, actor=actor, at=clock())
         except BaseException:
             sweep_import(bank_import)
             raise
@@ -229,7 +231,9 @@ def _write(
 
 
 @transaction.atomic
-def _publish(bank_import: BankImport, root: str, result: ImportResult, *, actor: User | None, at: datetime) -> None:
+def _publish(
+    bank_import: BankImport, source: QuestionFile, result: ImportResult, *, actor: User | None, at: datetime
+) -> None:
     """One row update makes the whole import visible."""
     bank_import.state = ImportState.PUBLISHED
     bank_import.finished_at = at
@@ -237,7 +241,9 @@ def _publish(bank_import: BankImport, root: str, result: ImportResult, *, actor:
     written: dict[str, Any] = {"layouts": result.layouts}  # for the export of the bank
     if result.style is not None:
         written |= {"style": result.style, "frame": result.frame}
-    bank_import.result = {**result.as_json(), "images_root": root, **written}
+    if source.matching is not None:
+        written["matching"] = source.matching.as_json()
+    bank_import.result = {**result.as_json(), "images_root": source.root, **written}
     bank_import.save()
     if result.counts.updated:
         brought = Revision.objects.filter(bank_import=bank_import, number__gt=1)

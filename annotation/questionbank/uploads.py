@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,8 @@ from annotation.jobs.queueing import enqueue
 from annotation.models import BankImport, Job, Revision, Upload, User
 from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate
+from annotation.questionbank.kernels.column_matching import Matching
+from annotation.questionbank.kernels.foreign_rows import columns_to_match
 from annotation.questionbank.kernels.strictjson import BankRefused
 
 PURPOSE = "questions"
@@ -51,29 +54,45 @@ def receive_file(
     actor: User,
     at: datetime,
 ) -> Upload:
-    """Keep a sent file and its side file, and start the check."""
+    """Keep a sent file and its side file, and start the check; one with foreign columns waits for their matching."""
     upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE)
     files = {"questions.json": content} | ({} if difficulties is None else {"difficulty.csv": difficulties})
     with FILES.received(upload, files) as n_bytes:
-        return _begin(upload, {"name": Path(name).name[:200]}, n_bytes, bank_name)
+        upload.n_bytes, upload.asked = n_bytes, {"name": Path(name).name[:200], "bank": bank_name}
+        return _begin(upload)
 
 
 def receive_path(path: Path, *, bank_name: str, actor: User, at: datetime) -> Upload:
-    """Start the check of a file that lies on the server."""
-    upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE)
-    return _begin(upload, {"name": path.name[:200], "path": str(path)}, path.stat().st_size, bank_name)
+    """The same with a file that lies on the server."""
+    upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE, n_bytes=path.stat().st_size)
+    upload.asked = {"name": path.name[:200], "bank": bank_name, "path": str(path)}
+    return _begin(upload)
 
 
-@transaction.atomic
-def _begin(upload: Upload, params: Params, n_bytes: int, bank_name: str) -> Upload:
-    actor, at = upload.created_by, upload.created_at
-    params |= {"upload": upload.public_id, "bank": bank_name}
-    title = _("Check %(file)s for the bank %(bank)s") % {"file": params["name"], "bank": bank_name}
-    upload.job = enqueue(CHECK, title[:200], params, actor=actor, at=at)
-    upload.n_files, upload.n_bytes = 1, n_bytes
-    upload.save(force_insert=True)
-    record("questions.received", actor=actor, at=at, subject=upload, facts={"bank": bank_name, "bytes": n_bytes})
+def _begin(upload: Upload) -> Upload:
+    upload.asked |= {"upload": upload.public_id}
+    waits = _has_foreign_columns(source_of(upload, upload.asked).path)
+    with transaction.atomic():
+        actor, at, bank_name = upload.created_by, upload.created_at, upload.asked["bank"]
+        upload.n_files, upload.job = 1, None if waits else begin_check(upload.asked, actor=actor, at=at)
+        upload.save(force_insert=True)
+        facts = {"bank": bank_name, "bytes": upload.n_bytes}
+        record("questions.received", actor=actor, at=at, subject=upload, facts=facts)
     return upload
+
+
+def _has_foreign_columns(path: Path) -> bool:
+    """Whether somebody has to match them first. Of a file that cannot be read, the check says why."""
+    try:
+        with path.open("rb") as stream:
+            return columns_to_match(stream) is not None
+    except BankRefused:
+        return False
+
+
+def begin_check(params: Params, *, actor: User, at: datetime) -> Job:
+    title = _("Check %(file)s for the bank %(bank)s") % {"file": params["name"], "bank": params["bank"]}
+    return enqueue(CHECK, title[:200], params, actor=actor, at=at)
 
 
 def store_checked(upload: Upload, *, skip_refused: bool = False, actor: User, at: datetime) -> Job:
@@ -138,7 +157,7 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
     job = None if dry_run else FILES.store_job(upload)
     return import_questions(
-        _source(upload, params),
+        source_of(upload, params),
         bank_name=params["bank"],
         actor=upload.created_by,
         clock=timezone.now,
@@ -149,13 +168,15 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
     )
 
 
-def _source(upload: Upload, params: Params) -> QuestionFile:
+def source_of(upload: Upload, params: Params) -> QuestionFile:
+    """The file of an upload, as its job is told to read it."""
+    matching = Matching(**params["matching"]) if "matching" in params else None
     if "path" in params:
-        return locate(allowed_path(params["path"]))
+        return replace(locate(allowed_path(params["path"])), matching=matching)
     folder = FILES.folder_of(upload)
     path, side_file = folder / "questions.json", folder / "difficulty.csv"
-    root = f"/uploaded/{params['bank']}"
-    return QuestionFile(path, params["name"], root, difficulties=side_file if side_file.exists() else None)
+    root, difficulties = f"/uploaded/{params['bank']}", side_file if side_file.exists() else None
+    return QuestionFile(path, params["name"], root, difficulties=difficulties, matching=matching)
 
 
 def _shown(result: ImportResult) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from annotation.quality.checking import check_revisions
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.importing import ImportResult, import_questions, locate
 from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.matchings import named_matching
 
 SHOWN_ERRORS = 20
 
@@ -25,11 +27,14 @@ class Command(ActCommand):
     help = "Import a question file. One refused record stores nothing, unless --skip-refused."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="JSON, JSON Lines, CSV or XLSX")
+        parser.add_argument("file", type=Path, metavar="FILE", help="JSON, JSON Lines, CSV, XLSX or Parquet")
         parser.add_argument("--bank", metavar="NAME", help="the bank, made when it is not there (default: file name)")
         parser.add_argument("--difficulty", type=Path, metavar="CSV", help="columns id,difficulty; wins over the file")
         parser.add_argument(
             "--images-root", type=Path, metavar="DIR", help="folder that image paths start from and may not leave"
+        )
+        parser.add_argument(
+            "--matching", metavar="NAME", help="read the file by a matching of columns that was kept on the page"
         )
         parser.add_argument("--dry-run", action="store_true", help="check and compare, store nothing")
         parser.add_argument("--skip-refused", action="store_true", help="store the rest and list what is refused")
@@ -42,6 +47,8 @@ class Command(ActCommand):
         path: Path = options["file"]
         self._check_paths(options)
         source = locate(path, images_folder=options["images_root"], difficulties=options["difficulty"])
+        if options["matching"]:
+            source = replace(source, matching=named_matching(options["matching"]))
         try:
             with progress_bar(
                 _("Reading"), DownloadColumn, quiet=options["json"] or options["verbosity"] == 0

@@ -14,7 +14,7 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,7 +23,7 @@ from annotation.enums import Difficulty
 from annotation.questionbank.kernels.cells import read_cell
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
-from annotation.questionbank.kernels.parquet import MAGIC, lines_of_parquet
+from annotation.questionbank.kernels.parquet import MAGIC, cell_of_parquet, lines_of_parquet
 from annotation.questionbank.kernels.sheets import lines_of_sheet
 from annotation.questionbank.kernels.spelling import SpellingWatch
 from annotation.questionbank.kernels.strictjson import (
@@ -59,8 +59,10 @@ _OTHER_KINDS = {
     b"\x89PNG": _IMAGE,
     b"\xff\xd8\xff": _IMAGE,
     b"<": "HTML or XML, perhaps a page that a browser stored instead of the file",
-    b"[": "a JSON list. Write one record per line (JSON Lines), or one object, question id to record",
 }
+_A_LIST = "The file is a JSON list. Write one record per line (JSON Lines), or one object, question id to record"
+XLSX, PARQUET, CSV, LINES, LIST, OBJECT = "xlsx", "parquet", "csv", "lines", "list", "object"
+TABLES = (XLSX, PARQUET, CSV)
 
 
 def _folded(name: str) -> str:
@@ -78,6 +80,20 @@ def field_of_column(name: str) -> str:
 
 def read_entries(stream: BinaryIO, watch: SpellingWatch | None = None) -> Iterator[Entry]:
     """The entries of a question file, one after the other; ``watch`` sees those of an object. Raises BankRefused."""
+    form = find_form(stream)
+    if form == LIST:
+        raise unreadable("form", _A_LIST)
+    if form in TABLES:
+        yield from entries_of_table(lines_of_table(stream, form))
+    elif form == LINES:
+        for number, content in numbered_lines(stream):
+            yield _entry_of_line(number, content)
+    else:
+        yield from ObjectReader(stream, watch=watch)
+
+
+def find_form(stream: BinaryIO) -> str:
+    """One of the forms above, by the head of the file; the stream stands at its start then. Raises BankRefused."""
     head = stream.read(HEAD)
     stream.seek(0)
     text = head.removeprefix(BOM).lstrip(b" \t\r\n")
@@ -85,18 +101,14 @@ def read_entries(stream: BinaryIO, watch: SpellingWatch | None = None) -> Iterat
         if head.startswith(start) or text.startswith(start):
             raise unreadable("form", f"The file is {what}")
     if head.startswith(b"PK\x03\x04"):
-        yield from entries_of_table(lines_of_xlsx(stream))
-    elif head.startswith(MAGIC):
-        yield from entries_of_table(lines_of_parquet(stream))
-    elif text and not text.startswith(b"{"):
-        yield from entries_of_table((number, [*map(read_cell, row)]) for number, row in lines_of_csv(stream))
-    elif _is_lines(text):
-        lines = iter(lambda: stream.readline(4 * MAX_ENTRY_CHARS), b"")
-        for number, line in enumerate(lines, start=1):
-            if content := line.removeprefix(BOM if number == 1 else b"").strip():
-                yield _entry_of_line(number, content)
-    else:
-        yield from ObjectReader(stream, watch=watch)
+        return XLSX
+    if head.startswith(MAGIC):
+        return PARQUET
+    if text.startswith(b"["):
+        return LIST
+    if text and not text.startswith(b"{"):
+        return CSV
+    return LINES if _is_lines(text) else OBJECT
 
 
 def _is_lines(text: bytes) -> bool:
@@ -108,8 +120,36 @@ def _is_lines(text: bytes) -> bool:
     return isinstance(first, dict) and any(type(first.get(name)) in (str, int, list) for name in _TELLING)
 
 
+def lines_of_table(stream: BinaryIO, form: str, parquet_cell: Callable[[Any], str] = cell_of_parquet) -> Iterator[Line]:
+    """The rows of a file in one of the forms TABLES. Raises BankRefused."""
+    if form == XLSX:
+        return lines_of_xlsx(stream)
+    if form == PARQUET:
+        return lines_of_parquet(stream, parquet_cell)
+    return ((number, [*map(read_cell, row)]) for number, row in lines_of_csv(stream))
+
+
+def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Lines with something in them, numbered from 1 as an editor counts them."""
+    lines = iter(lambda: stream.readline(4 * MAX_ENTRY_CHARS), b"")
+    for number, line in enumerate(lines, start=1):
+        if content := line.removeprefix(BOM if number == 1 else b"").strip():
+            yield number, content
+
+
 def _entry_of_line(number: int, line: bytes) -> Entry:
-    """The record of one line; what spoils a line is a fault of that line alone."""
+    """The record of one line under its id; what spoils a line is a fault of that line alone."""
+    name, value, faults, _spelling = entry = record_of_line(number, line)
+    if type(value) is not dict:
+        return entry
+    key = value.pop(ID, None)
+    if type(key) in (str, int) and key != "":
+        return Entry(str(key), value, faults)
+    return Entry(name, value, (*faults, Fault(ID, "completeness", f"Line {number} has no id.")))
+
+
+def record_of_line(number: int, line: bytes) -> Entry:
+    """Named by its line."""
     name = f"line {number}"
     try:
         (_name, value, faults, _spelling), *more = ObjectReader(io.BytesIO(b'{"":' + line + b"}"))
@@ -117,12 +157,7 @@ def _entry_of_line(number: int, line: bytes) -> Entry:
         return Entry(name, None, (Fault("", error.code, f"Line {number}: {error.facts['what']}."),))
     if more:
         return Entry(name, None, (Fault("", "syntax", f"Line {number} holds more than one record."),))
-    if type(value) is not dict:
-        return Entry(name, value, faults)
-    key = value.pop(ID, None)
-    if type(key) in (str, int) and key != "":
-        return Entry(str(key), value, faults)
-    return Entry(name, value, (*faults, Fault(ID, "completeness", f"Line {number} has no id.")))
+    return Entry(name, value, faults)
 
 
 def lines_of_xlsx(stream: BinaryIO) -> Iterator[Line]:
@@ -176,9 +211,7 @@ def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
 def _header(cells: Sequence[str]) -> list[str]:
     """The field of each column; "" for one without a name, which is passed over."""
     names = [field_of_column(cell) for cell in cells]
-    twice = next((name for name in names if name and names.count(name) > 1), "")
-    if twice:
-        raise unreadable("columns", f"The column {twice!r} is there twice")
+    check_named_once(names)
     found = {*names, "study_id"} if "StudyInstanceUid" in names else set(names)
     missing = [name for name in (*NEEDED, *NEEDED_OF_EXAM) if name not in found]
     if missing:
@@ -189,14 +222,25 @@ def _header(cells: Sequence[str]) -> list[str]:
     return names
 
 
+def check_named_once(names: Sequence[str]) -> None:
+    """Raises BankRefused; a column without a name may be there often."""
+    if twice := next((name for name in names if name and names.count(name) > 1), ""):
+        raise unreadable("columns", f"The column {twice!r} is there twice")
+
+
+def fault_of_width(number: int, names: Sequence[str], cells: Sequence[str]) -> Fault:
+    """Of a row with more cells than columns."""
+    sentence = f"Row {number} has {len(cells)} cells, the first row {len(names)}. A text with a separator in it "
+    return Fault("", "format", sentence + "needs quotation marks around it.")
+
+
 def _entry(number: int, names: list[str], cells: list[str]) -> Entry:
     row = dict(zip(names, cells, strict=False))
     key, faults = row.pop(ID, ""), []
     if not key:
         key, faults = f"row {number}", [Fault(ID, "completeness", f"Row {number} has no id.")]
     if any(cells[len(names) :]):
-        sentence = f"Row {number} has {len(cells)} cells, the first row {len(names)}. A text with a separator in it "
-        faults.append(Fault("", "format", sentence + "needs quotation marks around it."))
+        faults.append(fault_of_width(number, names, cells))
     return Entry(key, _fields(row), tuple(faults))
 
 
@@ -206,7 +250,7 @@ def _fields(row: dict[str, str]) -> dict[str, Any]:
     value |= {name: text for name, text in row.items() if name and text}
     for name in (ID, *OPTIONS):
         value.pop(name)
-    value["options"] = _options([row.get(name, "") for name in OPTIONS])
+    value["options"] = lettered([row.get(name, "") for name in OPTIONS])
     for name in ("ImagePath", "ImageViewPosition"):  # one text for each image
         if value.get(name):
             parts = [part.strip() or None for part in value[name].replace("\n", "|").split("|")]
@@ -214,7 +258,7 @@ def _fields(row: dict[str, str]) -> dict[str, Any]:
     return value
 
 
-def _options(texts: list[str]) -> list[str]:
+def lettered(texts: list[str]) -> list[str]:
     """The options with their letters, as the JSON form has them; letters that stand in the cells are kept."""
     try:
         _plain, form = split_options(texts)

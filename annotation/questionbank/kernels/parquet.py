@@ -5,7 +5,7 @@ Sizes are looked up before anything is unpacked. A list is a cell with "|" betwe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any, BinaryIO
 
@@ -22,7 +22,18 @@ _NO_PARQUET = (
 )
 
 
-def lines_of_parquet(stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+def cell_of_parquet(value: Any) -> str:
+    """The text of one value."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "|".join(map(cell_of_parquet, value))
+    return value if isinstance(value, str) else str(value)
+
+
+def lines_of_parquet(
+    stream: BinaryIO, cell_of: Callable[[Any], str] = cell_of_parquet
+) -> Iterator[tuple[int, list[str]]]:
     """Number and cells of each row, first the names of the columns. Raises BankRefused."""
     if find_spec("pyarrow") is None:
         raise unreadable("parquet_off", _NO_PARQUET)
@@ -39,7 +50,7 @@ def lines_of_parquet(stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
             columns = [column.to_pylist() for column in batch.columns]
             for cells in zip(*columns, strict=True):
                 number += 1
-                yield number, [_cell(cell) for cell in cells]
+                yield number, [cell_of(cell) for cell in cells]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise unreadable("form", "The file is not Parquet, or broken") from None
 
@@ -50,11 +61,3 @@ def _check_sizes(metadata: Any) -> None:
         raise unreadable("too_large", "The Parquet file is too large. Write smaller groups of rows, or JSON Lines")
     if metadata.num_columns > MOST_COLUMNS:
         raise unreadable("columns", f"The Parquet file has more than {MOST_COLUMNS} columns")
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "|".join(map(_cell, value))
-    return value if isinstance(value, str) else str(value)

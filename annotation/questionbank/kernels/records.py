@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 from annotation.enums import Difficulty, Task
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
+from annotation.questionbank.kernels.column_matching import MatchedEntries, Matching
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
@@ -77,11 +78,14 @@ class QuestionRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordRules:
-    """What an import may set: where paths start, the shortest explanation, difficulties from a side file."""
+    """What an import may set: where paths start, the shortest explanation, difficulties from a side file, and how the
+    columns of a foreign file are matched (None: the file is a question file).
+    """
 
     folder: str = ""  # of the question file, relative to the root of the images
     min_explanation: int = MIN_EXPLANATION
     difficulties: Mapping[str, Difficulty] = field(default_factory=dict)
+    matching: Matching | None = None
 
 
 class Batch(NamedTuple):
@@ -104,7 +108,9 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
     The ids read so far are remembered by their 64-bit hashes: 50 MB for 600,000 questions.
     """
     watch = SpellingWatch()
-    records, entries = RecordReader(rules), read_entries(stream, watch)
+    records, matching = RecordReader(rules), rules.matching
+    matched: MatchedEntries | None = None
+    entries = read_entries(stream, watch)
     seen: set[int] = set()
     ended = False
     while not ended:
@@ -113,6 +119,9 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
         n_read = n_refused = 0
         unreadable = False
         try:
+            if matching is not None and matched is None:
+                matched = MatchedEntries(stream, matching)
+                entries = iter(matched)
             for entry in islice(entries, size):
                 n_read += 1
                 record, found = records.read(entry)
@@ -121,7 +130,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
                 seen.add(hash(entry.key))
                 if record is None or found:
                     n_refused += 1
-                    problems += found
+                    problems += found if matched is None else [_in_their_file(one, matched) for one in found]
                 else:
                     questions.append(record)
         except BankRefused as error:
@@ -132,6 +141,14 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
             problems.append(RecordProblem("", "", "schema", "The file holds no question."))
         so_far = n_read, n_refused, stream.tell()
         yield Batch(*so_far, questions, problems, unreadable, records.layouts.listed, watch.style, watch.frame)
+
+
+def _in_their_file(problem: RecordProblem, matched: MatchedEntries) -> RecordProblem:
+    """The same with the row and the column of a foreign file."""
+    column = matched.matching.column_of(problem.field)
+    message = problem.message.replace(repr(problem.field), repr(column))
+    place = "" if message.lower().startswith(matched.place) else f"{matched.place.capitalize()}: "
+    return problem._replace(field=column, message=place + message)
 
 
 class RecordReader:

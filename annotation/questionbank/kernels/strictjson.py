@@ -77,6 +77,8 @@ class ObjectReader:
     A leading byte order mark is skipped. ``watch`` says what to keep of the spelling. Raises BankRefused.
     """
 
+    opening, closing = "{", "}"
+
     def __init__(
         self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS, watch: SpellingWatch | None = None
     ) -> None:
@@ -99,13 +101,13 @@ class ObjectReader:
         ).scan_once
 
     def __iter__(self) -> Iterator[Entry]:
-        if self._next_character() != "{":
+        if self._next_character() != self.opening:
             if self._at == len(self._buffer):
                 raise self._unreadable("empty_file", "The file is empty")
             raise self._unreadable("schema", "The file must hold one JSON object, question id to record")
         self._at += 1
         start = self._at
-        more = self._next_character() != "}"
+        more = self._next_character() != self.closing
         if more:
             self._at = min(start, self._at)  # before the white space, which belongs to the first entry
         else:
@@ -115,7 +117,7 @@ class ObjectReader:
             more = self._buffer[self._at - 1] == ","
             yield entry
         if self._next_character():
-            raise self._unreadable("syntax", "Text follows the end of the JSON object")
+            raise self._unreadable("syntax", "Text follows the end of the JSON")
 
     def _next_character(self) -> str:
         """Skip white space, reading on as needed; the character there, or "" at the end of the file."""
@@ -183,9 +185,9 @@ class ObjectReader:
         escaped = self._buffer.find("\\", self._at, end)  # one character is found much faster than two
         if self._spoiled or (escaped >= 0 and self._buffer.find("\\u", escaped, end) >= 0):
             members = value if isinstance(value, dict) else {"": value}
-            faults += _value_faults("", [key, *members])
+            faults += value_faults("", [key, *members])
             for name, member in members.items():
-                faults += _value_faults(name, member)
+                faults += value_faults(name, member)
         return tuple(faults)
 
     def _build_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -245,7 +247,21 @@ class ObjectReader:
             raise self._unreadable("too_large", f"A record is larger than {limit} characters, or is not closed")
 
 
-def _value_faults(field: str, value: Any) -> list[Fault]:
+class ListReader(ObjectReader):
+    """Iterate over the members of one JSON list, in the same way; their name is empty."""
+
+    opening, closing = "[", "]"
+
+    def _parse_entry(self) -> tuple[str, Any, int]:
+        buffer = self._buffer
+        value, at = self._scan(buffer, self._after_space(self._at))
+        at = self._after_space(at)
+        if buffer[at : at + 1] not in (",", "]"):
+            raise json.JSONDecodeError("a comma or a closing bracket is expected", buffer, at)
+        return "", value, at
+
+
+def value_faults(field: str, value: Any) -> list[Fault]:
     """Faults of one field's value: refused numbers, text that no database takes."""
     faults: list[Fault] = []
     waiting = [value]

@@ -19,8 +19,10 @@ from annotation.models import Job, QuestionBank, Upload
 from annotation.questionbank.listing import n_missing_images
 from annotation.questionbank.template import COLUMNS, TEMPLATE_FORMS, template_file
 from annotation.questionbank.uploads import (
+    CHECK,
     FILES,
     PURPOSE,
+    STORE,
     may_store,
     receive_file,
     receive_path,
@@ -36,7 +38,8 @@ def question_import_new(request: AuthenticatedRequest) -> HttpResponse:
     """The form; a good one begins the check, which stores nothing."""
     form = ImportForm(request.POST or None, request.FILES or None, initial={"bank": request.GET.get("bank", "")})
     if request.method == "POST" and form.is_valid():
-        return redirect("question-import", _receive(request, form).public_id)
+        upload = _receive(request, form)
+        return redirect("question-import" if upload.job else "question-import-columns", upload.public_id)
     banks = QuestionBank.objects.filter(archived_at__isnull=True).values_list("name", flat=True)
     status = 422 if request.method == "POST" else 200
     context = {"form": form, "banks": banks, "columns": COLUMNS, "template_forms": TEMPLATE_FORMS}
@@ -73,6 +76,8 @@ def question_template(request: AuthenticatedRequest, form: str) -> HttpResponse:
 def question_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Where the import of one file stands: being checked, checked, being stored, stored."""
     upload = _upload(public_id)
+    if upload.job is None and upload.asked:
+        return redirect("question-import-columns", public_id)
     job = _job_of(upload)
     result = job.result or {}
     stored = bool(result.get("stored"))
@@ -82,10 +87,11 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
         "job": job,
         "asked": job.params,
         "result": result,
-        "is_store": job.kind == "store_questions",
+        "is_store": job.kind == STORE,
         "running": job.is_unfinished,
         "may_store": may_store(job, skip_refused=False),
         "may_store_rest": may_store(job, skip_refused=True),
+        "may_match": "matching" in job.params and job.kind == CHECK and upload.created_by == request.user,
         "n_good": result.get("read", 0) - result.get("rejected", 0),
         "stored": stored,
         "bank": bank,

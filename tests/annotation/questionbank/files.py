@@ -45,6 +45,7 @@ def write_file(folder: Path, records: Mapping[str, Any], name: str = "questions.
 
 
 def run_import(path: Path, bank: str = "Bank", **options: Any) -> ImportResult:
-    source = locate(path, difficulties=options.pop("difficulties", None), images_folder=options.pop("root", None))
+    found = locate(path, difficulties=options.pop("difficulties", None), images_folder=options.pop("root", None))
+    source = options.pop("source", found)
     options.setdefault("clock", lambda: NOON)
     return import_questions(source, bank_name=bank, actor=options.pop("actor", None), **options)

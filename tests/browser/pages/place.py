@@ -41,6 +41,7 @@ from annotation.models import (
 )
 from annotation.people.invitations import Grant, invite
 from annotation.questionbank.editing import current_revision, revise, wording_of
+from annotation.questionbank.uploads import receive_file
 from annotation.review.calibrating import begin_calibration, finish_calibration
 from annotation.review.ending import complete_reviews, count_open
 from annotation.review.kernels.form_design import ANCHOR_LIMIT, make_design
@@ -49,6 +50,7 @@ from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
 from tests.annotation.case.sent import seen
+from tests.annotation.questionbank.sheets import SHEET
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
@@ -379,6 +381,13 @@ def _start_jobs(place: Place) -> None:
         place.things[f"upload {name}"] = Upload.objects.create(
             created_by=cora, created_at=now, purpose=purpose, n_files=2, n_bytes=90_000, job=place.things[f"job {name}"]
         )
+    header, *given = SHEET.decode().splitlines()
+    sheet = "\n".join(
+        [f"{header},{place.said('remark')[:190].replace(',', '')}", *(f"{row},{place.said('none')}" for row in given)]
+    )
+    place.things["upload foreign"] = receive_file(
+        [sheet.encode()], f"{asked['name'][:190]}.csv", None, bank_name=asked["bank"], actor=cora, at=now
+    )
 
 
 def _hand_out_links(place: Place) -> None:

@@ -128,6 +128,8 @@ FULL = [
     Shown("review-comments", "stan", ("discussed",)),
     Shown("mentions", "omni"),
     Shown("mentions", "rita"),
+    Shown("question-import-columns", "cora", ("upload foreign",)),
+    Shown("question-import-columns", "cora", ("upload foreign",), act=submit_empty, note="refused"),
     # images
     Shown("images", "cora"),
     Shown("image", "cora", ("image",), act=unfold),

@@ -1,0 +1,142 @@
+"""Columns of a foreign question file, matched to fields: offered again for a later file, kept under a name, and used
+by the check of a file that waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import KeySource
+from annotation.models import ColumnMatching, Job, Question, QuestionBank, Upload, User
+from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.kernels.column_matching import Matching, RowReader, faults_of, guess_matching
+from annotation.questionbank.kernels.fields import LETTERS
+from annotation.questionbank.kernels.foreign_rows import SHOWN_ROWS, FileColumns, columns_to_match
+from annotation.questionbank.kernels.records import (
+    Batch,
+    QuestionRecord,
+    RecordProblem,
+    RecordRules,
+    read_batches,
+)
+from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.known import questions_with_keys
+from annotation.questionbank.uploads import FILES, begin_check, source_of
+
+
+class FirstQuestion(NamedTuple):
+    """A row as it would be read: the question with its options as (letter, text, whether it is the key), or why not."""
+
+    question: QuestionRecord | None
+    options: list[tuple[str, str, bool]]
+    problems: list[RecordProblem]
+
+
+def columns_of(upload: Upload) -> FileColumns:
+    """The columns of a file that waits for its matching, or whose import has not begun. Raises BankRefused."""
+    if FILES.store_job(upload) is not None:
+        raise BankRefused(
+            "stored", _("The import of this file has begun: send it again to match its columns otherwise.")
+        )
+    if upload.job is not None and upload.job.is_unfinished:
+        raise BankRefused("being_checked", _("The file is being checked. Wait for its end to match its columns anew."))
+    found = None
+    try:
+        if upload.asked:  # nothing is, of a file sent to an earlier version
+            with source_of(upload, upload.asked).path.open("rb") as stream:
+                found = columns_to_match(stream)
+    except OSError:
+        raise BankRefused("no_file", _("The file is not here any more. Send it again.")) from None
+    if found is None:
+        raise BankRefused("own_columns", _("This file has the columns of a question file: there is nothing to match."))
+    return found
+
+
+def offer_matching(columns: FileColumns, name: str) -> tuple[Matching, ColumnMatching | None]:
+    """What to begin with: the newest kept matching of a file with these columns, then one whose columns are all here,
+    and otherwise a guess by the names of the columns.
+    """
+    found = set(columns.names)
+    kept = list(ColumnMatching.objects.all())
+    same = [one for one in kept if set(one.columns) == found]
+    usable = [one for one in kept if found.issuperset(one.matching["columns"].values())]
+    for one in (*same, *usable):
+        return Matching(**one.matching), one
+    return guess_matching(columns.names, columns.rows, name), None
+
+
+def named_matching(name: str) -> Matching:
+    """Raises BankRefused, with the names that there are."""
+    kept = ColumnMatching.objects.filter(name=name).first()
+    if kept is None:
+        names = ", ".join(ColumnMatching.objects.order_by("name").values_list("name", flat=True)) or _("none")
+        sentence = _("There is no matching of columns named “%(name)s”. Kept so far: %(names)s.")
+        raise BankRefused("no_matching", sentence % {"name": name, "names": names}, status=422)
+    return Matching(**kept.matching)
+
+
+def first_questions(
+    upload: Upload, columns: FileColumns, matching: Matching, *, person: User, at: datetime
+) -> list[FirstQuestion]:
+    """The first rows as they would be read; none while the matching has a fault.
+
+    Whoever sees these rows sees keys: noted of the questions that the bank has already.
+    """
+    reader = RowReader(matching, columns.names)
+    _note_keys(upload, [reader.read(row).key for row in columns.rows], person=person, at=at)
+    if faults_of(matching):
+        return []
+    source = source_of(upload, upload.asked)
+    with source.path.open("rb") as stream:
+        batches = read_batches(stream, RecordRules(source.folder, matching=matching), size=1)
+        return [_first_of(batch) for batch in islice(batches, SHOWN_ROWS) if batch.n_read]
+
+
+def _first_of(batch: Batch) -> FirstQuestion:
+    question = next(iter(batch.questions), None)
+    options = zip(LETTERS, question.options, strict=True) if question else ()
+    shown = [(letter, text, question is not None and letter == question.answer) for letter, text in options]
+    return FirstQuestion(question, shown, batch.problems)
+
+
+def _note_keys(upload: Upload, ids: Sequence[str], *, person: User, at: datetime) -> None:
+    bank = QuestionBank.objects.filter(name=upload.asked["bank"]).first()
+    if bank is not None:
+        seen = Question.objects.filter(pk__in=questions_with_keys(bank.pk, ids).values())
+        note_seen_keys(person, seen, source=KeySource.QUESTION_FILE, subject=upload, at=at)
+
+
+@transaction.atomic
+def check_matched(upload: Upload, columns: FileColumns, matching: Matching, *, actor: User, at: datetime) -> Job:
+    """Keep the matching and start the check of the file by it. Raises BankRefused for a matching with a fault, and
+    for a name that a matching of other columns has.
+    """
+    if faults := faults_of(matching):
+        raise BankRefused("matching", " ".join(fault.message for fault in faults), status=422)
+    upload = Upload.objects.select_for_update(of=("self",)).select_related("job").get(pk=upload.pk)
+    columns_of(upload)  # its state, now that nobody else changes it
+    _keep(matching, columns, actor=actor, at=at)
+    upload.job = begin_check(upload.asked | {"matching": matching.as_json()}, actor=actor, at=at)
+    upload.save(update_fields=["job"])
+    return upload.job
+
+
+def _keep(matching: Matching, columns: FileColumns, *, actor: User, at: datetime) -> None:
+    values = {"columns": columns.names, "matching": matching.as_json(), "changed_at": at}
+    kept, is_new = ColumnMatching.objects.select_for_update().get_or_create(
+        name=matching.name, defaults=values | {"created_by": actor, "created_at": at}
+    )
+    if set(kept.columns) != set(columns.names) and not set(columns.names).issuperset(kept.matching["columns"].values()):
+        sentence = _("A matching of other columns is named “%s”. Give this one another name.") % matching.name
+        raise BankRefused("name_taken", sentence, status=422, field="name")
+    if is_new or kept.matching != values["matching"]:
+        ColumnMatching.objects.filter(pk=kept.pk).update(**values)
+        facts = {"name": matching.name, "columns": len(columns.names), "fields": sorted(matching.columns)}
+        record("matching.kept", actor=actor, at=at, subject=kept, facts=facts)

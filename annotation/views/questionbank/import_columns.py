@@ -1,0 +1,47 @@
+"""Match the columns of a foreign question file to fields, before it is checked."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotation.enums import Role
+from annotation.forms.columns import ColumnsForm
+from annotation.models import Upload
+from annotation.questionbank.matchings import check_matched, columns_of, first_questions, offer_matching
+from annotation.questionbank.uploads import PURPOSE
+from annotation.refusals import Refused
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def question_import_columns(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """For who sent the file: its rows hold keys. ``check`` keeps the matching and begins the check, all else shows
+    the first questions as they would be read.
+    """
+    files = Upload.objects.select_related("job", "created_by").filter(created_by=request.user, purpose=PURPOSE)
+    upload = get_object_or_404(files, public_id=public_id)
+    try:
+        columns = columns_of(upload)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("question-import", public_id) if upload.job else redirect("question-import-new")
+    start, kept = offer_matching(columns, upload.asked["name"].rpartition(".")[0] or upload.asked["name"])
+    form = ColumnsForm(request.POST or None, columns=columns, start=start)
+    is_good = form.is_valid() if form.is_bound else False
+    if is_good and "check" in request.POST:
+        if run_on_form(form, lambda: check_matched(upload, columns, form.matching(), **by(request))):
+            return redirect("question-import", public_id)
+        is_good = False
+    shown = form.matching() if form.is_bound else start
+    context = {
+        "upload": upload,
+        "form": form,
+        "kept": None if form.is_bound else kept,
+        "first": first_questions(upload, columns, shown, person=request.user, at=by(request)["at"]),
+    }
+    return render(request, "annotation/bank/import_columns.html", context, status=422 if form.errors else 200)
