@@ -136,6 +136,7 @@ urlpatterns = [
     path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
     path("rounds/<slug:slug>/grades/<slug:width>.<slug:form>", round_outcomes.round_grades, name="round-grades"),
     path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),
+    path("rounds/<slug:slug>/report.zip", round_outcomes.round_report, name="round-report"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # adjudication
     path("rounds/<slug:slug>/complete/", round_acts.round_complete, name="round-complete"),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.exports.review_report import write_review_report_zip
+from annotation.exports.tables import scratch_file
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.models import ReviewRound
 from annotation.review.agreement import round_agreement
 from annotation.review.outcomes import rules_of
 from annotation.review.round_figures import grades_file, outcomes_file
 from annotation.views.review.rounds import asked_rule, check_not_blinded, coordinated_round
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 
 
 @person_required
@@ -46,6 +48,17 @@ def round_grades(request: AuthenticatedRequest, slug: str, width: str, form: str
     review_round = _drawn_round(request, slug, width, form)
     file = grades_file(review_round, FigureForm(form), Width(width))
     return _figure(file, review_round, "grades", Width(width), FigureForm(form))
+
+
+@person_required
+@never_cache
+@require_GET
+def round_report(request: AuthenticatedRequest, slug: str) -> FileResponse:
+    """Tables, figures, methods and reviews with the script that checks them, packed; who takes it is noted."""
+    review_round, file = _seen_round(request, slug), scratch_file()
+    write_review_report_zip(review_round, file, **by(request))
+    name = f"{review_round.slug}-report.zip"
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
 
 
 def _seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:

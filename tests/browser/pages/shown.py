@@ -317,6 +317,7 @@ NO_PAGE = {
     "round-export": "a file",
     "round-figure": "a file",
     "round-grades": "a file",
+    "round-report": "a file",
     "study-codebook": "a file",
     "study-figure": "a file",
     "shared-figure": "a file",
