@@ -51,7 +51,9 @@ from annotation.review.agreement import DRAWS, round_agreement
 from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
 from annotation.review.outcomes import newest_reviews, outcomes_over, rules_of
 from annotation.review.reviewer_progress import round_times
-from annotation.review.round_figures import grades_file, grades_legend, outcomes_file, outcomes_legend
+from annotation.review.round_figures import RoundFigure, figure_file, flow_legend, grades_legend, outcomes_legend
+from annotation.review.state_flow import state_flow
+from annotation.statistics.kernels.issues import CountingRule
 
 SCRIPT = Path(__file__).parent / "kernels" / "recompute_reviews.py"
 SCRIPT_NAME = "recompute.py"
@@ -165,20 +167,26 @@ def _tables(numbers: RoundNumbers) -> Iterator[Content]:
 
 
 def _figures(numbers: RoundNumbers) -> Iterator[Content]:
-    one = numbers.review_round
+    rounds = [numbers.review_round]
     for rule, outcomes in numbers.by_rule.items():
-        name, about = f"figures/outcomes-{rule.value}", "how many questions have each issue, with 95% CI"
-        for form in FigureForm:
-            yield Content(
-                f"{name}.{form}", about, partial(outcomes_file, one, rule, form, Width.TWO), "figures/outcomes-*"
-            )
-        legend = outcomes_legend(one, outcomes) + "\n"
-        yield Content(f"{name}.txt", about, legend.encode, "figures/outcomes-*")
+        about, legend = "how many questions have each issue, with 95% CI", outcomes_legend(rounds, outcomes)
+        yield from _figure(RoundFigure.OUTCOMES, rounds, rule, f"outcomes-{rule.value}", about, legend)
+    flow, grades = flow_legend(rounds, state_flow(rounds)), grades_legend(rounds, numbers.outcomes)
+    about = "what became of the questions: sample, review, changes, state"
+    yield from _figure(RoundFigure.FLOW, rounds, CountingRule.ANY, "flow", about, flow)
     about = "how often each grade was given"
+    yield from _figure(RoundFigure.GRADES, rounds, CountingRule.ANY, "grades", about, grades)
+
+
+def _figure(
+    figure: RoundFigure, rounds: list[ReviewRound], rule: CountingRule, name: str, about: str, legend: str
+) -> Iterator[Content]:
+    """In every form, and what stands under it."""
+    listed = f"figures/{figure.value}*"
     for form in FigureForm:
-        yield Content(f"figures/grades.{form}", about, partial(grades_file, one, form, Width.TWO), "figures/grades.*")
-    legend = grades_legend(one, numbers.outcomes) + "\n"
-    yield Content("figures/grades.txt", about, legend.encode, "figures/grades.*")
+        make = partial(figure_file, figure, rounds, rule, form, Width.TWO)
+        yield Content(f"figures/{name}.{form}", about, make, listed)
+    yield Content(f"figures/{name}.txt", about, f"{legend}\n".encode, listed)
 
 
 def _data(numbers: RoundNumbers) -> Iterator[Content]:

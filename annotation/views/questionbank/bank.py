@@ -23,7 +23,7 @@ from annotation.exports.source_names import MissingImage, export_missing, export
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
-from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
+from annotation.models import Assignment, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.editing import history_of
@@ -114,6 +114,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
+        "has_rounds": ReviewRound.objects.filter(plan__bank=one).exclude(state=RoundState.DRAFT).exists(),
         "export_form": BankExportForm(),
     }
     return render(request, "annotation/bank/detail.html", context)
