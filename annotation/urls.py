@@ -6,7 +6,7 @@ from annotation.views.adjudication import adjudication
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
-from annotation.views.review import cases, round_acts, round_outcomes, rounds, worklist
+from annotation.views.review import cases, review_files, round_acts, round_outcomes, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
 
@@ -142,6 +142,7 @@ urlpatterns = [
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
     path("rounds/<slug:slug>/<slug:figure>/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
+    path("rounds/<slug:slug>/import/", review_files.round_import, name="round-import"),
     path("rounds/<slug:slug>/groups/", round_outcomes.round_groups, name="round-groups"),
     path("rounds/<slug:slug>/difficulty/", round_outcomes.round_difficulty, name="round-difficulty"),
     path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),

@@ -1,4 +1,4 @@
-"""What is chosen on pages about outcomes."""
+"""What is chosen on pages about outcomes, and reviews that come in as a file."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.review.outcome_groups import ANY_FLAG, COUNTED_ISSUES, CountedIssue, GroupBy
 from annotation.statistics.kernels.issues import CountingRule
 
+MOST_BYTES = 5_000_000
 RULES = {
     CountingRule.ANY: _("any reviewer"),
     CountingRule.MAJORITY: _("majority"),
@@ -59,3 +61,17 @@ def _issue_label(one: CountedIssue) -> str:
         return gettext(one.label)
     kind = _("Paper") if one.name.startswith("paper_") else _("Flag")
     return f"{kind}: {gettext(one.label)}"
+
+
+class ReviewFileForm(forms.Form):
+    """A file of reviews made elsewhere; a larger one goes in by the command."""
+
+    file = forms.FileField(label=_("File of reviews"), allow_empty_file=True)
+
+    def clean_file(self) -> UploadedFile[bytes]:
+        file: UploadedFile[bytes] = self.cleaned_data["file"]
+        if (file.size or 0) > MOST_BYTES:
+            raise forms.ValidationError(
+                _("The file is larger than 5 MB. Part it, or ask for it to be imported by manage.py import_reviews.")
+            )
+        return file

@@ -147,6 +147,7 @@ FULL = [
     *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed", "disputed")),
     Shown("round", "ada", ("open",)),
     Shown("round-agreement", "cora", ("closed",)),
+    Shown("round-import", "cora", ("open",)),
     Shown("round-groups", "cora", ("closed",)),
     Shown("round-difficulty", "cora", ("closed",)),
     Shown("bank-outcomes", "cora", ("bank",), act=unfold),
