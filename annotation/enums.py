@@ -180,6 +180,8 @@ class ViewerTool(Word):
 # nothing, above the second no ordinary screen can meet it.
 LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)
 
+PAPER_FORM = "paper-1"  # the review form of the paper; forms of one's own have a name and a version
+
 
 class AssignmentState(Word):
     WAITING = "waiting", _("waiting")

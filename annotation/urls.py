@@ -6,7 +6,16 @@ from annotation.views.adjudication import adjudication
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
-from annotation.views.review import cases, review_files, round_acts, round_outcomes, rounds, worklist
+from annotation.views.review import (
+    calibration,
+    cases,
+    review_files,
+    round_acts,
+    round_designs,
+    round_outcomes,
+    rounds,
+    worklist,
+)
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
 
@@ -15,6 +24,7 @@ urlpatterns = [
     # reviewing, first: addresses are tried in order, and these are asked most
     path("review/", worklist.review_rounds, name="review-rounds"),
     path("review/rounds/<slug:slug>/", worklist.review_worklist, name="review-worklist"),
+    path("review/rounds/<slug:slug>/calibration/", calibration.calibration, name="calibration"),
     path("review/rounds/<slug:slug>/continue/", worklist.review_continue, name="review-continue"),
     path("review/<str:public_id>/", cases.review_case, name="review-case"),
     path("review/<str:public_id>/answer/", cases.review_answer, name="review-answer"),
@@ -44,6 +54,7 @@ urlpatterns = [
     path("people/<int:pk>/", people.person, name="person"),
     path("people/<int:pk>/roles/give/", people.person_grant, name="person-grant"),
     path("people/<int:pk>/roles/<int:membership>/take/", people.person_withdraw, name="person-withdraw"),
+    path("people/<int:pk>/competences/", people.person_competences, name="person-competences"),
     path("people/<int:pk>/deactivate/", people.person_deactivate, name="person-deactivate"),
     path("people/<int:pk>/reactivate/", people.person_reactivate, name="person-reactivate"),
     path("people/<int:pk>/password-link/", people.person_password_link, name="person-password-link"),
@@ -122,11 +133,16 @@ urlpatterns = [
     path("samples/<slug:slug>/delete/", sampling.sample_delete, name="sample-delete"),
     # rounds
     path("rounds/", rounds.rounds, name="rounds"),
-    path("rounds/new/", rounds.round_new, name="round-new"),
+    path("rounds/new/", round_designs.round_new, name="round-new"),
+    path("rounds/new/cost/", round_designs.round_cost, name="round-cost"),
+    path("rounds/new/forms/", round_designs.review_forms, name="review-forms"),
+    path("rounds/new/forms/add/", round_designs.review_form_new, name="review-form-new"),
+    path("rounds/new/forms/<int:pk>/", round_designs.review_form, name="review-form"),
     path("rounds/<slug:slug>/", rounds.round_page, name="round"),
-    path("rounds/<slug:slug>/edit/", round_acts.round_edit, name="round-edit"),
+    path("rounds/<slug:slug>/edit/", round_designs.round_edit, name="round-edit"),
     path("rounds/<slug:slug>/assign/", round_acts.round_assign, name="round-assign"),
     path("rounds/<slug:slug>/viewing/", round_acts.round_viewing, name="round-viewing"),
+    path("rounds/<slug:slug>/let-in/<int:pk>/", calibration.calibration_let_in, name="calibration-let-in"),
     path("rounds/<slug:slug>/due/", round_acts.round_due, name="round-due"),
     path("rounds/<slug:slug>/remind/", round_acts.round_remind, name="round-remind"),
     path("rounds/<slug:slug>/open/", round_acts.round_open, name="round-open"),

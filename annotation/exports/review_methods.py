@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.enums import RoundSteps
+from annotation.enums import PAPER_FORM, RoundSteps
 from annotation.exports.report_files import WIDTH, lines_of_files
 from annotation.exports.review_tables import RoundNumbers
 from annotation.models import ReviewRound
@@ -65,9 +65,16 @@ def _judged(one: ReviewRound) -> str:
         if blind
         else "Reviewers saw key and explanation from the beginning; no blind answer was asked."
     )
-    return f"""{first} They graded clinical quality, factual correctness, clarity of the explanation and alignment with
-        the images from 1 (unusable) to 5 (nothing to change), said whether the question needs the image and is
-        clinically relevant, set flags, and gave a verdict. No reviewer saw what the others said."""
+    form = f"the form {one.form}" if one.form else f"the form of the ReXVQA paper ({PAPER_FORM})"
+    repeated = (
+        f""" {one.percent_repeated} % of each reviewer's questions were shown a second time, unannounced; these repeats
+        are in no table."""
+        if one.percent_repeated
+        else ""
+    )
+    return f"""{first} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether the question
+        needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them. No reviewer
+        saw what the others said.{repeated}"""
 
 
 def _statistics(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:

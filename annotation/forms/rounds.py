@@ -12,7 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import LEAST_WINDOW, MOST_WINDOW, Role, RoundSteps, ViewerTool
 from annotation.forms import PlainForm, choices_of
-from annotation.models import ReviewRound, SamplingPlan, User
+from annotation.models import ReviewForm, ReviewRound, SamplingPlan, User
+from annotation.review.assigning import reviewers_of
+from annotation.review.calibrating import possible_calibrations
+from annotation.review.repeats import MOST_REPEATED
+from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION
 from annotation.review.viewing import Viewing, viewing_of
 from annotation.sampling.kernels.drawing import SEED_MAX
@@ -30,7 +34,9 @@ def possible_reviewers(review_round: ReviewRound | None = None) -> QuerySet[User
     holds = Q(memberships__role=Role.REVIEWER, memberships__round__isnull=True)
     if review_round is not None:
         holds |= Q(memberships__role=Role.REVIEWER, memberships__round=review_round)
-    return User.objects.filter(holds, is_active=True).distinct().order_by("name", "email")
+    return (
+        User.objects.filter(holds, is_active=True).distinct().prefetch_related("competences").order_by("name", "email")
+    )
 
 
 class PersonChoice(OnePerson):
@@ -40,7 +46,8 @@ class PersonChoice(OnePerson):
 
 class PeopleChoice(SeveralPeople):
     def label_from_instance(self, obj: User) -> str:
-        return f"{obj.name} ({obj.email})"
+        words = ", ".join(one.word for one in obj.competences.all())
+        return f"{obj.name} ({obj.email})" + (f": {words}" if words else "")
 
 
 class ViewingForm(PlainForm):
@@ -110,8 +117,8 @@ class DueForm(PlainForm):
         return found
 
 
-class RoundTextForm(PlainForm):
-    """What a draft is called, what it works through, and what its reviewers are told."""
+class RoundDesignForm(PlainForm):
+    """What a draft is called, what it works through, how it is reviewed, and what its reviewers are told."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
     sample = forms.ModelChoiceField(
@@ -120,12 +127,53 @@ class RoundTextForm(PlainForm):
         to_field_name="slug",
         empty_label=None,
     )
+    per_question = forms.IntegerField(
+        label=_("Reviews of each question"), min_value=1, max_value=MOST_PER_QUESTION, initial=2
+    )
     steps = forms.TypedChoiceField(
         label=_("Steps"),
         choices=choices_of(RoundSteps),
         coerce=RoundSteps,
         initial=RoundSteps.FULL.value,
         widget=forms.RadioSelect,
+    )
+    form = forms.ModelChoiceField(
+        label=_("Form"),
+        queryset=ReviewForm.objects.none(),
+        required=False,
+        empty_label=_("The form of the paper"),
+        help_text=_("Which grades, choices and flags are asked, and what their values mean."),
+    )
+    shared_answers = forms.ModelChoiceField(
+        label=_("Calibration questions"),
+        queryset=ReviewRound.objects.none(),
+        to_field_name="slug",
+        required=False,
+        empty_label=_("none"),
+        help_text=_("A closed round with few questions: its reviews are the shared answers."),
+    )
+    pass_mark = forms.IntegerField(
+        label=_("Pass mark, percent"),
+        required=False,
+        min_value=1,
+        max_value=100,
+        initial=70,
+        help_text=_("Of the judgements that agree with the shared answers."),
+    )
+    percent_repeated = forms.IntegerField(
+        label=_("Hidden repeats, percent"),
+        required=False,
+        min_value=0,
+        max_value=MOST_REPEATED,
+        initial=5,
+        help_text=_("So many questions come to the same reviewer twice. 0: none."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=SEED_MAX,
+        initial=1,
+        help_text=_("Decides who gets which question, and in which order."),
     )
     instructions = forms.CharField(
         label=_("Instructions to the reviewers"),
@@ -135,13 +183,35 @@ class RoundTextForm(PlainForm):
         help_text=_("Reviewers see them before their first question."),
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        chosen = self.initial.get("form")
+        own, shared = self.fields["form"], self.fields["shared_answers"]
+        assert isinstance(own, forms.ModelChoiceField)
+        assert isinstance(shared, forms.ModelChoiceField)
+        own.queryset = newest_forms() if chosen is None else newest_forms() | ReviewForm.objects.filter(pk=chosen)
+        shared.queryset = possible_calibrations()
+
+    def design(self, due_at: datetime | None = None) -> RoundDesign:
+        """What was asked for beside sample, steps and numbers, after is_valid()."""
+        data = self.cleaned_data
+        wanted = {name: data[name] for name in ("form", "shared_answers", "pass_mark")}
+        return RoundDesign(**wanted, percent_repeated=data["percent_repeated"] or 0, due_at=data.get("due_at", due_at))
+
     @classmethod
-    def of_draft(cls, review_round: ReviewRound, data: Any = None) -> RoundTextForm:
-        words = {name: getattr(review_round, name) for name in ("name", "steps", "instructions")}
-        return cls(data, initial={**words, "sample": review_round.plan.slug})
+    def initial_of(cls, review_round: ReviewRound) -> dict[str, Any]:
+        """The fields as this round has them."""
+        same = ("name", "steps", "instructions", "percent_repeated", "pass_mark", "seed")
+        shared = review_round.shared_answers
+        return {name: value for name in same if (value := getattr(review_round, name)) is not None} | {
+            "sample": review_round.plan.slug,
+            "per_question": review_round.reviewers_per_question,
+            "form": review_round.form_id,
+            "shared_answers": shared.slug if shared is not None else None,
+        }
 
 
-class RoundForm(RoundTextForm, ViewingForm):
+class RoundForm(DueForm, RoundDesignForm, ViewingForm):
     """A new round on a stored sample."""
 
     reviewers = PeopleChoice(
@@ -151,20 +221,16 @@ class RoundForm(RoundTextForm, ViewingForm):
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Leave empty to invite reviewers first and assign later."),
     )
-    per_question = forms.IntegerField(
-        label=_("Reviews of each question"),
-        min_value=1,
-        max_value=MOST_PER_QUESTION,
-        initial=2,
-        help_text=_("Number of reviewers per question."),
-    )
-    seed = forms.IntegerField(
-        label=_("Seed"),
-        min_value=0,
-        max_value=SEED_MAX,
-        initial=1,
-        help_text=_("Decides who gets which question, and in which order."),
-    )
+
+    @classmethod
+    def copy_of(cls, review_round: ReviewRound) -> dict[str, Any]:
+        """The fields of a further round like this one, with the people who review in it."""
+        number = 2
+        while ReviewRound.everywhere.filter(name=(name := f"{review_round.name[:190]}, {number}")).exists():
+            number += 1
+        people = [person.pk for person in reviewers_of(review_round)]
+        viewing = viewing_of(review_round).as_columns()
+        return {**cls.initial_of(review_round), **viewing, "name": name, "reviewers": people}
 
 
 class ReviewersForm(PlainForm):

@@ -1,13 +1,15 @@
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
-from annotation.models.people import Invitation, Membership, User
+from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.quality import Finding
 from annotation.models.question import AnswerKey, BankImport, Edit, Question, QuestionBank, Report, Revision, SeenKey
 from annotation.models.review import (
     Assignment,
     BlindAnswer,
+    CalibrationResult,
     Review,
     ReviewDraft,
     ReviewEvent,
+    ReviewForm,
     ReviewRound,
     SampledQuestion,
     SamplingPlan,
@@ -22,6 +24,8 @@ __all__ = [
     "AuditEvent",
     "BankImport",
     "BlindAnswer",
+    "CalibrationResult",
+    "Competence",
     "Edit",
     "Exam",
     "Finding",
@@ -36,6 +40,7 @@ __all__ = [
     "Review",
     "ReviewDraft",
     "ReviewEvent",
+    "ReviewForm",
     "ReviewRound",
     "Revision",
     "SampledQuestion",

@@ -52,6 +52,20 @@ class User(AbstractBaseUser):
         return self.name or self.email
 
 
+class Competence(models.Model):
+    """A category or task of questions that this reviewer is for. Who has none may be given any question."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="competences")
+    word = models.CharField(_("category or task"), max_length=200)
+
+    class Meta:
+        ordering = ("person", "word")
+        constraints = (models.UniqueConstraint("person", Lower("word"), name="competence_once"),)
+
+    def __str__(self) -> str:
+        return self.word
+
+
 class Membership(models.Model):
     """One role of one person: on the whole site, or in one review round. Studies keep their own enrolments."""
 

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import (
+    PAPER_FORM,
     AssignmentState,
     Difficulty,
     Disagreement,
@@ -70,18 +71,38 @@ class SampledQuestion(models.Model):
         return f"{self.position} of sample {self.plan_id}"
 
 
+class ReviewForm(models.Model):
+    """One version of a form of one's own: what is asked and the anchors. Never changed; a change is a new version."""
+
+    name = models.CharField(_("name"), max_length=80)
+    version = models.PositiveSmallIntegerField(default=1)
+    design = models.JSONField()  # annotation.review.kernels.form_design.FormDesign.as_json
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("name", "-version")
+        constraints = (models.UniqueConstraint(fields=["name", "version"], name="review_form_version_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.version}"
+
+
 class RoundManager(KeptManager["ReviewRound"]):
-    """The rounds that coordinators make: not in the bin, and not the cases of adjudicators."""
+    """The rounds that coordinators make: not in the bin, and neither cases of adjudicators nor calibration cases."""
 
     def get_queryset(self) -> models.QuerySet[ReviewRound]:
-        return super().get_queryset().filter(adjudicates=None)
+        return super().get_queryset().filter(adjudicates=None, calibrates=None)
 
 
 class ReviewRound(Deletable):
     """A closed set of questions, each reviewed by ``reviewers_per_question`` people.
 
     What adjudicators answer and judge themselves, before they see the reviews, belongs to a further row of which
-    ``adjudicates`` names the round.
+    ``adjudicates`` names the round; what its reviewers say to the calibration questions, to one of which ``calibrates``
+    names it.
     """
 
     name = models.CharField(_("name"), max_length=200)
@@ -97,8 +118,17 @@ class ReviewRound(Deletable):
     least_height = models.PositiveSmallIntegerField(null=True, blank=True)
     double_click = models.BooleanField(default=False)  # on an option submits the blind answer, as Enter does
     simulated = models.BooleanField(default=False)
+    form = models.ForeignKey(ReviewForm, on_delete=models.PROTECT, null=True, blank=True, related_name="rounds")
+    percent_repeated = models.PositiveSmallIntegerField(default=0)  # of each reviewer's questions, shown twice
+    shared_answers = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # the closed round whose reviews every reviewer is compared with first; null: no calibration
+    pass_mark = models.PositiveSmallIntegerField(null=True, blank=True)  # percent of the calibration
     adjudicates = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="adjudication"
+    )
+    calibrates = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="calibration_cases"
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -122,6 +152,11 @@ class ReviewRound(Deletable):
                 | Q(least_width__isnull=False, least_height__isnull=False),
                 name="round_window_whole",
             ),
+            models.CheckConstraint(
+                condition=Q(shared_answers__isnull=True, pass_mark__isnull=True)
+                | Q(shared_answers__isnull=False, pass_mark__isnull=False),
+                name="round_calibration_whole",
+            ),
         )
 
     def __str__(self) -> str:
@@ -143,14 +178,20 @@ class Assignment(models.Model):
     opened_at = models.DateTimeField(null=True, blank=True)
     report_opened_at = models.DateTimeField(null=True, blank=True)  # the moment of step 3
     reassigned_from = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    repeats = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="repeated_by"
+    )  # the same question of the same reviewer, hidden among the others, for the agreement with oneself
 
     class Meta:
         ordering = ("round", "reviewer", "position")
         constraints = (
             models.UniqueConstraint(
                 fields=["round", "reviewer", "revision"],
-                condition=~Q(state="withdrawn"),
+                condition=~Q(state="withdrawn") & Q(repeats=None),
                 name="assignment_once_per_reviewer",
+            ),
+            models.UniqueConstraint(
+                fields=["repeats"], condition=~Q(state="withdrawn") & Q(repeats__isnull=False), name="repeated_once"
             ),
         )
         indexes = (
@@ -203,6 +244,7 @@ class Review(Timed):
     reasoning = models.TextField(blank=True)
     comment = models.TextField(blank=True)
     category = models.CharField(max_length=200, blank=True)  # the corrected category; empty: as it was
+    form = models.CharField(max_length=100, db_default=PAPER_FORM)  # name and version of the form that was answered
     simulated = models.BooleanField(default=False)
     submitted_at = models.DateTimeField()
 
@@ -212,6 +254,30 @@ class Review(Timed):
 
     def __str__(self) -> str:
         return f"review {self.version} of assignment {self.assignment_id}"
+
+
+class CalibrationResult(models.Model):
+    """How one reviewer of a round compares with the shared answers, and whether they may review in it."""
+
+    round = models.ForeignKey(ReviewRound, on_delete=models.CASCADE, related_name="calibrations")
+    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    rule = models.CharField(max_length=16)  # version of the rule that compares
+    n_compared = models.PositiveIntegerField(default=0)  # judgements; 0: let in without
+    n_agreed = models.PositiveIntegerField(default=0)
+    passed = models.BooleanField(default=False)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    let_in_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # a coordinator, who gave a reason
+    let_in_at = models.DateTimeField(null=True, blank=True)
+    let_in_reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("round", "pk")
+        constraints = (models.UniqueConstraint(fields=["round", "reviewer"], name="calibration_once"),)
+
+    def __str__(self) -> str:
+        return f"calibration of person {self.reviewer_id} in round {self.round_id}"
 
 
 class ReviewEvent(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,11 +19,13 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import Role
-from annotation.models import Membership, User
+from annotation.models import Competence, Membership, User
 from annotation.models.people import OneTimeLink
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
 from annotation.site.hooks import Hooks
+
+MOST_COMPETENCES = 50
 
 
 @transaction.atomic
@@ -151,3 +153,25 @@ def parts_of(people: Collection[int]) -> dict[int, list[PartElsewhere]]:
         for part in parts_in_app(people):
             found[part.person_id].append(part)
     return dict(found)
+
+
+@transaction.atomic
+def set_competences(person: User, words: Sequence[str], *, actor: User, at: datetime) -> list[str]:
+    """The categories and tasks that a reviewer is for, in place of those before; none: every question.
+
+    Raises PeopleRefused for a word of more than 200 characters and for more than 50 words.
+    """
+    wanted: dict[str, str] = {}
+    for word in words:
+        text = " ".join(word.replace("\x00", "").split())
+        if text:
+            wanted.setdefault(text.casefold(), text)
+    if len(wanted) > MOST_COMPETENCES or any(len(text) > 200 for text in wanted.values()):
+        sentence = _("Name at most %(n)s categories or tasks, each of at most 200 characters.")
+        raise PeopleRefused("too_long", sentence % {"n": MOST_COMPETENCES}, status=422, field="competences")
+    before = list(person.competences.values_list("word", flat=True))
+    if sorted(before) != sorted(wanted.values()):
+        person.competences.all().delete()
+        Competence.objects.bulk_create(Competence(person=person, word=text) for text in wanted.values())
+        record("person.competences", actor=actor, at=at, subject=person, facts={"words": sorted(wanted.values())})
+    return sorted(wanted.values())

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
-from annotation.models import ReviewRound
+from annotation.models import Review, ReviewRound
 from annotation.review.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
 from annotation.review.kernels.form import CANNOT_JUDGE
-from annotation.review.outcomes import newest_reviews
+from annotation.review.outcomes import newest_reviews, repeated_reviews
 from annotation.statistics.kernels import estimate
 from annotation.statistics.kernels.bootstrap import Units, units_of
 
@@ -94,19 +94,24 @@ class RoundAgreement:
     n_clusters: int | None  # patients or exams, where one holds several of the questions
     draws: int
     tables: list[AgreementTable]
+    n_people: int = 0  # who are compared with themselves
 
 
 def round_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgreement:
     """The agreement so far, in one query; the same reviews give the same limits."""
+    return _agreement(_said(newest_reviews(review_round)), abs(review_round.seed), draws)
+
+
+def _agreement(said: Sequence[ReviewSaid], seed: int, draws: int) -> RoundAgreement:
     of_question: dict[int, list[ReviewSaid]] = defaultdict(list)
-    for row in _said(review_round):
+    for row in said:
         of_question[row.question].append(row)
     several = {question: rows for question, rows in sorted(of_question.items()) if len(rows) > 1}
     reviews = [row for rows in several.values() for row in rows]
     reviewers = sorted({row.reviewer for row in reviews})
     _names, clusters = np.unique([rows[0].cluster for rows in several.values()], return_inverse=True)
     units = units_of(clusters)
-    rows = _agreement_rows(reviews, list(several), reviewers, units, abs(review_round.seed), draws) if several else []
+    rows = _agreement_rows(reviews, list(several), reviewers, units, seed, draws) if several else []
     return RoundAgreement(
         n_reviewers=len(reviewers),
         n_questions=len(several),
@@ -118,11 +123,25 @@ def round_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgree
     )
 
 
-def _said(review_round: ReviewRound) -> list[ReviewSaid]:
-    rows = newest_reviews(review_round).order_by("assignment__reviewer", "pk")
+def own_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgreement:
+    """How reviewers agree with themselves: each hidden repeat beside its first review, all reviewers together.
+
+    Its two raters are the first reviews and the repeats; ``n_people`` is the number of reviewers.
+    """
+    repeated = repeated_reviews(review_round)
+    firsts = newest_reviews(review_round).filter(assignment__in=repeated.values("assignment__repeats"))
+    first = {row.question: row for row in _said(firsts, question="assignment")}
+    again = [row for row in _said(repeated, question="assignment__repeats") if row.question in first]
+    pairs = [first[row.question]._replace(reviewer=0) for row in again] + [row._replace(reviewer=1) for row in again]
+    people = {first[row.question].reviewer for row in again}
+    return replace(_agreement(pairs, abs(review_round.seed), draws), n_people=len(people))
+
+
+def _said(reviews: QuerySet[Review], question: str = "assignment__revision") -> list[ReviewSaid]:
+    rows = reviews.order_by("assignment__reviewer", "pk")
     columns = {
         "reviewer": F("assignment__reviewer"),
-        "question": F("assignment__revision"),
+        "question": F(question),
         "exam": F("assignment__revision__question__exam__pseudonym"),
         "patient": F("assignment__revision__question__exam__patient_pseudonym"),
         "best": F("assignment__blind_answer__best"),

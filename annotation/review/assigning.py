@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, KeySource, ReturnReason, Role, RoundState, RoundSteps
+from annotation.enums import AssignmentState, KeySource, ReturnReason, Role, RoundState, RoundSteps, Task
 from annotation.models import (
     Assignment,
     BankImport,
+    Competence,
     Edit,
     Membership,
     Review,
@@ -30,6 +31,7 @@ from annotation.people.roles import add_role
 from annotation.questionbank.priors import questions_showing
 from annotation.review.kernels.allotment import Item, allot, too_few_for
 from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
+from annotation.review.repeats import place_repeats
 from annotation.site.hooks import Conflict, conflicts
 
 AT_ONCE = 500  # ids in one query
@@ -111,6 +113,24 @@ BATCH = 2000
 Conflicts = dict[tuple[int, int], set[str]]
 
 
+def outside_competences(people: Sequence[User], plan_id: int) -> Conflicts:
+    """Questions whose category and task are none of those that a reviewer is for. Who has no competence has all."""
+    found: Conflicts = {}
+    words: dict[int, set[str]] = defaultdict(set)
+    for pk, word in Competence.objects.filter(person__in=people).values_list("person", "word"):
+        words[pk].add(word.casefold())
+    if not words:
+        return found
+    labels = {task.value: {task.value, task.label.casefold()} for task in Task}
+    drawn = SampledQuestion.objects.filter(plan=plan_id)
+    columns = ("revision__question__number", "revision__category", "revision__task")
+    for number, category, task in drawn.values_list(*columns):
+        for index, person in enumerate(people):
+            if words[person.pk] and not words[person.pk] & {category.casefold(), *labels.get(task, ())}:
+                found[index, number] = {_("%(name)s reviews other categories only.") % {"name": person}}
+    return found
+
+
 @dataclass(frozen=True)
 class SampleQuestion:
     """A question of the sample, as assigning needs it."""
@@ -170,6 +190,8 @@ def plan_assignments(
     questions = drawn_questions(plan_id)
     revision_of = {one.number: one.revision_id for one in questions}
     conflicting = ineligible(people, questions, steps, review_round)
+    for pair, why in outside_competences(people, plan_id).items():
+        conflicting.setdefault(pair, set()).update(why)
     orders = _allotted(questions, len(people), per_question, seed, conflicting)
     return Planned(people, [[revision_of[number] for number in order] for order in orders])
 
@@ -190,6 +212,7 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
         for position, revision_id in enumerate(order, 1)
     )
     n_made = len(Assignment.objects.bulk_create(rows, batch_size=BATCH))
+    n_made += place_repeats(review_round, [person.pk for person in planned.people])
     for person in planned.people:
         make_reviewer(review_round, person, actor=actor, at=at)
     facts = {"reviewers": len(planned.people), "assignments": n_made, "seed": review_round.seed}
@@ -318,5 +341,5 @@ def assigned_now(review_round: ReviewRound) -> QuerySet[Assignment]:
 def clear_assignments(review_round: ReviewRound) -> None:
     """Delete all assignments of a round in which nobody has answered anything."""
     rows = Assignment.objects.filter(round=review_round)
-    rows.update(reassigned_from=None)
+    rows.update(reassigned_from=None, repeats=None)
     rows.delete()

@@ -13,7 +13,9 @@ from django.utils.translation import gettext as _
 from annotation.enums import AssignmentState, RoundState, RoundSteps
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, ReviewRound, Revision, SeenKey, User
 from annotation.review.assigning import shown_keys
+from annotation.review.calibrating import calibration_first, is_calibrated, must_calibrate
 from annotation.review.kernels.form import Blind, make_blind
+from annotation.review.kernels.form_design import FormDesign, stored_design
 from annotation.review.kernels.transitions import GONE, IN_TURN, UNFINISHED, ReviewRefused
 from annotation.site.internals import note_missing
 from annotation.site.kept_queries import KeptQuery, KeptSQL
@@ -22,7 +24,9 @@ from annotation.site.kept_queries import KeptQuery, KeptSQL
 _COLUMNS = (
     *("public_id", "reviewer_id", "position", "state", "skip_reason", "opened_at", "report_opened_at"),
     *("round__name", "round__slug", "round__state", "round__steps", "round__simulated"),
-    *("round__adjudicates", "round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
+    *("round__adjudicates", "round__calibrates", "round__shared_answers", "repeats"),
+    *("round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
+    *("round__form__name", "round__form__version", "round__form__design"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
     "revision__question__exam__prior",
@@ -34,8 +38,9 @@ _QUESTION = OuterRef("revision__question")
 _SEEN = SeenKey.objects.filter(person=OuterRef("reviewer"), question=_QUESTION)
 _ITS_REVISIONS = Revision.objects.filter(question=OuterRef(_QUESTION)).values("pk")  # an index for each of two steps
 _JUDGED = shown_keys().filter(reviewer=OuterRef("reviewer"), revision__in=_ITS_REVISIONS).exclude(pk=OuterRef("pk"))
+_JUDGED = _JUDGED.exclude(repeats=OuterRef("pk")).exclude(pk=OuterRef("repeats"))  # a hidden repeat is blind again
 CASES = (
-    Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft")
+    Assignment.objects.select_related("round__form", "revision__question__exam", "blind_answer", "draft")
     .only(*_COLUMNS)
     .order_by()
     .annotate(is_key_known=Exists(_SEEN) | Exists(_JUDGED))
@@ -52,10 +57,15 @@ _DROP = f"DELETE FROM {ReviewDraft._meta.db_table} WHERE assignment_id = %s"  # 
 
 
 def own_assignment(user: User, public_id: str) -> Assignment:
-    """The assignment by its name in addresses, if it is this person's. Raises Assignment.DoesNotExist."""
+    """The assignment by its name in addresses, if it is this person's. Raises Assignment.DoesNotExist.
+
+    ReviewRefused before the calibration of its round is passed.
+    """
     found = named_assignment(user, public_id, rows=_OWN)
     if found.state in GONE:
         raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
+    if must_calibrate(found.round, user.pk):
+        raise calibration_first()
     return found
 
 
@@ -80,15 +90,21 @@ def lock_assignment(assignment: Assignment, *, actor: User) -> Assignment:
         sentence = _("This question has been removed from your list in the meantime.")
         raise ReviewRefused("not_the_reviewer", sentence)
     if is_final(locked):
-        sentence = _("Your own review is final: the other reviews of this question are shown to you now.")
+        sentence = _("Your own review is final: what others said to this question is shown to you now.")
         raise ReviewRefused("round_not_open", sentence)
     if locked.round.state != RoundState.OPEN:
         raise ReviewRefused("round_not_open", _("The round is closed. What you had submitted stays as it is."))
+    if must_calibrate(locked.round, actor.pk):
+        raise calibration_first()
     return locked
 
 
 def is_final(assignment: Assignment) -> bool:
-    """Whether an adjudicator has submitted their own review: the others are shown to them from then on."""
+    """Whether what others said is shown to its reviewer from now on: to an adjudicator who has submitted, and to
+    everybody after the calibration.
+    """
+    if assignment.round.calibrates_id is not None:
+        return is_calibrated(assignment.round, assignment.reviewer_id)
     return assignment.round.adjudicates_id is not None and assignment.state == AssignmentState.SUBMITTED
 
 
@@ -103,6 +119,12 @@ def drop_draft(locked: Assignment) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_DROP, [locked.pk])
     note_missing(locked, ReviewDraft, "assignment")
+
+
+def design_of(assignment: Assignment) -> FormDesign:
+    """What the form of its round asks."""
+    own = assignment.round.form
+    return stored_design(own.design if own is not None else None)
 
 
 def stored_answer(assignment: Assignment) -> BlindAnswer | None:

@@ -24,6 +24,7 @@ from annotation.models import (
 )
 from annotation.questionbank.question_states import move_questions
 from annotation.review.assigning import lock_round
+from annotation.review.calibrating import uncalibrated
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.settling import RULE, Against, Opinion, Reason, reasons_against
 from annotation.review.kernels.transitions import UNFINISHED, UNREVIEWED, ReviewRefused
@@ -43,7 +44,7 @@ def complete_reviews(review_round: ReviewRound, *, actor: User, at: datetime, co
     lock_round(review_round)
     if review_round.state in FINAL_STATES:
         return
-    if refusal := why_not(RoundAct.COMPLETE, RoundFacts(state=review_round.state)):
+    if refusal := why_not(RoundAct.COMPLETE, _facts(review_round)):
         raise refusal
     n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
     review_round.state = RoundState.COMPLETE
@@ -62,25 +63,30 @@ def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirm
     lock_round(review_round)
     if review_round.state == RoundState.CLOSED:
         return
-    if refusal := why_not(RoundAct.CLOSE, RoundFacts(state=review_round.state)):
+    if refusal := why_not(RoundAct.CLOSE, _facts(review_round)):
         raise refusal
     if review_round.state == RoundState.OPEN:
         n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
     else:
         n_open = disputed(review_round).count() if review_round.state == RoundState.ADJUDICATION else 0
         _check_confirmed(n_open, confirmed_open, _not_decided)
-        closing = {"state": RoundState.CLOSED, "closed_at": at}
-        ReviewRound.everywhere.filter(adjudicates=review_round).update(**closing)
+        ReviewRound.everywhere.filter(adjudicates=review_round).update(state=RoundState.CLOSED, closed_at=at)
     review_round.state = RoundState.CLOSED
     review_round.closed_at = at
     review_round.save(update_fields=["state", "completed_at", "closed_at"])
     record("round.closed", actor=actor, at=at, subject=review_round, facts={"n_open": n_open})
 
 
+def _facts(review_round: ReviewRound) -> RoundFacts:
+    people = uncalibrated(review_round) if review_round.state == RoundState.OPEN else []
+    return RoundFacts(state=review_round.state, uncalibrated=tuple(person.name for person in people))
+
+
 def _end_reviews(review_round: ReviewRound, *, at: datetime, confirmed_open: int) -> int:
     n_open = count_open(review_round)
     _check_confirmed(n_open, confirmed_open, _not_reviewed)
     review_round.completed_at = at
+    ReviewRound.everywhere.filter(calibrates=review_round).update(state=RoundState.CLOSED, closed_at=at)
     settle_round(review_round, at=at)
     return n_open
 

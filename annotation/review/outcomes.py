@@ -94,7 +94,16 @@ class _Row:
 
 
 def newest_reviews(*rounds: ReviewRound) -> QuerySet[Review]:
-    """The version of each review that counts, one row per reviewer and question."""
+    """The version of each review that counts, one row per reviewer and question; hidden repeats count nowhere."""
+    return _newest(rounds).filter(assignment__repeats=None)
+
+
+def repeated_reviews(review_round: ReviewRound) -> QuerySet[Review]:
+    """The newest version of each hidden repeat."""
+    return _newest([review_round]).filter(assignment__repeats__isnull=False)
+
+
+def _newest(rounds: Sequence[ReviewRound]) -> QuerySet[Review]:
     later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
     return Review.objects.filter(~Exists(later), assignment__round__in=[one.pk for one in rounds])
 
@@ -102,10 +111,15 @@ def newest_reviews(*rounds: ReviewRound) -> QuerySet[Review]:
 def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
     """Of every submitted review with a blind answer to these wordings, whatever its round: what the ceiling counts.
 
-    Those of adjudicators do not count: they answered what others had found hard.
+    Those of adjudicators do not count: they answered what others had found hard; nor do calibration and repeats.
     """
     return Assignment.objects.filter(
-        revision__in=revisions, state=AssignmentState.SUBMITTED, blind_answer__isnull=False, round__adjudicates=None
+        revision__in=revisions,
+        state=AssignmentState.SUBMITTED,
+        blind_answer__isnull=False,
+        repeats=None,
+        round__adjudicates=None,
+        round__calibrates=None,
     ).order_by()
 
 

@@ -24,11 +24,13 @@ from annotation.review.assigning import (
     listed,
     lock_round,
     make_reviewer,
+    outside_competences,
     reviewers_of,
     sentences,
 )
 from annotation.review.kernels.allotment import hand_out, share_for_newcomer
 from annotation.review.kernels.transitions import UNREVIEWED, Act, ReviewRefused, state_after
+from annotation.review.repeats import place_repeats, withdraw_repeats
 
 
 @transaction.atomic
@@ -163,8 +165,8 @@ def _check_not_closed(review_round: ReviewRound) -> None:
 
 
 def open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
-    """What the round still lacks, in the order of each reviewer."""
-    rows = Assignment.objects.filter(round=review_round, state__in=UNREVIEWED)
+    """What the round still lacks and can change hands, in the order of each reviewer."""
+    rows = Assignment.objects.filter(round=review_round, state__in=UNREVIEWED, repeats=None)
     return rows.select_related("revision__question").order_by("position")
 
 
@@ -184,6 +186,8 @@ def _conflicting(review_round: ReviewRound, person: User) -> dict[int, set[str]]
     drawn = drawn_questions(review_round.plan_id)
     found = ineligible([person], drawn, review_round.steps, review_round)
     conflicting = {number: why for (_index, number), why in found.items()}
+    for (_index, number), why in outside_competences([person], review_round.plan_id).items():
+        conflicting.setdefault(number, set()).update(why)
     had = _("%(name)s has it, or had it, in this round.") % {"name": person}
     return conflicting | {number: {had} for number in _numbers_had(review_round, person)}
 
@@ -205,9 +209,9 @@ def _check_takes(review_round: ReviewRound, to: User, rows: Sequence[Assignment]
 
 
 def _spread(review_round: ReviewRound, rows: Sequence[Assignment], others: Sequence[User]) -> dict[int, User]:
-    """Who takes which assignment (its pk): whoever may have the question and has least left to do."""
+    """Who takes which assignment (its pk): whoever may have the question and has least, done and to do together."""
     conflicting = [_conflicting(review_round, person) for person in others]
-    loads = [_open_rows(review_round).filter(reviewer=person).count() for person in others]
+    loads = [assigned_now(review_round).filter(reviewer=person, repeats=None).count() for person in others]
     numbers = [row.revision.question.number for row in rows]
     possible = {n: [index for index, cannot in enumerate(conflicting) if n not in cannot] for n in numbers}
     if stuck := sorted(n for n in numbers if not possible[n]):
@@ -248,6 +252,8 @@ def _hand_over(review_round: ReviewRound, moves: Sequence[tuple[Assignment, User
     withdrawn = [old for old, _person in moves]
     Assignment.objects.bulk_update(withdrawn, ["state"], batch_size=BATCH)
     Assignment.objects.bulk_create(fresh, batch_size=BATCH)
+    withdraw_repeats(review_round)
+    place_repeats(review_round, {person.pk for _old, person in moves})
 
 
 def _moved(person: User, rows: Sequence[Assignment]) -> dict[str, int]:

@@ -168,8 +168,8 @@ def rounds_in_sight(person: User, bank: QuestionBank) -> tuple[list[ReviewRound]
 
 
 def open_assignments(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:
-    """What this reviewer still has to do or handed back, in their order."""
-    rows = Assignment.objects.filter(round=review_round, reviewer=person, state__in=UNREVIEWED)
+    """What this reviewer still has to do or handed back and others could take, in their order."""
+    rows = Assignment.objects.filter(round=review_round, reviewer=person, state__in=UNREVIEWED, repeats=None)
     return rows.select_related("revision__question").order_by("position")
 
 

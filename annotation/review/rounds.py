@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
@@ -33,6 +34,7 @@ from annotation.review.assigning import (
 from annotation.review.ending import rest_questions, sampled_revisions
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.round_design import PLAIN, RoundDesign, check_round_design, design_of_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.slugs import free_slug, listed
@@ -52,15 +54,19 @@ def create_round(
     instructions: str = "",
     seed: int = 1,
     viewing: Viewing = ORDINARY,
+    design: RoundDesign = PLAIN,
 ) -> ReviewRound:
     """A draft with its questions assigned; without any reviewer, one that waits for assign_round.
 
     Raises ReviewRefused for an archived sample, a name that is taken, numbers out of range, and whatever
-    plan_assignments refuses; then nothing is stored.
+    check_round_design and plan_assignments refuse; then nothing is stored.
     """
     name = name.strip()
     check_round(plan, name, reviewers_per_question, seed)
     check_viewing(viewing)
+    if design.due_at is not None and design.due_at <= at:
+        raise ReviewRefused("due_past", _("This moment is past. Choose a later one."), status=422, field="due_at")
+    design = check_round_design(design, plan)
     planned = plan_assignments(plan.pk, reviewers, reviewers_per_question, seed, steps=steps) if reviewers else None
     with transaction.atomic():
         review_round = ReviewRound.objects.create(
@@ -72,6 +78,7 @@ def create_round(
             seed=seed,
             instructions=instructions.strip(),
             **viewing.as_columns(),
+            **design.as_columns(),
             simulated=plan.bank.simulated,
             created_by=actor,
             created_at=at,
@@ -81,6 +88,9 @@ def create_round(
         if planned is not None:
             store_assignments(review_round, planned, actor=actor, at=at)
     return review_round
+
+
+ASSIGNED_BY = {"plan", "steps", "reviewers_per_question", "seed", "percent_repeated"}  # what assignments follow from
 
 
 @transaction.atomic
@@ -93,23 +103,31 @@ def change_draft(
     instructions: str,
     actor: User,
     at: datetime,
+    reviewers_per_question: int | None = None,
+    seed: int | None = None,
+    design: RoundDesign | None = None,
 ) -> bool:
-    """Change what a draft is called, works through and says; False where nothing is new.
+    """Change how a draft is designed; False where nothing is new. What is None stays as it is.
 
-    Another sample or other steps take the assignments away, since they were made for those. Raises ReviewRefused for a
-    round that is not a draft, and as create_round does.
+    What assignments follow from takes them away. Raises ReviewRefused for a round that is not a draft, and as
+    create_round does.
     """
     lock_round(review_round)
     if review_round.state != RoundState.DRAFT:
         raise not_a_draft()
     values: dict[str, Any] = {"name": name.strip(), "plan": plan, "steps": steps, "instructions": instructions.strip()}
+    numbers = {"reviewers_per_question": reviewers_per_question, "seed": seed}
+    values |= {field: value for field, value in numbers.items() if value is not None}
+    design = check_round_design(design or design_of_round(review_round), plan)
+    values |= design.as_columns()
     changed = [field for field, value in values.items() if getattr(review_round, field) != value]
     if not changed:
         return False
     if "name" in changed:
         check_name(values["name"])
     check_sample(plan)
-    if {"plan", "steps"} & set(changed):
+    check_numbers(values.get("reviewers_per_question", 1), values.get("seed", 0))
+    if ASSIGNED_BY & set(changed):
         clear_assignments(review_round)
     for field in changed:
         setattr(review_round, field, values[field])
@@ -143,6 +161,10 @@ def check_sample(plan: SamplingPlan) -> None:
 def check_round(plan: SamplingPlan, name: str, reviewers_per_question: int, seed: int) -> None:
     check_name(name)
     check_sample(plan)
+    check_numbers(reviewers_per_question, seed)
+
+
+def check_numbers(reviewers_per_question: int, seed: int) -> None:
     if not 1 <= reviewers_per_question <= MOST_PER_QUESTION:
         sentence = _("Each question can have 1 to %(max)s reviewers.") % {"max": MOST_PER_QUESTION}
         raise ReviewRefused("out_of_range", sentence)
@@ -245,6 +267,9 @@ def show_round(review_round: ReviewRound) -> None:
 def purge_round(review_round: ReviewRound, at: datetime) -> bool:
     """With its assignments and roles."""
     note_purged(review_round, at=at)
+    for cases in ReviewRound.everywhere.filter(calibrates=review_round):
+        clear_assignments(cases)
+        cases.delete()
     clear_assignments(review_round)
     review_round.delete()
     return True
@@ -253,6 +278,11 @@ def purge_round(review_round: ReviewRound, at: datetime) -> bool:
 def has_work(review_round: ReviewRound) -> bool:
     """Whether anybody has stored an answer or a review in it."""
     return (
-        BlindAnswer.objects.filter(assignment__round=review_round).exists()
-        or Review.objects.filter(assignment__round=review_round).exists()
+        BlindAnswer.objects.filter(_within("assignment__", review_round)).exists()
+        or Review.objects.filter(_within("assignment__", review_round)).exists()
     )
+
+
+def _within(path: str, review_round: ReviewRound) -> Q:
+    """Of the round itself, or of its calibration."""
+    return Q(**{f"{path}round": review_round}) | Q(**{f"{path}round__calibrates": review_round})

@@ -23,6 +23,7 @@ from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, U
 from annotation.review.assignments import (
     N_AHEAD,
     RoundProgress,
+    design_of,
     is_final,
     knows_key,
     newest_review,
@@ -32,6 +33,7 @@ from annotation.review.assignments import (
     stored_blind,
 )
 from annotation.review.kernels.form import Blind, following_flags, stored_disagreement
+from annotation.review.kernels.form_design import FormDesign
 from annotation.review.kernels.visibility import CaseProgress, Part, Step, current_step, visible_parts
 from annotation.review.viewing import viewing_of
 from annotation.site.kept_queries import KeptQuery
@@ -110,6 +112,7 @@ class ShownCase:
     least_window: tuple[int, int] | None
     double_click: bool  # on an option submits
     steps: str
+    design: FormDesign  # what its form asks
     step: Step
     state: str
     progress: RoundProgress
@@ -191,6 +194,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         least_window=viewing.least_window,
         double_click=viewing.double_click,
         steps=assignment.round.steps,
+        design=design_of(assignment),
         step=current_step(state),
         state=assignment.state,
         progress=progress,

@@ -12,12 +12,13 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.case.kernels.parsing import NO_TRACE, Trace
-from annotation.enums import Flag, ImageState, ReturnReason, RoundSteps
+from annotation.enums import PAPER_FORM, Flag, ImageState, ReturnReason, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
 from annotation.models import AnswerKey, Assignment, Image, Review, User
 from annotation.review.answering import answer_first, mark_opened
 from annotation.review.assignments import (
     N_AHEAD,
+    design_of,
     drop_draft,
     knows_key,
     lock_assignment,
@@ -26,9 +27,11 @@ from annotation.review.assignments import (
     stored_answer,
     stored_blind,
 )
+from annotation.review.calibrating import finish_calibration
 from annotation.review.kernels.form import FormProblem, Ground, Judgement, check_judgement, flags_set, incomplete
 from annotation.review.kernels.transitions import UNFINISHED, Act, ReviewRefused, state_after
 from annotation.review.kernels.visibility import Step
+from annotation.review.repeats import withdraw_repeats
 from annotation.review.trace_events import add_trace, check_seen, simulated_time, store_events, time_of
 from annotation.site.kept_queries import KeptInsert, KeptQuery
 
@@ -97,6 +100,8 @@ def submit_review(
     if Flag.IDENTIFIES in review.flags:
         hide_identifying_images(locked, actor=actor, at=at)
     record("review.submitted", actor=actor, at=at, subject=locked, facts={"version": review.version})
+    if locked.round.calibrates_id is not None:
+        finish_calibration(locked.round, actor, at=at)
     assignment.state = locked.state
     return review
 
@@ -111,6 +116,7 @@ def ground_of(assignment: Assignment) -> Ground:
         blind=stored_blind(answer) if answer is not None else None,
         key=key,
         report_opened=assignment.report_opened_at is not None,
+        design=design_of(assignment),
     )
 
 
@@ -180,13 +186,17 @@ def hand_back(
         ).select_related("round")
         for other in others.select_for_update(of=("self",)):
             _give_up(other, reason, at=at)
+    withdraw_repeats(locked.round)
     record("review.returned", actor=actor, at=at, subject=locked, facts={"reason": reason.value})
+    if locked.round.calibrates_id is not None:
+        finish_calibration(locked.round, actor, at=at)
     assignment.state = locked.state
     return locked
 
 
 def _give_up(locked: Assignment, reason: ReturnReason, *, at: datetime) -> None:
-    locked.state = state_after(locked.state, Act.RETURN, steps=locked.round.steps)
+    act = Act.RETURN if locked.repeats_id is None else Act.WITHDRAW  # nobody else could take a repeat
+    locked.state = state_after(locked.state, act, steps=locked.round.steps)
     locked.returned_because = reason
     locked.opened_at = locked.opened_at or at
     locked.save(update_fields=["state", "returned_because", "opened_at"])
@@ -210,6 +220,7 @@ def _review(
         reasoning=judgement.reasoning,
         comment=judgement.comment,
         category="" if judgement.category == locked.revision.category else judgement.category,
+        form=str(locked.round.form or PAPER_FORM),
         simulated=simulated,
         submitted_at=at,
     )

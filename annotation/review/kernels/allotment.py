@@ -92,6 +92,28 @@ def in_order(items: Sequence[Item], chance: dict[int, int]) -> list[int]:
     return [number for _place, number in sorted(places)]
 
 
+def n_repeats(n: int, percent: int) -> int:
+    """How many of ``n`` questions of one reviewer come a second time; at least one in a list that is long enough."""
+    if not percent or n < FEWEST_TO_REPEAT:
+        return 0
+    return max(1, (n * percent + 50) // 100)
+
+
+FEWEST_TO_REPEAT = 10  # in a shorter list a repeat would follow its question too closely
+
+
+def repeats_in(order: Sequence[int], percent: int, seed: int, stream: int) -> list[tuple[int, int]]:
+    """Which questions of one reviewer's order come a second time, and before which place: (number, place).
+
+    Each is of the first half and comes again at least half of the list later; none comes more than twice.
+    """
+    half = len(order) // 2
+    chance = _ranks(order, seed, stream)
+    chosen = sorted(range(half), key=lambda place: chance[order[place]])[: n_repeats(len(order), percent)]
+    later = len(order) - half
+    return [(order[place], place + half + chance[order[place]] % (later - place + 1)) for place in sorted(chosen)]
+
+
 def share_for_newcomer(waiting: Sequence[tuple[int, int]], excluded: Collection[int], seed: int) -> list[int]:
     """Which of the questions still waiting go to one more reviewer, as indices into ``waiting``.
 

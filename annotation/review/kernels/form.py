@@ -10,15 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict
+from annotation.review.kernels.form_design import FOLLOWING, PAPER, FormDesign
 from annotation.review.kernels.transitions import ReviewRefused
 
 CANNOT_JUDGE = "cannot_judge"
 GRADE_NEEDS_WORDS = 3  # a grade of this or less needs a flag or a comment
 TEXT_LIMIT = 5000
 CATEGORY_LIMIT = 200
-FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these follow from step 1 and the key
 AGAINST_KEY = frozenset({Flag.KEY_WRONG, Flag.NO_VALID_OPTION})  # no question is accepted with one of these
-CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
 
 
 def _(text: str) -> str:
@@ -68,6 +67,7 @@ class Ground:
     blind: Blind | None
     key: str
     report_opened: bool
+    design: FormDesign = PAPER  # what the form of the round asks
 
 
 def incomplete(problems: Sequence[FormProblem]) -> ReviewRefused:
@@ -190,8 +190,8 @@ def check_judgement(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     """Everything that is missing or does not fit, in the order of the form; empty when the review may be stored."""
     return [
         *_check_disagreement(judgement, ground),
-        *_check_grades(judgement),
-        *_check_degrees(judgement),
+        *_check_grades(judgement, ground.design),
+        *_check_degrees(judgement, ground.design),
         *_check_flags(judgement, ground),
         *_check_verdict(judgement, ground),
         *_check_texts(judgement, ground),
@@ -210,39 +210,47 @@ def _check_disagreement(judgement: Judgement, ground: Ground) -> list[FormProble
     return [FormProblem("disagreement", "unknown_choice" if judgement.disagreement else "missing", sentence)]
 
 
-def _check_grades(judgement: Judgement) -> list[FormProblem]:
+def _check_grades(judgement: Judgement, design: FormDesign) -> list[FormProblem]:
     problems = []
-    for name in GradeName:
+    for name in design.grades:
         grade = judgement.grades.get(name.value)
         if grade is None:
             problems.append(FormProblem(name.value, "missing", _("Choose a grade from 1 to 5, or cannot judge.")))
         elif not (grade == CANNOT_JUDGE or (type(grade) is int and 1 <= grade <= 5)):
             problems.append(FormProblem(name.value, "unknown_grade", _("A grade is 1, 2, 3, 4, 5 or “cannot judge”.")))
-    if set(judgement.grades) - set(GradeName.values()):
-        problems.append(FormProblem("grades", "unknown_grade", _("This grade does not exist.")))
+    if set(judgement.grades) - {name.value for name in design.grades}:
+        problems.append(FormProblem("grades", "unknown_grade", _("This grade is not asked in this round.")))
     return problems
 
 
-def _check_degrees(judgement: Judgement) -> list[FormProblem]:
-    sentence = _("Choose yes, partly, no or cannot judge.")
+def _check_degrees(judgement: Judgement, design: FormDesign) -> list[FormProblem]:
     sent = {"needs_image": judgement.needs_image, "relevant": judgement.relevant}
-    return [
-        FormProblem(name, "unknown_choice" if value else "missing", sentence)
+    sentence = _("Choose yes, partly, no or cannot judge.")
+    problems = [
+        FormProblem(name, "unknown_choice" if sent[name] else "missing", sentence)
+        for name in design.choices
+        if sent[name] not in Degree.values()
+    ]
+    not_asked = _("This is not asked in this round.")
+    return problems + [
+        FormProblem(name, "not_asked", not_asked)
         for name, value in sent.items()
-        if value not in Degree.values()
+        if value and name not in design.choices
     ]
 
 
 def _check_flags(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     problems = []
-    may_choose = set(CHOSEN) if ground.blind is not None else set(Flag)
+    may_choose = {*ground.design.flags, *(FOLLOWING if ground.blind is None else ())}
     follow = set() if judgement.disagreement else set(following_flags(ground.blind, ground.key))
     if set(judgement.flags) - set(Flag.values()):
         problems.append(FormProblem("flags", "unknown_flag", _("This flag does not exist.")))
-    elif set(judgement.flags) - may_choose:
+    elif set(judgement.flags) & set(FOLLOWING) - may_choose:
         problems.append(
             FormProblem("flags", "follows", _("That flag follows from your blind answer; it cannot be set by hand."))
         )
+    elif set(judgement.flags) - may_choose:
+        problems.append(FormProblem("flags", "not_asked", _("That flag is not asked in this round.")))
     if Flag.HALLUCINATED in judgement.flags and not ground.report_opened:
         problems.append(FormProblem("flags", "report_first", _("Open the report (O) first.")))
     if set(judgement.withdrawn_flags) - follow:

@@ -33,6 +33,7 @@ _WRONG_STATE = {
     RoundAct.ADJUDICATE: _("Adjudication begins once the independent reviews are complete, and only once."),
     RoundAct.CLOSE: _("A round can be closed once it was opened."),
 }
+_OPEN_CALIBRATION = _("The calibration is open: %s. Let them in with a reason, or take them out of the round.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +43,15 @@ class RoundFacts:
     state: str
     n_disputed: int = 0  # questions that are not settled
     n_adjudicators: int = 0
+    uncalibrated: tuple[str, ...] = ()  # names of reviewers who have not passed the calibration
 
 
 def why_not(act: RoundAct, facts: RoundFacts) -> ReviewRefused | None:
     """What stands against the act; None where it may be done."""
     if _TO[act] not in ROUND_TRANSITIONS[facts.state]:
         return ReviewRefused("wrong_state", _WRONG_STATE[act])
+    if act in (RoundAct.COMPLETE, RoundAct.CLOSE) and facts.uncalibrated:
+        return ReviewRefused("open_calibration", _OPEN_CALIBRATION % ", ".join(facts.uncalibrated))
     if act == RoundAct.ADJUDICATE and not facts.n_disputed:
         return ReviewRefused("nothing_disputed", _("Every reviewed question is settled: close the round."))
     if act == RoundAct.ADJUDICATE and not facts.n_adjudicators:

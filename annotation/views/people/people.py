@@ -117,6 +117,26 @@ def _removal_of(membership: Membership) -> Confirmation:
 
 @role_required(Role.ADMINISTRATOR)
 @require_POST
+def person_competences(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Which categories and tasks a reviewer is for, one in a line."""
+    somebody = get_object_or_404(User, pk=pk)
+
+    def store() -> str:
+        words = request.POST.get("competences", "").splitlines()
+        stored = accounts.set_competences(somebody, words, actor=request.user, at=timezone.now())
+        if not stored:
+            return _("%(name)s may be given every question.") % {"name": somebody}
+        return _("%(name)s is given questions of these only: %(words)s.") % {
+            "name": somebody,
+            "words": ", ".join(stored),
+        }
+
+    run_and_flash(request, store)
+    return redirect("person", pk)
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
 def person_deactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     somebody = get_object_or_404(User, pk=pk)
 
@@ -152,6 +172,7 @@ def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpRe
         "memberships": somebody.memberships.select_related("round", "granted_by").order_by("round_id", "role"),
         "parts": parts_of([somebody.pk]).get(somebody.pk, []),
         "removed": roles.removed_roles(somebody, timezone.now()),
+        "competences": "\n".join(somebody.competences.values_list("word", flat=True)),
         "n_waiting": n_open_assignments(somebody),
         "form": form,
     }

@@ -13,11 +13,9 @@ from annotation.review.kernels.anchors import (
     DIFFICULTY_ANCHORS,
     DISAGREEMENT_ANCHORS,
     GRADE_QUESTIONS,
-    NEEDS_IMAGE_ANCHORS,
-    RELEVANT_ANCHORS,
-    anchor_of,
 )
-from annotation.review.kernels.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, FormProblem, differs
+from annotation.review.kernels.form import CANNOT_JUDGE, FormProblem, differs
+from annotation.review.kernels.form_design import FOLLOWING, FormDesign
 from annotation.review.showing import ShownCase
 from annotation.templatetags.pages import kept_fragment
 
@@ -39,10 +37,7 @@ SHORT_FLAGS = {
 PARTS = "annotation/review/"
 GRADES = ("1", "2", "3", "4", "5", CANNOT_JUDGE)
 GIVEN_DEGREES = tuple(degree for degree in Degree if degree != Degree.CANNOT_JUDGE)
-DEGREES = {
-    "needs_image": (_lazy("Image needed"), NEEDS_IMAGE_ANCHORS),
-    "relevant": (_lazy("Clinically relevant"), RELEVANT_ANCHORS),
-}
+CHOICE_LABELS = {"needs_image": _lazy("Image needed"), "relevant": _lazy("Clinically relevant")}
 FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OPTION: "N"}
 
 
@@ -55,15 +50,16 @@ def case_form(
     if case.is_blind:
         difficulty = kept_fragment(PARTS + "_difficulty.html", _difficulties, _known(values, "difficulty", Difficulty))
         return {"values": values, "problems": found, "difficulty": difficulty}
-    choice = (case.following, case.own is None)
+    design = case.design
+    choice = (design.flags, case.following, case.own is None)
     chosen = (_all_known(values, "flags"), _all_known(values, "withdrawn_flags"))
     return {
         "values": values,
         "problems": found,
         "rows": [
             *_disagreement(case, values),
-            *(kept_fragment(PARTS + "_row.html", _grade_row, name, _grade(values, name)) for name in GradeName),
-            *(kept_fragment(PARTS + "_row.html", _degree_row, name, _known(values, name, Degree)) for name in DEGREES),
+            *(_grade(design, values, name) for name in design.grades),
+            *(_degree(design, values, name) for name in design.choices),
         ],
         "flags": kept_fragment(PARTS + "_flags.html", _flags, *choice, *chosen, case.report_opened),
         "verdicts": kept_fragment(PARTS + "_verdicts.html", _verdicts, _known(values, "verdict", Verdict)),
@@ -77,7 +73,7 @@ def _known(values: Mapping[str, Any], name: str, words: type[Word]) -> str:
     return value if isinstance(value, str) and value in words.values() else ""
 
 
-def _grade(values: Mapping[str, Any], name: str) -> str:
+def _chosen_grade(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     return value if value in GRADES else ""
 
@@ -88,6 +84,14 @@ def _all_known(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 # --- the parts ------------------------------------------------------------------------------------
+def _grade(design: FormDesign, values: Mapping[str, Any], name: GradeName) -> str:
+    anchors = tuple(design.anchor(name, str(grade)) for grade in range(5, 0, -1))
+    return kept_fragment(PARTS + "_row.html", _grade_row, name, anchors, _chosen_grade(values, name))
+
+
+def _degree(design: FormDesign, values: Mapping[str, Any], name: str) -> str:
+    anchors = tuple(design.anchor(name, degree) for degree in GIVEN_DEGREES)
+    return kept_fragment(PARTS + "_row.html", _degree_row, name, anchors, _known(values, name, Degree))
 
 
 def _choice(word: Word, chosen: str) -> dict[str, Any]:
@@ -107,7 +111,7 @@ def _verdicts(chosen: str) -> dict[str, Any]:
     return {"verdicts": [{**_choice(verdict, chosen), "key": VERDICT_KEYS[verdict]} for verdict in Verdict]}
 
 
-def _grade_row(name: GradeName, chosen: str) -> dict[str, Any]:
+def _grade_row(name: GradeName, anchors: tuple[str, ...], chosen: str) -> dict[str, Any]:
     row = {
         "name": name.value,
         "label": _(name.label),
@@ -116,7 +120,7 @@ def _grade_row(name: GradeName, chosen: str) -> dict[str, Any]:
             *({"value": grade, "label": grade, "checked": chosen == grade, "key": grade} for grade in GRADES[:-1]),
             _cannot_judge(chosen),
         ],
-        "anchors": [(str(grade), _(anchor_of(name, grade))) for grade in range(5, 0, -1)],
+        "anchors": [(str(grade), _(text)) for grade, text in zip(range(5, 0, -1), anchors, strict=True)],
     }
     return {"row": row}
 
@@ -140,14 +144,13 @@ def _disagreement_row(best: str, key: str, chosen: str) -> dict[str, Any]:
     return {"row": row}
 
 
-def _degree_row(name: str, chosen: str) -> dict[str, Any]:
+def _degree_row(name: str, anchors: tuple[str, ...], chosen: str) -> dict[str, Any]:
     choices = [
         *({**_choice(degree, chosen), "key": str(i)} for i, degree in enumerate(GIVEN_DEGREES, start=1)),
         _cannot_judge(chosen),
     ]
-    label, meanings = DEGREES[name]
-    anchors = [(_(degree.label), _(meanings[degree])) for degree in GIVEN_DEGREES]
-    return {"row": {"name": name, "label": label, "choices": choices, "anchors": anchors}}
+    shown = [(_(degree.label), _(text)) for degree, text in zip(GIVEN_DEGREES, anchors, strict=True)]
+    return {"row": {"name": name, "label": CHOICE_LABELS[name], "choices": choices, "anchors": shown}}
 
 
 def _cannot_judge(chosen: str) -> dict[str, Any]:
@@ -165,6 +168,7 @@ def _flag(flag: Flag) -> dict[str, Any]:
 
 
 def _flags(
+    asked: tuple[Flag, ...],
     following: tuple[str, ...],
     all_open: bool,
     chosen: tuple[str, ...] = (),
@@ -191,6 +195,6 @@ def _flags(
             "key": FOLLOWING_KEYS.get(flag) or str(number),
             "needs_report": flag == Flag.HALLUCINATED,
         }
-        for number, flag in enumerate((*CHOSEN, *FOLLOWING) if all_open else CHOSEN, start=1)
+        for number, flag in enumerate((*asked, *FOLLOWING) if all_open else asked, start=1)
     ]
     return {"flags": follow + choice, "report_opened": report_opened}

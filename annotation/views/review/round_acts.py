@@ -12,14 +12,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator
 from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.bin.deleting import bring_back
-from annotation.enums import Role, RoundState
+from annotation.enums import Role
 from annotation.forms.adjudication import AdjudicatorForm
-from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, RoundTextForm, ViewingForm
+from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
 from annotation.review.assigning import assign_round, listed
@@ -30,7 +30,7 @@ from annotation.review.reviewer_progress import due_text, remind_reviewers, set_
 from annotation.review.viewing import set_viewing
 from annotation.views.review.rounds import coordinated_round
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import Confirmation, confirm, run_and_flash, run_on_form, valid_data
+from annotation.views.site.confirming import Confirmation, confirm, run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
@@ -53,26 +53,6 @@ def round_assign(request: AuthenticatedRequest, review_round: ReviewRound) -> st
     data = valid_data(form, _("Somebody in the list cannot review any more: choose again."))
     n = assign_round(review_round, list(data["reviewers"]), actor=request.user, at=timezone.now())
     return ngettext("%(n)s review is assigned.", "%(n)s reviews are assigned.", n) % {"n": n}
-
-
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Name, sample, steps and instructions of a draft."""
-    review_round = coordinated_round(request.user, slug)
-    if review_round.state != RoundState.DRAFT:
-        messages.error(request, str(acts.not_a_draft()))
-        return redirect("round", slug)
-    form = RoundTextForm.of_draft(review_round, request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        words = {name: form.cleaned_data[name] for name in ("name", "steps", "instructions")}
-        plan, now = form.cleaned_data["sample"], timezone.now()
-        run_on_form(form, lambda: acts.change_draft(review_round, plan=plan, **words, actor=request.user, at=now))
-        if not form.errors:
-            messages.success(request, _("The round is changed."))
-            return redirect("round", slug)
-    context = {"round": review_round, "form": form}
-    return render(request, "annotation/rounds/edit.html", context, status=422 if form.errors else 200)
 
 
 @round_act

@@ -13,7 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.exports.review_report import write_review_report_zip
 from annotation.exports.tables import scratch_file
 from annotation.models import QuestionBank, ReviewRound
-from annotation.review.agreement import round_agreement
+from annotation.review.agreement import own_agreement, round_agreement
 from annotation.review.reviewer_progress import rounds_in_sight
 from annotation.site.permissions import is_coordinator
 from annotation.views.review.outcome_context import (
@@ -44,7 +44,8 @@ def round_agreement_page(request: AuthenticatedRequest, slug: str) -> HttpRespon
     """How the reviewers agree on each field of the form; for HTMX the section alone."""
     review_round = _seen_round(request, slug)
     template = "_agreement.html" if asks_for_part(request) else "agreement.html"
-    context = {"round": review_round, "agreement": round_agreement(review_round)}
+    own = own_agreement(review_round) if review_round.percent_repeated else None
+    context = {"round": review_round, "agreement": round_agreement(review_round), "own": own}
     return render(request, f"annotation/rounds/{template}", context)
 
 

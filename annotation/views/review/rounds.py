@@ -10,11 +10,11 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.db.models.functions import Lower
 from django.http import FileResponse, Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.adjudication.adjudicating import adjudicators_of, facts_of
@@ -25,11 +25,12 @@ from annotation.enums import FINAL_STATES, AssignmentState, Flag, GradeName, Rol
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
 from annotation.forms.adjudication import AdjudicatorForm
-from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
+from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
+from annotation.review.calibrating import calibration_of, distances_of
 from annotation.review.kernels.policy import RoundAct, why_not
 from annotation.review.reviewer_progress import (
     due_text,
@@ -41,7 +42,7 @@ from annotation.review.reviewer_progress import (
     reviewer_progress,
     with_lags,
 )
-from annotation.review.rounds import create_round, has_work, missing_images
+from annotation.review.rounds import has_work, missing_images
 from annotation.review.viewing import size_text, viewing_of
 from annotation.site.permissions import (
     is_administrator,
@@ -53,8 +54,7 @@ from annotation.site.permissions import (
 )
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.review.outcome_context import check_not_blinded, outcomes_context, scope_of
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
 PER_PAGE = 25
 SORTED_BY: Columns = {
@@ -65,11 +65,14 @@ SORTED_BY: Columns = {
     "reviews": "n_submitted",
     "made": "created_at",
 }
+_WITH_DESIGN = ReviewRound.objects.select_related("plan__bank", "created_by", "form", "shared_answers")
 
 
 def coordinated_round(person: User, slug: str) -> ReviewRound:
     """The round, for its coordinators: to strangers it does not exist, others who know it may not."""
-    review_round = get_object_or_404(ReviewRound.objects.select_related("plan__bank", "created_by"), slug=slug)
+    review_round = get_object_or_404(
+        ReviewRound.objects.select_related("plan__bank", "created_by", "form", "shared_answers"), slug=slug
+    )
     if may_coordinate(person, review_round):
         return review_round
     if knows_round(person, review_round):
@@ -80,7 +83,9 @@ def coordinated_round(person: User, slug: str) -> ReviewRound:
 def overseen_round(person: User, slug: str) -> ReviewRound:
     """The round, for its coordinators, and for administrators to look at how it goes."""
     if is_administrator(person):
-        return get_object_or_404(ReviewRound.objects.select_related("plan__bank", "created_by"), slug=slug)
+        return get_object_or_404(
+            ReviewRound.objects.select_related("plan__bank", "created_by", "form", "shared_answers"), slug=slug
+        )
     return coordinated_round(person, slug)
 
 
@@ -107,35 +112,6 @@ def rounds(request: AuthenticatedRequest) -> HttpResponse:
         "has_samples": SamplingPlan.objects.filter(archived_at__isnull=True).exists(),
     }
     return render(request, "annotation/rounds/list.html", context)
-
-
-@role_required(Role.COORDINATOR)
-@require_http_methods(["GET", "HEAD", "POST"])
-def round_new(request: AuthenticatedRequest) -> HttpResponse:
-    """A new round on a stored sample."""
-    form = RoundForm(request.POST or None, initial={"sample": request.GET.get("sample")})
-    if request.method == "POST" and form.is_valid():
-        data, now = form.cleaned_data, timezone.now()
-        review_round = run_on_form(
-            form,
-            lambda: create_round(
-                data["sample"],
-                name=data["name"],
-                reviewers=list(data["reviewers"]),
-                reviewers_per_question=data["per_question"],
-                steps=data["steps"],
-                instructions=data["instructions"],
-                seed=data["seed"],
-                viewing=form.viewing(),
-                actor=request.user,
-                at=now,
-            ),
-        )
-        if review_round is not None:
-            return redirect("round", review_round.slug)
-    has_samples = SamplingPlan.objects.filter(archived_at__isnull=True).exists()
-    context = {"form": form, "has_samples": has_samples}
-    return render(request, "annotation/rounds/new.html", context, status=422 if form.errors else 200)
 
 
 @person_required
@@ -192,6 +168,10 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
     }
     if coordinates and review_round.state in FINAL_STATES:
         context |= _settled(request, review_round)
+    if coordinates and review_round.shared_answers_id is not None and review_round.opened_at is not None:
+        may_see = may_see_outcomes(request.user, review_round)
+        context["calibrated"] = calibration_of(review_round, [one.person for one in progress if not one.has_left])
+        context["distances"] = distances_of(review_round) if may_see else []
     if may_invite_to_round(request.user, review_round):
         context["round_people"] = people_of(review_round, timezone.now())
         context["manageable"] = roles_given_in(request.user, review_round)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import ReviewDraft, ReviewRound, User
 from annotation.review.assignments import counts_by_state, next_assignment, own_assignments, rounds_of
+from annotation.review.calibrating import must_calibrate
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.reviewer_progress import due_text
 from annotation.review.viewing import size_text, viewing_of
@@ -34,9 +35,9 @@ def review_rounds(request: AuthenticatedRequest) -> HttpResponse:
 @person_required
 @require_GET
 def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The person's own questions in one round, with the state of each; adjudicators have a page of their own."""
-    if adjudicates := ReviewRound.objects.filter(adjudication__slug=slug).first():
-        return redirect("adjudication", adjudicates.slug)
+    """The person's own questions in one round, with the state of each; adjudication and calibration have pages."""
+    if (elsewhere := _page_of_part(slug)) is not None:
+        return elsewhere
     review_round = own_round_or_404(request, slug)
     counts = counts_by_state(request.user, review_round)
     chosen = request.GET.get("show", "")
@@ -49,6 +50,7 @@ def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     n_skipped = counts.get(AssignmentState.SKIPPED, 0)
     context = {
         "round": review_round,
+        "must_calibrate": must_calibrate(review_round, request.user.pk),
         "is_open": review_round.state == RoundState.OPEN,
         "rows": rows,
         "chosen": chosen if chosen in FILTERS else "",
@@ -68,12 +70,25 @@ def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/review/worklist.html", context)
 
 
+def _page_of_part(slug: str) -> HttpResponse | None:
+    """To the page of the adjudication or calibration whose cases these are; None for a round."""
+    parts = ReviewRound.everywhere.filter(Q(adjudicates__isnull=False) | Q(calibrates__isnull=False), slug=slug)
+    part = parts.select_related("adjudicates", "calibrates").first()
+    if part is None:
+        return None
+    if part.adjudicates is not None:
+        return redirect("adjudication", part.adjudicates.slug)
+    assert part.calibrates is not None
+    return redirect("calibration", part.calibrates.slug)
+
+
 @person_required
 @require_GET
 def review_continue(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """To the next unfinished question, or to the worklist when there is none."""
     review_round = own_round_or_404(request, slug)
-    following = next_assignment(request.user, review_round) if review_round.state == RoundState.OPEN else None
+    may_begin = review_round.state == RoundState.OPEN and not must_calibrate(review_round, request.user.pk)
+    following = next_assignment(request.user, review_round) if may_begin else None
     if following is None or ("begin" not in request.GET and _has_to_read(request.user, review_round)):
         return redirect("review-worklist", slug=slug)
     return redirect("review-case", public_id=following.public_id)

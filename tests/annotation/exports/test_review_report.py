@@ -59,6 +59,11 @@ def make_lively(people: list[User], cora: User, at: datetime, n: int = 36, *, pe
         answer = review.assignment.blind_answer
         answer.difficulty = chance.choice(("easy", "medium", "hard"))
         answer.save()
+    first = Assignment.objects.filter(round=made).order_by("pk")[0]
+    repeat = Assignment.objects.create(
+        round=made, reviewer=first.reviewer, revision=first.revision, position=999, repeats=first
+    )
+    say(repeat, best="D", flags=list(Flag), verdict="reject")  # a hidden repeat counts nowhere
     return made
 
 

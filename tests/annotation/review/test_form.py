@@ -16,8 +16,6 @@ from annotation.review.kernels.anchors import (
     anchor_of,
 )
 from annotation.review.kernels.form import (
-    CHOSEN,
-    FOLLOWING,
     TEXT_LIMIT,
     Blind,
     Ground,
@@ -32,6 +30,7 @@ from annotation.review.kernels.form import (
     parse_judgement,
     stored_disagreement,
 )
+from annotation.review.kernels.form_design import CHOSEN, FOLLOWING
 from tests.annotation.review.cases import as_post, good_judgement
 
 

@@ -1,0 +1,99 @@
+"""Which grades, choices and flags a form asks for, and its anchors: that of the paper, or one of one's own. Pure.
+
+Verdict, blind answer and difficulty are always asked, and so is the flag that hides an image which shows who the
+patient is. What follows from the blind answer follows in every form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.enums import Degree, Flag, GradeName
+from annotation.review.kernels.anchors import NEEDS_IMAGE_ANCHORS, RELEVANT_ANCHORS, anchor_of
+from annotation.review.kernels.transitions import ReviewRefused
+
+FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these follow from step 1 and the key
+CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
+CHOICES: Mapping[str, Mapping[Degree, str]] = {"needs_image": NEEDS_IMAGE_ANCHORS, "relevant": RELEVANT_ANCHORS}
+ANCHOR_LIMIT = 120  # characters: an anchor stands in one line beside its value
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormDesign:
+    """What a form asks, in the order of the vocabularies. ``anchors`` holds those that are not the paper's."""
+
+    grades: tuple[GradeName, ...] = tuple(GradeName)
+    choices: tuple[str, ...] = tuple(CHOICES)
+    flags: tuple[Flag, ...] = CHOSEN
+    anchors: tuple[tuple[str, str, str], ...] = ()  # field, value, text
+
+    def anchor(self, name: str, value: str) -> str:
+        """What a value of a grade or choice means here."""
+        own = {(field, of): text for field, of, text in self.anchors}
+        return own.get((name, value)) or paper_anchor(name, value)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "grades": [name.value for name in self.grades],
+            "choices": list(self.choices),
+            "flags": [flag.value for flag in self.flags],
+            "anchors": [list(one) for one in self.anchors],
+        }
+
+
+PAPER = FormDesign()
+
+
+def stored_design(stored: Mapping[str, Any] | None) -> FormDesign:
+    """A design as it is stored; None: the form of the paper."""
+    if stored is None:
+        return PAPER
+    return FormDesign(
+        grades=tuple(name for name in GradeName if name in stored["grades"]),
+        choices=tuple(name for name in CHOICES if name in stored["choices"]),
+        flags=tuple(flag for flag in CHOSEN if flag in stored["flags"]),
+        anchors=tuple((field, value, text) for field, value, text in stored["anchors"]),
+    )
+
+
+def paper_anchor(name: str, value: str) -> str:
+    if name in CHOICES:
+        return CHOICES[name][Degree(value)]
+    return anchor_of(GradeName(name), int(value))
+
+
+def anchored() -> list[tuple[str, str]]:
+    """Every value that has an anchor, as field and value, in the order of the form."""
+    grades = [(name.value, str(grade)) for name in GradeName for grade in range(5, 0, -1)]
+    return grades + [(name, degree.value) for name, anchors in CHOICES.items() for degree in anchors]
+
+
+def make_design(
+    *, grades: Iterable[str], choices: Iterable[str], flags: Iterable[str], anchors: Mapping[tuple[str, str], str]
+) -> FormDesign:
+    """A design from what a page sent; anchors that are those of the paper, or of what is not asked, are left out."""
+    asked = {*grades, *choices}
+    own = ((name, value, " ".join(anchors.get((name, value), "").split())) for name, value in anchored())
+    return FormDesign(
+        grades=tuple(name for name in GradeName if name in asked),
+        choices=tuple(name for name in CHOICES if name in asked),
+        flags=tuple(flag for flag in CHOSEN if flag in {*flags, Flag.IDENTIFIES}),
+        anchors=tuple(one for one in own if one[2] and one[0] in asked and one[2] != paper_anchor(one[0], one[1])),
+    )
+
+
+def check_design(design: FormDesign) -> None:
+    """Raises ReviewRefused for a form that asks nothing, or has an anchor that is too long."""
+    if not design.grades and not design.choices:
+        raise ReviewRefused("nothing_asked", _("Ask for at least one grade or choice."), status=422, field="grades")
+    for name, value, text in design.anchors:
+        if len(text) > ANCHOR_LIMIT:
+            sentence = _("An anchor has at most 120 characters.")
+            raise ReviewRefused("anchor_too_long", sentence, status=422, field=f"anchor-{name}-{value}")

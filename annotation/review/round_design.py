@@ -1,0 +1,185 @@
+"""How a round is designed beyond its sample: the form, calibration, hidden repeats, the deadline; and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.case.kernels.durations import CLOCK_RULES
+from annotation.case.kernels.time_flags import is_counted
+from annotation.enums import RoundSteps
+from annotation.models import Review, ReviewForm, ReviewRound, SamplingPlan, User
+from annotation.review.calibrating import check_calibration
+from annotation.review.kernels.allotment import n_repeats
+from annotation.review.kernels.form_design import FormDesign, check_design, stored_design
+from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.repeats import MOST_REPEATED
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import median_estimate
+
+MOST_TIMES = 5_000  # the newest reviews that an estimate of minutes looks at
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundDesign:
+    """Fields as the columns of ReviewRound of these names. ``form`` None: the form of the paper."""
+
+    form: ReviewForm | None = None
+    shared_answers: ReviewRound | None = None
+    pass_mark: int | None = None
+    percent_repeated: int = 0
+    due_at: datetime | None = None
+
+    def as_columns(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+PLAIN = RoundDesign()
+
+
+def design_of_round(review_round: ReviewRound) -> RoundDesign:
+    return RoundDesign(**{name: getattr(review_round, name) for name in RoundDesign.__dataclass_fields__})
+
+
+def check_round_design(design: RoundDesign, plan: SamplingPlan) -> RoundDesign:
+    """The design as it is stored: no pass mark without calibration.
+
+    Raises ReviewRefused for shared answers or a pass mark that cannot be, and for too many repeats.
+    """
+    if not 0 <= design.percent_repeated <= MOST_REPEATED:
+        sentence = _("Repeat 0 to %(n)s percent of the questions.") % {"n": MOST_REPEATED}
+        raise ReviewRefused("out_of_range", sentence, status=422, field="percent_repeated")
+    check_calibration(plan, design.shared_answers, design.pass_mark)
+    return design if design.shared_answers is not None else replace(design, pass_mark=None)
+
+
+# --- forms of one's own ---------------------------------------------------------------------------
+def newest_forms() -> QuerySet[ReviewForm]:
+    """The newest version of each form, by name."""
+    later = ReviewForm.objects.filter(name=OuterRef("name"), version__gt=OuterRef("version"))
+    return ReviewForm.objects.filter(~Exists(later)).select_related("created_by").order_by("name")
+
+
+@transaction.atomic
+def store_form(name: str, design: FormDesign, *, actor: User, at: datetime) -> ReviewForm:
+    """A new form, or the next version of the one with this name; the same design again is the version that is there.
+
+    Raises ReviewRefused without a name, for one that is too long, and as check_design does.
+    """
+    text = " ".join(name.replace("\x00", "").split())
+    if not text or len(text) > 80:
+        sentence = _("Give the form a name of at most 80 characters.")
+        raise ReviewRefused("name_missing", sentence, status=422, field="name")
+    check_design(design)
+    newest = ReviewForm.objects.select_for_update().filter(name=text).order_by("-version").first()
+    if newest is not None and stored_design(newest.design) == design:
+        return newest
+    made = ReviewForm.objects.create(
+        name=text,
+        version=newest.version + 1 if newest else 1,
+        design=design.as_json(),
+        created_by=actor,
+        created_at=at,
+    )
+    record("form.stored", actor=actor, at=at, subject=made, facts={"name": text, "version": made.version})
+    return made
+
+
+# --- what a round costs -----------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class RoundCost:
+    """Cases that reviewers will see, and their time. ``minutes`` is the median per case of earlier rounds."""
+
+    n_questions: int
+    per_question: int
+    n_reviewers: int
+    n_repeats: int
+    n_calibration: int  # cases of all reviewers together
+    minutes: Estimate
+    n_rounds: int  # that the minutes are of
+
+    @property
+    def n_reviews(self) -> int:
+        return self.n_questions * self.per_question
+
+    @property
+    def n_cases(self) -> int:
+        return self.n_reviews + self.n_repeats + self.n_calibration
+
+    @property
+    def hours(self) -> float | None:
+        return None if self.minutes.value is None else self.n_cases * self.minutes.value / 60
+
+    @property
+    def hours_each(self) -> float | None:
+        return None if self.hours is None or not self.n_reviewers else self.hours / self.n_reviewers
+
+    @property
+    def hours_between(self) -> tuple[float, float] | None:
+        if self.minutes.ci95 is None:
+            return None
+        low, high = self.minutes.ci95
+        return self.n_cases * low / 60, self.n_cases * high / 60
+
+
+def cost_of(
+    plan: SamplingPlan,
+    *,
+    per_question: int,
+    n_reviewers: int,
+    steps: str,
+    percent_repeated: int = 0,
+    shared_answers: ReviewRound | None = None,
+) -> RoundCost:
+    """Questions x reviews, with repeats and calibration, at the median time of earlier reviews with these steps.
+
+    Without reviewers there are as many as each question needs.
+    """
+    n_questions = plan.questions.count()
+    people = max(n_reviewers, per_question)
+    each = n_questions * per_question // people
+    n_shared = 0
+    if shared_answers is not None:
+        of_shared = shared_answers.assignments.filter(reviews__isnull=False)
+        n_shared = of_shared.values("revision").distinct().count()
+    minutes, n_rounds = _minutes(steps)
+    return RoundCost(
+        n_questions=n_questions,
+        per_question=per_question,
+        n_reviewers=people,
+        n_repeats=people * n_repeats(each, percent_repeated),
+        n_calibration=people * n_shared,
+        minutes=minutes,
+        n_rounds=n_rounds,
+    )
+
+
+def _minutes(steps: str) -> tuple[Estimate, int]:
+    """The median active time of a case, both steps together, of first versions in rounds with these steps."""
+    rows = (
+        Review.objects.filter(version=1, assignment__round__steps=steps, time_rule__in=CLOCK_RULES)
+        .order_by("-pk")
+        .annotate(
+            round_id=F("assignment__round"),
+            blind_ms=F("assignment__blind_answer__active_ms"),
+            blind_flags=F("assignment__blind_answer__time_flags"),
+        )
+        .values_list("round_id", "active_ms", "time_flags", "blind_ms", "blind_flags")[:MOST_TIMES]
+    )
+    cases: list[float] = []
+    rounds = set()
+    for round_id, judge_ms, flags, blind_ms, blind_flags in rows:
+        if steps == RoundSteps.OPEN:
+            blind_ms = 0
+        if judge_ms is None or blind_ms is None:
+            continue
+        if is_counted(judge_ms, flags) and is_counted(blind_ms, blind_flags or ()):
+            cases.append((judge_ms + blind_ms) / 60_000)
+            rounds.add(round_id)
+    return median_estimate(cases), len(rounds)
