@@ -357,7 +357,7 @@ def test_a_draft_is_edited_and_an_open_round_is_not(
     other = make_sample(4, name="Other")
     draft = create_round(make_sample(3, name="B"), name="Draft", reviewers=[rita], actor=cora, at=noon)
     sent = {"name": "Winter", "sample": "b", "steps": "full", "instructions": "Judge as for residents."}
-    sent |= {"per_question": 1, "seed": 1}
+    sent |= {"per_question": "1", "seed": "1"}
     assert coordinator.get("/rounds/draft/edit/").context["form"].initial["name"] == "Draft"
     assert coordinator.post("/rounds/draft/edit/", sent).status_code == 302
     draft.refresh_from_db()

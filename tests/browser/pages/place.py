@@ -39,7 +39,10 @@ from annotation.models import (
 )
 from annotation.people.invitations import Grant, invite
 from annotation.questionbank.editing import current_revision, revise, wording_of
+from annotation.review.calibrating import begin_calibration, finish_calibration
 from annotation.review.ending import complete_reviews, count_open
+from annotation.review.kernels.form_design import ANCHOR_LIMIT, make_design
+from annotation.review.round_design import store_form
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
@@ -101,6 +104,7 @@ def furnish(words: str = "") -> Place:
     _hold_rounds(place)
     _dispute(place)
     _revise(place)
+    _calibrate(place)
     _furnish_rooms(place)
     _start_jobs(place)
     _hand_out_links(place)
@@ -249,6 +253,24 @@ def _dispute(place: Place) -> None:
         if is_decided:
             show_reviews(settlement, actor=judy, at=now)
             decide(settlement, "reject", place.said("It cannot be answered on these images."), actor=judy, at=now)
+
+
+def _calibrate(place: Place) -> None:
+    """A round with a form of its own and hidden repeats, whose calibration Nora has not passed and Nils not begun."""
+    cora, now = place.people["cora"], timezone.now()
+    anchors = {("clinical_quality", "5"): place.said("exam standard")[:ANCHOR_LIMIT]}
+    own = make_design(grades=["clinical_quality"], choices=["relevant"], flags=[], anchors=anchors)
+    form = place.things["form"] = store_form(place.said("Chest")[:80], own, actor=cora, at=now)
+    made = place.things["calibrated"] = _round(place, "Calibrated", RoundState.OPEN)
+    ReviewRound.objects.filter(pk=made.pk).update(
+        form=form, shared_answers=place.things["closed"], pass_mark=70, percent_repeated=5
+    )
+    made.refresh_from_db()
+    _assign(place, made, "nora", "nils")
+    cases = begin_calibration(made, place.people["nora"], at=now)
+    for one in Assignment.objects.filter(round=cases).order_by("position"):
+        say(one, best="D", verdict="revise", reasoning=place.said("I read a nipple as a nodule."))
+    finish_calibration(cases, place.people["nora"], at=now)
 
 
 def _revise(place: Place) -> None:
