@@ -7,7 +7,16 @@ from annotation.views.discussion import comments
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, bank_downloads, import_columns, question_imports, revisions
-from annotation.views.review import calibration, cases, round_acts, round_designs, round_outcomes, rounds, worklist
+from annotation.views.review import (
+    calibration,
+    cases,
+    review_files,
+    round_acts,
+    round_designs,
+    round_outcomes,
+    rounds,
+    worklist,
+)
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
 
@@ -76,6 +85,14 @@ urlpatterns = [
     path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
     path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),
     path("banks/<slug:slug>/export/", bank_downloads.bank_export, name="bank-export"),
+    path("banks/<slug:slug>/outcomes/", round_outcomes.bank_outcomes, name="bank-outcomes"),
+    path("banks/<slug:slug>/outcomes/groups/", round_outcomes.bank_groups, name="bank-groups"),
+    path("banks/<slug:slug>/outcomes/difficulty/", round_outcomes.bank_difficulty, name="bank-difficulty"),
+    path(
+        "banks/<slug:slug>/outcomes/<slug:figure>/<slug:width>.<slug:form>",
+        round_outcomes.bank_figure,
+        name="bank-figure",
+    ),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),
@@ -153,9 +170,12 @@ urlpatterns = [
     ),
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
-    path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
-    path("rounds/<slug:slug>/grades/<slug:width>.<slug:form>", round_outcomes.round_grades, name="round-grades"),
+    path("rounds/<slug:slug>/<slug:figure>/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
+    path("rounds/<slug:slug>/import/", review_files.round_import, name="round-import"),
+    path("rounds/<slug:slug>/groups/", round_outcomes.round_groups, name="round-groups"),
+    path("rounds/<slug:slug>/difficulty/", round_outcomes.round_difficulty, name="round-difficulty"),
     path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),
+    path("rounds/<slug:slug>/report.zip", round_outcomes.round_report, name="round-report"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # adjudication
     path("rounds/<slug:slug>/complete/", round_acts.round_complete, name="round-complete"),

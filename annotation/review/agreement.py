@@ -56,9 +56,10 @@ class ReviewSaid(NamedTuple):
 class FormField:
     """One field of the form: its values in the order of their codes, and what a review says to it.
 
-    A value that is not among them is no rating.
+    A value that is not among them is no rating. ``name`` is its column in the files of reviews.
     """
 
+    name: str
     label: str
     scale: FieldScale
     values: Sequence[object]
@@ -67,6 +68,7 @@ class FormField:
 
 @dataclass(frozen=True)
 class AgreementRow:
+    name: str
     label: str
     found: FieldAgreement
     n_cannot_judge: int  # reviews without a rating for that reason
@@ -153,20 +155,26 @@ def _fields() -> list[FormField]:
 
     def grade(name: GradeName) -> FormField:
         key = name.value  # once: asking an enumeration for it takes long
-        return FormField(_(name.label), FieldScale.GRADES, GRADES, lambda row: row.grades.get(key))
+        return FormField(f"grade_{key}", _(name.label), FieldScale.GRADES, GRADES, lambda row: row.grades.get(key))
 
     def flag(one: Flag) -> FormField:
         value = one.value
-        return FormField(_(one.label), FieldScale.FLAG, (SET, NOT_SET), lambda row: value in row.flags)
+        return FormField(f"flag_{value}", _(one.label), FieldScale.FLAG, (SET, NOT_SET), lambda row: value in row.flags)
 
     choice = FieldScale.CHOICE
     return [
         *map(grade, GradeName),
-        FormField(_("Difficulty, before the key"), FieldScale.GRADES, DIFFICULTIES, lambda row: row.difficulty),
-        FormField(_("Best answer, before the key"), choice, ANSWERS, lambda row: row.best),
-        FormField(_("Verdict"), choice, tuple(Verdict), lambda row: row.verdict),
-        FormField(_("Image needed"), choice, DEGREES, lambda row: row.needs_image),
-        FormField(_("Clinically relevant"), choice, DEGREES, lambda row: row.relevant),
+        FormField(
+            "blind_difficulty",
+            _("Difficulty, before the key"),
+            FieldScale.GRADES,
+            DIFFICULTIES,
+            lambda row: row.difficulty,
+        ),
+        FormField("blind_best", _("Best answer, before the key"), choice, ANSWERS, lambda row: row.best),
+        FormField("verdict", _("Verdict"), choice, tuple(Verdict), lambda row: row.verdict),
+        FormField("needs_image", _("Image needed"), choice, DEGREES, lambda row: row.needs_image),
+        FormField("relevant", _("Clinically relevant"), choice, DEGREES, lambda row: row.relevant),
         *map(flag, Flag),
     ]
 
@@ -192,7 +200,7 @@ def _agreement_rows(
         coded.append(FieldRatings(one.scale, codes, len(one.values)))
     found = field_agreement(coded, units, seed=seed, draws=draws)
     return [
-        (one.scale, AgreementRow(one.label, agreement, said.count(CANNOT_JUDGE), []))
+        (one.scale, AgreementRow(one.name, one.label, agreement, said.count(CANNOT_JUDGE), []))
         for (one, said), agreement in zip(asked, found, strict=True)
     ]
 
@@ -202,7 +210,9 @@ def _table(scale: FieldScale, rows: Sequence[AgreementRow]) -> AgreementTable:
     rated = [of_row for row, of_row in zip(rows, notes, strict=True) if row.found.n_questions]
     everywhere = [note for note in rated[0] if all(note in of_row for of_row in rated)] if len(rated) > 1 else []
     told = [
-        AgreementRow(row.label, row.found, row.n_cannot_judge, [note for note in of_row if note not in everywhere])
+        AgreementRow(
+            row.name, row.label, row.found, row.n_cannot_judge, [note for note in of_row if note not in everywhere]
+        )
         for row, of_row in zip(rows, notes, strict=True)
     ]
     return AgreementTable(scale, list(rows[0].found.results) if rows else [], told, everywhere)

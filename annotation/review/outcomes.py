@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -93,19 +93,19 @@ class _Row:
     key: str
 
 
-def newest_reviews(review_round: ReviewRound) -> QuerySet[Review]:
+def newest_reviews(*rounds: ReviewRound) -> QuerySet[Review]:
     """The version of each review that counts, one row per reviewer and question; hidden repeats count nowhere."""
-    return _newest(review_round).filter(assignment__repeats=None)
+    return _newest(rounds).filter(assignment__repeats=None)
 
 
 def repeated_reviews(review_round: ReviewRound) -> QuerySet[Review]:
     """The newest version of each hidden repeat."""
-    return _newest(review_round).filter(assignment__repeats__isnull=False)
+    return _newest([review_round]).filter(assignment__repeats__isnull=False)
 
 
-def _newest(review_round: ReviewRound) -> QuerySet[Review]:
+def _newest(rounds: Sequence[ReviewRound]) -> QuerySet[Review]:
     later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
-    return Review.objects.filter(~Exists(later), assignment__round=review_round)
+    return Review.objects.filter(~Exists(later), assignment__round__in=[one.pk for one in rounds])
 
 
 def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
@@ -124,16 +124,25 @@ def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
 
 
 def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.ANY) -> Outcomes:
+    """The outcomes of one round so far, see ``outcomes_over``; also weighted to the mix of the bank."""
+    strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
+    return outcomes_over([review_round], rule, strata)
+
+
+def outcomes_over(
+    rounds: Sequence[ReviewRound], rule: CountingRule = CountingRule.ANY, strata: Mapping[str, int] | None = None
+) -> Outcomes:
     """The outcomes so far, from the newest version of each submitted review; three queries whatever the size.
 
-    By the rule ``adjudicated`` one more: issues are then those that stand after adjudication, everything else is of the
-    reviewers.
+    A question counts once in each wording, with its reviews from all these rounds. By the rule ``adjudicated`` one
+    query more: issues are then those that stand after adjudication, everything else is of the reviewers.
     """
-    strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
-    stratum_of = dict(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", "stratum"))
-    rows = _rows(review_round, stratum_of)
+    plans = {one.plan_id for one in rounds}
+    stratum_of = dict(SampledQuestion.objects.filter(plan__in=plans).values_list("revision_id", "stratum"))
+    rows = _rows(rounds, stratum_of)
     reviewed = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
-    judged = JudgedQuestions.of(_adjudicated(review_round, reviewed) if rule is CountingRule.ADJUDICATED else reviewed)
+    judged = JudgedQuestions.of(adjudicated(rounds, reviewed) if rule is CountingRule.ADJUDICATED else reviewed)
+    strata = strata or {}
 
     def rate(flags: Iterable[Flag]) -> IssueRate:
         return judged.rate([flag.value for flag in flags], rule, strata)
@@ -165,14 +174,14 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
     )
 
 
-def rules_of(review_round: ReviewRound) -> list[CountingRule]:
+def rules_of(*rounds: ReviewRound) -> list[CountingRule]:
     """By which rules issues can be counted: what adjudicators say only once adjudication has begun."""
-    may_have = review_round.state in (RoundState.ADJUDICATION, RoundState.CLOSED)
-    has_begun = may_have and ReviewRound.everywhere.filter(adjudicates=review_round).exists()
+    may_have = [one for one in rounds if one.state in (RoundState.ADJUDICATION, RoundState.CLOSED)]
+    has_begun = bool(may_have) and ReviewRound.everywhere.filter(adjudicates__in=may_have).exists()
     return [rule for rule in CountingRule if has_begun or rule is not CountingRule.ADJUDICATED]
 
 
-def _adjudicated(review_round: ReviewRound, judged: Sequence[Judged]) -> list[Judged]:
+def adjudicated(rounds: Sequence[ReviewRound], judged: Sequence[Judged]) -> list[Judged]:
     """What stands of each question that is settled or decided: nobody flags what settled, else the adjudicator's flags.
 
     These are of the adjudicator's own review, which was final before the others were shown. The rule of settling lets
@@ -180,8 +189,9 @@ def _adjudicated(review_round: ReviewRound, judged: Sequence[Judged]) -> list[Ju
     """
     own = Review.objects.filter(assignment=OuterRef("assignment")).order_by("-version")
     decided = (
-        Settlement.objects.filter(round=review_round)
+        Settlement.objects.filter(round__in=rounds)
         .exclude(outcome=QuestionState.DISPUTED)
+        .order_by("pk")
         .annotate(flags=Subquery(own.values("flags")[:1]))
     )
     flags_of = {revision: frozenset(flags or ()) for revision, flags in decided.values_list("revision_id", "flags")}
@@ -189,11 +199,11 @@ def _adjudicated(review_round: ReviewRound, judged: Sequence[Judged]) -> list[Ju
     return [replace(one, issues=flags_of[question]) for question, one in first.items() if question in flags_of]
 
 
-def _rows(review_round: ReviewRound, stratum_of: dict[int, str]) -> list[_Row]:
-    of_round = Assignment.objects.filter(round=review_round)
+def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Row]:
+    of_round = Assignment.objects.filter(round__in=rounds)
     keys = dict(AnswerKey.objects.filter(revision__in=of_round.values("revision")).values_list("revision_id", "key"))
     values = (
-        newest_reviews(review_round)
+        newest_reviews(*rounds)
         .order_by()
         .annotate(
             revision_id=F("assignment__revision"),

@@ -17,15 +17,25 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import CLOCK_RULES, RULE
 from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag, is_counted
-from annotation.enums import FINAL_STATES, AssignmentState, KeySource, RoundState
-from annotation.models import AnswerKey, Assignment, AuditEvent, Question, Review, ReviewRound, User
+from annotation.enums import FINAL_STATES, AssignmentState, KeySource, Role, RoundState
+from annotation.models import (
+    AnswerKey,
+    Assignment,
+    AuditEvent,
+    Membership,
+    Question,
+    QuestionBank,
+    Review,
+    ReviewRound,
+    User,
+)
 from annotation.people.mailing import can_send, send_email
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assigning import assigned_now, lock_round, reviewers_of
 from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
-from annotation.site.permissions import is_adjudicator
+from annotation.site.permissions import is_adjudicator, is_coordinator
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
@@ -124,6 +134,39 @@ def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
     return OthersPart.OUTCOMES in visible_of_others(onlooker)
 
 
+def rounds_in_sight(person: User, bank: QuestionBank) -> tuple[list[ReviewRound], int]:
+    """The rounds of a bank that this person coordinates and whose outcomes they may see, newest first, in four queries;
+    and how many of those that they coordinate are hidden from them, since they judge in them. Drafts are left out.
+    """
+    begun = ReviewRound.objects.filter(plan__bank=bank).exclude(state=RoundState.DRAFT)
+    begun = begun.select_related("plan__bank").order_by("-created_at", "-pk")
+    mine = Membership.objects.filter(user=person, round__in=begun)
+    roles = set(mine.values_list("round", "role"))
+    reviews = set(
+        Assignment.objects.filter(round__in=begun, reviewer=person)
+        .exclude(state=AssignmentState.WITHDRAWN)
+        .order_by()
+        .values_list("round", flat=True)
+        .distinct()
+    )
+    everywhere = is_coordinator(person)
+    theirs = [one for one in begun if everywhere or (one.pk, Role.COORDINATOR) in roles]
+    in_sight = [
+        one
+        for one in theirs
+        if OthersPart.OUTCOMES
+        in visible_of_others(
+            Onlooker(
+                coordinates=True,
+                reviews=one.pk in reviews,
+                adjudicates=(one.pk, Role.ADJUDICATOR) in roles,
+                is_closed=one.state == RoundState.CLOSED,
+            )
+        )
+    ]
+    return in_sight, len(theirs) - len(in_sight)
+
+
 def open_assignments(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:
     """What this reviewer still has to do or handed back and others could take, in their order."""
     rows = Assignment.objects.filter(round=review_round, reviewer=person, state__in=UNREVIEWED, repeats=None)
@@ -166,10 +209,10 @@ class RoundTimes:
     n_unreadable: int  # reviews with an image that could not be read
 
 
-def round_times(review_round: ReviewRound) -> RoundTimes:
+def round_times(*rounds: ReviewRound) -> RoundTimes:
     """From the newest version of each submitted review, in one query."""
     columns = ("active_ms", "time_rule", "time_flags", "unreadable")
-    rows = list(newest_reviews(review_round).order_by().values_list(*columns))
+    rows = list(newest_reviews(*rounds).order_by().values_list(*columns))
     flags = Counter(flag for _ms, _rule, stored, _images in rows for flag in stored)
     timed = [(ms, rule) for ms, rule, stored, _images in rows if rule in CLOCK_RULES and is_counted(ms, stored)]
     return RoundTimes(

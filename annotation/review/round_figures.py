@@ -1,27 +1,52 @@
-"""What a round found as figures for its page and for a paper, and the words under them."""
+"""What rounds found as figures for a page and for a paper, and the words under them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import StrEnum
+
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import ReviewRound
-from annotation.review.outcomes import Outcomes, round_outcomes
+from annotation.review.outcomes import Outcomes, outcomes_over
+from annotation.review.state_flow import StateFlow, state_flow
 from annotation.statistics.kernels.issues import CountingRule
 
 
-def outcomes_file(review_round: ReviewRound, rule: CountingRule, form: FigureForm, width: Width) -> bytes:
-    """The issues of the paper and any flag at all, by this rule of counting; the same reviews give the same bytes."""
+class RoundFigure(StrEnum):
+    """As addresses and names of files say it."""
+
+    OUTCOMES = "outcomes"
+    FLOW = "flow"
+    GRADES = "grades"
+
+
+def figure_file(
+    figure: RoundFigure, rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width
+) -> bytes:
+    """The same reviews and states give the same bytes; only the outcomes depend on the rule of counting."""
+    draw = {RoundFigure.OUTCOMES: _outcomes, RoundFigure.FLOW: _flow, RoundFigure.GRADES: _grades}
+    return draw[figure](rounds, rule, form, width)
+
+
+def is_simulated(rounds: Sequence[ReviewRound]) -> bool:
+    return any(one.simulated for one in rounds)
+
+
+def _outcomes(rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width) -> bytes:
+    """The issues of the paper and any flag at all."""
     from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
     from annotation.figures.kernels.saving import rendered
 
-    found = round_outcomes(review_round, rule)
+    found = outcomes_over(rounds, rule)
     issues = [Issue(_(row.issue.label), row.rate.share) for row in found.paper]
     issues.append(Issue(_("Any flag at all"), found.any_issue.share))
-    return rendered(lambda: outcomes_figure(issues, width, simulated=review_round.simulated), form)
+    return rendered(lambda: outcomes_figure(issues, width, simulated=is_simulated(rounds)), form)
 
 
-def outcomes_legend(review_round: ReviewRound, outcomes: Outcomes) -> str:
+def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
     """What stands under the figure."""
     sentences = [
         _("Expert-review outcomes: percent of the reviewed questions with each issue, and with any flag at all."),
@@ -30,22 +55,22 @@ def outcomes_legend(review_round: ReviewRound, outcomes: Outcomes) -> str:
         _("%(reviewed)s of %(all)s questions reviewed, by %(reviews)s reviews. † small n.")
         % {"reviewed": outcomes.n_reviewed, "all": outcomes.n_questions, "reviews": outcomes.n_reviews},
     ]
-    return " ".join([*sentences, *([_("Simulated data.")] if review_round.simulated else [])])
+    return _told(sentences, rounds)
 
 
-def grades_file(review_round: ReviewRound, form: FigureForm, width: Width) -> bytes:
-    """How often each grade was given, from the newest versions; the same reviews give the same bytes."""
+def _grades(rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width) -> bytes:
+    """How often each grade was given, from the newest versions."""
     from annotation.figures.kernels.grade_bars import Graded, grades_figure  # with matplotlib, slow to load
     from annotation.figures.kernels.saving import rendered
 
     grades = [
         Graded(_(one.name.label), dict(one.counts), one.median, one.n_cannot_judge)
-        for one in round_outcomes(review_round).grades
+        for one in outcomes_over(rounds).grades
     ]
-    return rendered(lambda: grades_figure(grades, width, simulated=review_round.simulated), form)
+    return rendered(lambda: grades_figure(grades, width, simulated=is_simulated(rounds)), form)
 
 
-def grades_legend(review_round: ReviewRound, outcomes: Outcomes) -> str:
+def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
     """What stands under the figure of the grades."""
     sentences = [
         _("Grades from 1, unusable, to 5, nothing to change: percent of the reviews that gave each."),
@@ -53,4 +78,33 @@ def grades_legend(review_round: ReviewRound, outcomes: Outcomes) -> str:
         % {"reviews": outcomes.n_reviews, "reviewed": outcomes.n_reviewed},
         _("Who could not judge is not among n."),
     ]
-    return " ".join([*sentences, *([_("Simulated data.")] if review_round.simulated else [])])
+    return _told(sentences, rounds)
+
+
+def _flow(rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width) -> bytes:
+    from annotation.figures.kernels.saving import rendered
+    from annotation.figures.kernels.state_steps import Step, StepWords, steps_figure  # with matplotlib, slow to load
+
+    flow = state_flow(rounds)
+    way = [
+        Step(_("In the sample"), flow.drawn.n, flow.drawn.n_changed),
+        Step(_("Reviewed"), flow.reviewed.n, flow.reviewed.n_changed),
+    ]
+    now = [Step(_("Now: %(state)s") % {"state": _(state.label)}, one.n, one.n_changed) for state, one in flow.now]
+    words = StepWords(_("as drawn"), _("changed since"), _("Questions"), (_("questions"), _("changed")))
+    return rendered(lambda: steps_figure(way, now, words, width, simulated=is_simulated(rounds)), form)
+
+
+def flow_legend(rounds: Sequence[ReviewRound], flow: StateFlow) -> str:
+    """What stands under the figure of the states."""
+    counted = ngettext("%(n)s question,", "%(n)s questions,", flow.drawn.n) % {"n": flow.drawn.n}
+    sentences = [
+        _("From the sample to what the questions are now: %(questions)s %(reviewed)s reviewed.")
+        % {"questions": counted, "reviewed": flow.reviewed.n},
+        _("Changed: another wording has replaced the one that was drawn. Percent of the sample; counts, no estimates."),
+    ]
+    return _told(sentences, rounds)
+
+
+def _told(sentences: Sequence[str], rounds: Sequence[ReviewRound]) -> str:
+    return " ".join([*sentences, *([_("Simulated data.")] if is_simulated(rounds) else [])])

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from annotation.exports.tables import Cell, Column, Format, write_codebook, write_table
+from annotation.exports.report_files import (
+    WIDTH,
+    Content,
+    Rows,
+    codebook_content,
+    csv_contents,
+    lines_of_files,
+    listed_files,
+)
+from annotation.exports.tables import Column
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.figures.kernels.saving import rendered
 from readerstudy.analysis.kernels.arrays import StudyArrays
@@ -40,9 +48,6 @@ from readerstudy.results.kernels.stored import post_hoc_models
 from readerstudy.results.wording import came, plan_kind
 
 SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
-SUMS = "SHA256SUMS"
-ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
-Rows = Iterable[Sequence[Cell]]
 
 
 @dataclass(frozen=True)
@@ -56,23 +61,11 @@ class ReportSource:
     facts: StudyFacts
 
 
-@dataclass(frozen=True)
-class Content:
-    """One file: its bytes are made when it is written."""
-
-    name: str  # with folders
-    about: str
-    make: Callable[[], bytes]
-    listed: str = ""  # the name of its group in the README; empty: its own
-
-
 def contents_of(source: ReportSource) -> list[Content]:
     """The README first; it says what all of them are."""
     study, result = source.analysis.study, source.result
     found = [*_texts(source), *_protocol(study), *_tables(result), *_figures(source), *_data(source), *_script()]
-    about = {one.listed or one.name: one.about for one in found}
-    about[SUMS] = ABOUT_SUMS
-    text = readme_text(result, source.analysis.result_sha256, about)
+    text = readme_text(result, source.analysis.result_sha256, listed_files(found))
     return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
 
 
@@ -83,7 +76,7 @@ def _texts(source: ReportSource) -> Iterator[Content]:
         "methods.txt", "a methods section written from plan, settings and data", methods_text(result, facts).encode
     )
     rows = checklists.checklist_rows(result, facts)
-    yield from _csv(
+    yield from csv_contents(
         "checklists.csv", "what GRRAS, CLAIM and STARD-AI ask for, and what the program knows", checklists.COLUMNS, rows
     )
 
@@ -104,10 +97,12 @@ def _protocol(study: ReaderStudy) -> Iterator[Content]:
 def _tables(result: StoredAnalysis) -> Iterator[Content]:
     sheets = [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]
     for sheet in sheets:
-        yield from _csv(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)
+        yield from csv_contents(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)
     meanings = codebook_rows(sheets)
     head = [Column(name, TEXT, "") for name in ("table", "column", "kind", "meaning", "values")]
-    yield from _csv("tables/codebook.csv", "what the columns of these tables mean", head, meanings, with_codebook=False)
+    yield from csv_contents(
+        "tables/codebook.csv", "what the columns of these tables mean", head, meanings, with_codebook=False
+    )
     printed = tex_tables(result)
     about = "all of these tables in one workbook"
     yield Content("tables/tables.xlsx", about, partial(workbook_of, sheets, meanings))
@@ -143,18 +138,20 @@ def _data(source: ReportSource) -> Iterator[Content]:
     study, arrays, settings = source.analysis.study, source.arrays, source.settings
     about = "a row per rater and case: what every number is computed from"
     yield Content("data/ratings.csv", about, lambda: ratings.ratings_csv(arrays, settings).encode())
-    yield _codebook("data/ratings.csv", ratings.ratings_columns(arrays))
+    yield codebook_content("data/ratings.csv", ratings.ratings_columns(arrays))
     if arrays.repeats is not None:
         what = "a row per case and further run of a model, as the ratings hold the named one"
         yield Content("data/runs.csv", what, lambda: ratings.runs_csv(arrays).encode())
-        yield _codebook("data/runs.csv", ratings.RUN_COLUMNS)
+        yield codebook_content("data/runs.csv", ratings.RUN_COLUMNS)
     if arrays.experts is not None:
         what = "how many reviewers answered each case blind, and how many of them with the key"
         yield Content("data/experts.csv", what, lambda: ratings.experts_csv(arrays).encode())
-        yield _codebook("data/experts.csv", ratings.EXPERT_COLUMNS)
+        yield codebook_content("data/experts.csv", ratings.EXPERT_COLUMNS)
     columns = response_columns(with_key=True)
     rows = response_rows(study, with_key=True)
-    yield from _csv("data/responses.csv", "a row per reader and case, with all that a mixed model needs", columns, rows)
+    yield from csv_contents(
+        "data/responses.csv", "a row per reader and case, with all that a mixed model needs", columns, rows
+    )
     more: Mapping[str, tuple[str, Sequence[Column], Rows]] = {
         "predictions": (
             "a row per run of a model and case",
@@ -174,13 +171,13 @@ def _data(source: ReportSource) -> Iterator[Content]:
         ),
     }
     for name, (what, of, cells) in more.items():
-        yield from _csv(f"data/{name}.csv", what, of, cells)
+        yield from csv_contents(f"data/{name}.csv", what, of, cells)
     yield Content(
         "data/imrmc.csv", "right and wrong for iMRMC, as R reads it", ratings.imrmc_csv(arrays, settings).encode
     )
     yield Content("data/study.imrmc", "the same for the program of iMRMC", ratings.imrmc_input(arrays, settings).encode)
     keys = ratings.imrmc_key_rows(arrays)
-    yield from _csv("data/imrmc_key.csv", "who is who in these two", ratings.IMRMC_KEY, keys)
+    yield from csv_contents("data/imrmc_key.csv", "who is who in these two", ratings.IMRMC_KEY, keys)
 
 
 def _script() -> Iterator[Content]:
@@ -190,31 +187,6 @@ def _script() -> Iterator[Content]:
         yield Content(SCRIPT.name, about, SCRIPT.read_bytes)
 
 
-# --- one file -------------------------------------------------------------------------------------
-def _csv(
-    name: str, about: str, columns: Sequence[Column], rows: Rows, *, with_codebook: bool = True
-) -> Iterator[Content]:
-    def content() -> bytes:
-        file = io.BytesIO()
-        write_table(file, columns, rows, Format.CSV)
-        return file.getvalue()
-
-    yield Content(name, about, content)
-    if with_codebook:
-        yield _codebook(name, columns)
-
-
-def _codebook(name: str, columns: Sequence[Column]) -> Content:
-    def content() -> bytes:
-        file = io.BytesIO()
-        write_codebook(file, columns)
-        return file.getvalue()
-
-    about = "what the columns of the table mean"
-    return Content(f"{name.removesuffix('.csv')}.codebook.csv", about, content, "*.codebook.csv")
-
-
-WIDTH = 110
 RULES = """
 Numbers in CSV files have full precision; shares are from 0 to 1. A missing value has its reason beside it. The tables
 for LaTeX and DOCX are rounded: percent to one decimal, to two from n = 1,000 on, kappa and p to three.
@@ -267,10 +239,7 @@ def readme_text(result: StoredAnalysis, result_sha256: str, files: Mapping[str, 
         "Computed with": version,
     }
     lines = [*head, *(f"{name}: {fact}" for name, fact in facts.items() if fact), "", "Files", "-----"]
-    width = max(map(len, files))
-    for name, about in files.items():
-        indent = " " * (width + 2)
-        lines += textwrap.wrap(f"{name:<{width}}  {about}", WIDTH, subsequent_indent=indent, break_long_words=False)
+    lines += lines_of_files(files)
     lines += ["", "How to read them", "----------------"]
     for rule in RULES.format(n_fake=N_FAKE).strip().split("\n\n"):
         lines += [*textwrap.wrap(rule, WIDTH, break_long_words=False), ""]

@@ -21,9 +21,9 @@ from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
+from annotation.exports.kernels.zipping import write_entry
 from annotation.exports.tables import Cell
 from readerstudy.report.kernels.latex import TexTable, plain
-from readerstudy.report.kernels.zipping import write_entry
 from readerstudy.report.sheets import Sheet
 
 WRITTEN = datetime(2000, 1, 1, tzinfo=UTC)  # what both formats ask for and nobody needs: the same for every file

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -15,29 +14,19 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.exports.tables import whole_file
+from annotation.exports.kernels.zipping import zip_folder
+from annotation.exports.report_files import Tell, WrittenFile, write_contents
 from annotation.models import User
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.scoring import read_settings
 from readerstudy.analysis.seeing import has_earlier_rule
 from readerstudy.models import Analysis, AnalysisReport
-from readerstudy.report.contents import ABOUT_SUMS, SUMS, ReportSource, contents_of
+from readerstudy.report.contents import ReportSource, contents_of
 from readerstudy.report.fact_finding import facts_of
-from readerstudy.report.kernels.zipping import zip_folder
 from readerstudy.report.report_job import path_of
 from readerstudy.results.looking import stored_result
 from readerstudy.study.locking import StudyRefused, lock_study
-
-Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
-
-
-@dataclass(frozen=True)
-class WrittenFile:
-    name: str  # with folders
-    n_bytes: int
-    sha256: str
-    about: str
 
 
 def fresh_inputs(analysis: Analysis) -> StudyArrays:
@@ -63,24 +52,7 @@ def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> 
         result = stored_result(analysis)
         settings = read_settings(analysis.settings)
         contents = contents_of(ReportSource(analysis, result, arrays, settings, facts_of(analysis, result)))
-        n_files, written = len(contents) + 1, []
-        for place, content in enumerate(contents):
-            if tell is not None:
-                tell(place, n_files, content.name)
-            written.append(_write(folder, content.name, content.make(), content.about))
-    sums = "".join(f"{one.sha256}  {one.name}\n" for one in sorted(written, key=lambda one: one.name))
-    written.append(_write(folder, SUMS, sums.encode(), ABOUT_SUMS))
-    if tell is not None:
-        tell(n_files, n_files, "")
-    return sorted(written, key=lambda one: one.name)
-
-
-def _write(folder: Path, name: str, content: bytes, about: str) -> WrittenFile:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as file:
-        file.write(content)
-    return WrittenFile(name, len(content), hashlib.sha256(content).hexdigest(), about)
+        return write_contents(folder, contents, tell)
 
 
 def make_report(analysis: Analysis, *, actor: User | None, at: datetime, tell: Tell | None = None) -> AnalysisReport:

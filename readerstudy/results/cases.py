@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.enums import RoundState
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey
+from annotation.review.judged_difficulty import panel_difficulty
+from annotation.review.outcomes import blind_answers
 from readerstudy.design.shown import is_of_prior
+from readerstudy.enums import Block
 from readerstudy.models import Prediction, ReaderStudy, ShownImage, StudyCase
 from readerstudy.results.kernels.agreement_tables import Disagreement
 from readerstudy.results.wording import sign
@@ -102,3 +107,17 @@ def _images(cases: Sequence[StudyCase]) -> dict[int, list[dict[str, Any]]]:
         [image] = image_descriptors([one.image]) or [unseen]
         found.setdefault(one.case_id, []).append({**image, "prior": True} if is_of_prior(one.frozen) else image)
     return found
+
+
+def judged_difficulties(study: ReaderStudy) -> dict[str, str]:
+    """How difficult reviewers found each case before they saw its key, by the random id of the case: their median, the
+    harder of the two in the middle. Of closed rounds alone, since a coordinator may still be reviewing in others.
+    """
+    main = study.cases.filter(block=Block.MAIN)
+    answers = blind_answers(main.values("revision")).filter(round__state=RoundState.CLOSED)
+    judged: dict[int, list[str]] = defaultdict(list)
+    for revision, difficulty in answers.values_list("revision_id", "blind_answer__difficulty"):
+        if difficulty:
+            judged[revision].append(difficulty)
+    cases = main.filter(revision__in=[*judged]).values_list("public_id", "revision_id") if judged else []
+    return {case: panel_difficulty(judged[revision]).value for case, revision in cases}

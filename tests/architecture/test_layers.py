@@ -22,7 +22,10 @@ PURE_LIBRARIES = {
     *("pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "msgspec", "pyarrow"),
 }
 TEXT_SEARCH = {"rapidocr", "onnxruntime", "cv2"}  # reading text in pixels, in a child process
-TRAVELS_ALONE = {ROOT / "readerstudy/report/kernels/recompute.py"}  # one file in every report, see docs/decisions
+TRAVELS_ALONE = {  # one file in every report, see docs/decisions
+    ROOT / "readerstudy/report/kernels/recompute.py",
+    ROOT / "annotation/exports/kernels/recompute_reviews.py",
+}
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "services", "manager", "misc"}
 
 

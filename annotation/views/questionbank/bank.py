@@ -27,7 +27,7 @@ from annotation.exports.source_names import MissingImage, export_missing, export
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
-from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision, User
+from annotation.models import Assignment, Image, Question, QuestionBank, Review, ReviewRound, Revision, User
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.keeping import is_unused
@@ -121,6 +121,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
+        "has_rounds": ReviewRound.objects.filter(plan__bank=one).exclude(state=RoundState.DRAFT).exists(),
         "export_form": BankExportForm(),
     }
     return render(request, "annotation/bank/detail.html", context)

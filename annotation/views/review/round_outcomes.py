@@ -1,20 +1,40 @@
-"""What a round found beside its page: the agreement of its reviewers, and figures as files."""
+"""What a round, or all rounds of a bank, found beside the page of a round: sections, figures and the report."""
 
 from __future__ import annotations
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
-from annotation.models import ReviewRound
+from annotation.exports.review_report import write_review_report_zip
+from annotation.exports.tables import scratch_file
+from annotation.models import QuestionBank, ReviewRound
 from annotation.review.agreement import own_agreement, round_agreement
-from annotation.review.outcomes import rules_of
-from annotation.review.round_figures import grades_file, outcomes_file
-from annotation.views.review.rounds import asked_rule, check_not_blinded, coordinated_round
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.review.reviewer_progress import rounds_in_sight
+from annotation.site.permissions import is_coordinator
+from annotation.views.review.outcome_context import (
+    Scope,
+    check_figure,
+    check_not_blinded,
+    difficulty_response,
+    figure_response,
+    groups_response,
+    outcomes_context,
+    scope_of,
+)
+from annotation.views.review.rounds import coordinated_round
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+
+
+def _seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:
+    """A round of which this person may see the outcomes."""
+    review_round = coordinated_round(request.user, slug)
+    check_not_blinded(request, review_round)
+    return review_round
 
 
 @person_required
@@ -30,42 +50,98 @@ def round_agreement_page(request: AuthenticatedRequest, slug: str) -> HttpRespon
 
 
 @person_required
-@never_cache
 @require_GET
-def round_figure(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
-    """The outcomes as they are drawn for a paper, by the rule in the address."""
-    review_round = _drawn_round(request, slug, width, form)
-    file = outcomes_file(review_round, asked_rule(request, rules_of(review_round)), FigureForm(form), Width(width))
-    return _figure(file, review_round, "outcomes", Width(width), FigureForm(form))
+@vary_on_headers("HX-Request")
+def round_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """One issue by task, category, stated difficulty, reviewer or import."""
+    return groups_response(request, scope_of(_seen_round(request, slug)))
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def round_difficulty(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Difficulty as stated and as judged before the key."""
+    return difficulty_response(request, scope_of(_seen_round(request, slug)))
 
 
 @person_required
 @never_cache
 @require_GET
-def round_grades(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
-    """How often each grade was given, as it is drawn for the page and for a paper."""
-    review_round = _drawn_round(request, slug, width, form)
-    file = grades_file(review_round, FigureForm(form), Width(width))
-    return _figure(file, review_round, "grades", Width(width), FigureForm(form))
-
-
-def _seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:
-    """A round of which this person may see the outcomes."""
+def round_figure(request: AuthenticatedRequest, slug: str, figure: str, width: str, form: str) -> HttpResponse:
+    """Outcomes, flow of states or grades, as they are drawn for the page and for a paper."""
     review_round = coordinated_round(request.user, slug)
+    check_figure(figure, width, form)
     check_not_blinded(request, review_round)
-    return review_round
+    return figure_response(request, scope_of(review_round), figure, width, form)
 
 
-def _drawn_round(request: AuthenticatedRequest, slug: str, width: str, form: str) -> ReviewRound:
-    review_round = coordinated_round(request.user, slug)
-    if width not in set(Width) or form not in set(FigureForm):
+@person_required
+@never_cache
+@require_GET
+def round_report(request: AuthenticatedRequest, slug: str) -> FileResponse:
+    """Tables, figures, methods and reviews with the script that checks them, packed; who takes it is noted."""
+    review_round, file = _seen_round(request, slug), scratch_file()
+    write_review_report_zip(review_round, file, **by(request))
+    name = f"{review_round.slug}-report.zip"
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
+
+
+# --- over all rounds of a bank -----------------------------------------------------------------------------------
+def _seen_bank(request: AuthenticatedRequest, slug: str) -> tuple[QuestionBank, Scope, int]:
+    """The bank, its rounds whose outcomes this person may see, and how many of theirs are hidden from them.
+
+    To who coordinates neither the site nor one of its rounds the bank does not exist.
+    """
+    bank = get_object_or_404(QuestionBank, slug=slug)
+    rounds, n_hidden = rounds_in_sight(request.user, bank)
+    if not (rounds or n_hidden or is_coordinator(request.user)):
         raise Http404
-    check_not_blinded(request, review_round)
-    return review_round
+    return bank, Scope("bank", bank.slug, bank.name, rounds), n_hidden
 
 
-def _figure(file: bytes, review_round: ReviewRound, name: str, width: Width, form: FigureForm) -> HttpResponse:
-    response = HttpResponse(file, content_type=FIGURE_TYPES[form])
-    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
-    response["Content-Disposition"] = download_header(review_round.slug, name, width, form)
-    return response
+def _rounds_of_bank(request: AuthenticatedRequest, slug: str) -> Scope:
+    """The rounds of a part of the page, or of a figure: there is none without a round."""
+    _bank, scope, n_hidden = _seen_bank(request, slug)
+    if n_hidden and not scope.rounds:
+        raise PermissionDenied(_("You judge in every round of this bank yourself: they are hidden until they close."))
+    if not scope.rounds:
+        raise Http404
+    return scope
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def bank_outcomes(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The outcomes over all rounds of a bank; for HTMX the section alone, by the rule that was chosen."""
+    bank, scope, n_hidden = _seen_bank(request, slug)
+    context = {"bank": bank, "scope": scope, "n_hidden": n_hidden, "may_see_bank": is_coordinator(request.user)}
+    if scope.rounds:
+        context |= outcomes_context(request, scope)
+    template = "_bank_outcomes.html" if asks_for_part(request) else "bank_outcomes.html"
+    return render(request, f"annotation/rounds/{template}", context)
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def bank_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """One issue by task, category, stated difficulty, reviewer or import, over all rounds."""
+    return groups_response(request, _rounds_of_bank(request, slug))
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def bank_difficulty(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Difficulty as stated and as judged before the key, over all rounds."""
+    return difficulty_response(request, _rounds_of_bank(request, slug))
+
+
+@person_required
+@never_cache
+@require_GET
+def bank_figure(request: AuthenticatedRequest, slug: str, figure: str, width: str, form: str) -> HttpResponse:
+    """Outcomes, flow of states or grades over all rounds."""
+    return figure_response(request, _rounds_of_bank(request, slug), figure, width, form)

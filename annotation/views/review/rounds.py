@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -25,7 +24,6 @@ from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
-from annotation.figures.kernels.forms import FigureForm
 from annotation.forms.adjudication import AdjudicatorForm
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
@@ -34,7 +32,6 @@ from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.calibrating import calibration_of, distances_of
 from annotation.review.kernels.policy import RoundAct, why_not
-from annotation.review.outcomes import round_outcomes, rules_of
 from annotation.review.reviewer_progress import (
     due_text,
     may_see_outcomes,
@@ -43,10 +40,8 @@ from annotation.review.reviewer_progress import (
     past_reviews,
     read_keys,
     reviewer_progress,
-    round_times,
     with_lags,
 )
-from annotation.review.round_figures import grades_legend, outcomes_legend
 from annotation.review.rounds import has_work, missing_images
 from annotation.review.viewing import size_text, viewing_of
 from annotation.site.permissions import (
@@ -58,7 +53,7 @@ from annotation.site.permissions import (
     roles_given_in,
 )
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
-from annotation.statistics.kernels.issues import CountingRule
+from annotation.views.review.outcome_context import check_not_blinded, outcomes_context, scope_of
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
 PER_PAGE = 25
@@ -148,26 +143,10 @@ def _settled(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[s
     }
 
 
-def asked_rule(request: AuthenticatedRequest, rules: Sequence[CountingRule]) -> CountingRule:
-    """When a question counts as having an issue, as the address says; any reviewer where it says nothing of these."""
-    chosen = request.GET.get("rule", "")
-    return CountingRule(chosen) if chosen in rules else CountingRule.ANY
-
-
 def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
     is_blinded = not may_see_outcomes(request.user, review_round)
-    rules = rules_of(review_round)
-    outcomes = None if is_blinded else round_outcomes(review_round, asked_rule(request, rules))
-    return {
-        "rules": rules,
-        "is_blinded": is_blinded,
-        "outcomes": outcomes,
-        "legend": outcomes_legend(review_round, outcomes) if outcomes else "",
-        "grades_legend": grades_legend(review_round, outcomes) if outcomes else "",
-        "times": None if is_blinded else round_times(review_round),
-        "formats": formats_here(),
-        "figure_forms": [form.value for form in FigureForm],
-    }
+    context: dict[str, Any] = {"is_blinded": is_blinded, "outcomes": None, "formats": formats_here()}
+    return context if is_blinded else context | outcomes_context(request, scope_of(review_round))
 
 
 def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordinates: bool) -> dict[str, Any]:
@@ -297,8 +276,3 @@ def round_codebook(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
     response["Content-Disposition"] = f'attachment; filename="{review_round.slug}-codebook.csv"'
     return response
-
-
-def check_not_blinded(request: AuthenticatedRequest, review_round: ReviewRound) -> None:
-    if not may_see_outcomes(request.user, review_round):
-        raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))

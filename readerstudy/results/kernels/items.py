@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import nan
 from typing import Any, overload
 
+from annotation.statistics.kernels.estimate import Value
+from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.items import ItemStatistics, beaten_by, item_of
 from readerstudy.analysis.kernels.result import ALL_TASKS, LETTERS, READER, CaseColumns, StoredAnalysis
+from readerstudy.results.kernels.agreement_tables import FAILED
 from readerstudy.results.kernels.stored import kinds_of, order_of
+from readerstudy.results.kernels.tables import BreakdownTable
 
 NOT_COUNTED = " ."
 
@@ -118,6 +122,28 @@ class _Items(Sequence[Item]):
             is_missed_by_readers=_is_missed_by_readers(items, self._readers, place),
             behaviour=_behaviour(items, self._names, place),
         )
+
+
+def accuracy_by(result: StoredAnalysis, group_of: Mapping[str, str], groups: Sequence[str]) -> BreakdownTable:
+    """Accuracy of every rater over the scored cases of each group; ``group_of`` is by the random id of a case.
+
+    Groups without a scored case are left out, as are cases in none.
+    """
+    items, failed = result["items"], result["settings"]["failed_in_accuracy"]
+    left_out = NOT_COUNTED + (FAILED if failed == "exclude" else "")
+    places: dict[str, list[int]] = {group: [] for group in groups}
+    for place, case in enumerate(items["case_id"]):
+        if case in group_of and items["voided"][place] != "before":
+            places[group_of[case]].append(place)
+    values = [(group, of_group) for group, of_group in places.items() if of_group]
+
+    def accuracy(name: str, of_group: Sequence[int]) -> Value:
+        signs = items["answers"][name]
+        counted = [place for place in of_group if signs[place] not in left_out]
+        return share(sum(signs[place] == items["key"][place] for place in counted), len(counted)).as_json()
+
+    rows = [(name, [accuracy(name, of_group) for _group, of_group in values]) for name in order_of(result)]
+    return BreakdownTable([(group, len(of_group)) for group, of_group in values], rows)
 
 
 def _share_right(items: CaseColumns, place: int) -> float | None:

@@ -16,9 +16,10 @@ from annotation.site.sorted_tables import asked_sorting
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.conflicts import note_study_keys
-from readerstudy.results.kernels.items import SORTED_BY, Show, Which, items_table
+from readerstudy.results.cases import judged_difficulties
+from readerstudy.results.kernels.items import SORTED_BY, Show, Which, accuracy_by, items_table
 from readerstudy.results.kernels.stored import calibrations, has_times, order_of, panel_names
-from readerstudy.results.kernels.tables import breakdown, large_categories, large_tasks
+from readerstudy.results.kernels.tables import GRADES, breakdown, large_categories, large_tasks
 from readerstudy.results.looking import Seen
 from readerstudy.views.results.access import panel_named, seen_result
 
@@ -93,6 +94,8 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "categories": breakdown(result, "categories"),
         "difficulties": breakdown(result, "difficulties"),
     }
+    if not seen.routes.is_shared:  # what reviewers say may change; a link shows what was analysed
+        context["judged"] = accuracy_by(result, judged_difficulties(seen.analysis.study), GRADES)
     return render(request, "readerstudy/results/categories.html", context)
 
 

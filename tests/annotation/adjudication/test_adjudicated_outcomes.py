@@ -75,6 +75,6 @@ def test_the_rule_is_offered_once_adjudication_has_begun(
     words = " ".join(page.content.decode().split())
     assert "A question has an issue when its adjudicator flags it" in words
     assert "Issues are counted over the 2 questions that are settled or decided" in words
-    assert "its adjudicator flags it" in page.context["legend"]
+    assert "its adjudicator flags it" in page.context["figures"]["outcomes"].legend
     figure = client.get(f"/rounds/{adjudicated.slug}/outcomes/two.svg?rule=adjudicated").content.decode()
     assert ">1 of 2 †<" in figure

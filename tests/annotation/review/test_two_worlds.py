@@ -56,7 +56,9 @@ def of_round(person: User, review_round: ReviewRound) -> list[Assignment]:
 def addresses(person: User, review_round: ReviewRound) -> Iterator[str]:
     yield from ("/", "/review/", "/rounds/", f"/review/rounds/{review_round.slug}/", "/profile/", "/mentions/")
     yield from (f"/review/rounds/{review_round.slug}/?show={chosen}" for chosen in ("unfinished", "submitted"))
-    yield from (f"/rounds/{review_round.slug}/{rest}" for rest in ("", "export/csv/", "codebook/"))
+    yield from (
+        f"/rounds/{review_round.slug}/{rest}" for rest in ("", "export/csv/", "codebook/", "report.zip", "agreement/")
+    )
     yield from (f"/rounds/{review_round.slug}/outcomes/{rest}" for rest in ("one.svg", "two.pdf"))
     yield f"/rounds/{review_round.slug}/reviewers/{person.pk}/"
     yield f"/adjudication/{review_round.slug}/"

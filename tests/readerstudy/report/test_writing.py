@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from annotation.exports.kernels.zipping import zip_folder
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import Analysis, Enrolment, Reading, Remark
 from readerstudy.report.contents import SCRIPT
-from readerstudy.report.kernels.zipping import zip_folder
 from readerstudy.report.writing import write_report
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON

@@ -424,7 +424,7 @@ def test_stated_chances_of_readers_and_models_stand_with_n_interval_and_rule(
         ("study-analysed", (), 7),
         ("study-agreement", (), 6),
         ("study-pair", (0, 2), 12),
-        ("study-categories", (), 6),
+        ("study-categories", (), 7),
         ("study-items", (), 7),
         ("study-times", (), 6),
     ],

@@ -1,0 +1,99 @@
+"""A report as a folder: named files whose bytes are made when they are written, their sums, and how a README lists
+them. What a study and a round report is theirs; nothing here knows of either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotation.exports.tables import Cell, Column, Format, whole_file, write_codebook, write_table
+
+SUMS = "SHA256SUMS"
+ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
+WIDTH = 110
+Rows = Iterable[Sequence[Cell]]
+Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
+
+
+@dataclass(frozen=True)
+class Content:
+    """One file: its bytes are made when it is written."""
+
+    name: str  # with folders
+    about: str
+    make: Callable[[], bytes]
+    listed: str = ""  # the name of its group in the README; empty: its own
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    name: str  # with folders
+    n_bytes: int
+    sha256: str
+    about: str
+
+
+def csv_contents(
+    name: str, about: str, columns: Sequence[Column], rows: Rows, *, with_codebook: bool = True
+) -> Iterator[Content]:
+    """A table, and its codebook beside it."""
+
+    def content() -> bytes:
+        file = io.BytesIO()
+        write_table(file, columns, rows, Format.CSV)
+        return file.getvalue()
+
+    yield Content(name, about, content)
+    if with_codebook:
+        yield codebook_content(name, columns)
+
+
+def codebook_content(name: str, columns: Sequence[Column]) -> Content:
+    def content() -> bytes:
+        file = io.BytesIO()
+        write_codebook(file, columns)
+        return file.getvalue()
+
+    about = "what the columns of the table mean"
+    return Content(f"{name.removesuffix('.csv')}.codebook.csv", about, content, "*.codebook.csv")
+
+
+def listed_files(contents: Iterable[Content]) -> dict[str, str]:
+    """What each file or group of files is, as a README lists them."""
+    return {one.listed or one.name: one.about for one in contents} | {SUMS: ABOUT_SUMS}
+
+
+def lines_of_files(files: Mapping[str, str]) -> list[str]:
+    """``files``: what each file or folder is, by name, in the order to be listed."""
+    width, lines = max(map(len, files)), list[str]()
+    for name, about in files.items():
+        indent = " " * (width + 2)
+        lines += textwrap.wrap(f"{name:<{width}}  {about}", WIDTH, subsequent_indent=indent, break_long_words=False)
+    return lines
+
+
+def write_contents(folder: Path, contents: Sequence[Content], tell: Tell | None = None) -> list[WrittenFile]:
+    """Write every file and the sums; files of the same name are replaced."""
+    n_files, written = len(contents) + 1, []
+    for place, content in enumerate(contents):
+        if tell is not None:
+            tell(place, n_files, content.name)
+        written.append(_write(folder, content.name, content.make(), content.about))
+    sums = "".join(f"{one.sha256}  {one.name}\n" for one in sorted(written, key=lambda one: one.name))
+    written.append(_write(folder, SUMS, sums.encode(), ABOUT_SUMS))
+    if tell is not None:
+        tell(n_files, n_files, "")
+    return sorted(written, key=lambda one: one.name)
+
+
+def _write(folder: Path, name: str, content: bytes, about: str) -> WrittenFile:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        file.write(content)
+    return WrittenFile(name, len(content), hashlib.sha256(content).hexdigest(), about)

@@ -1,0 +1,201 @@
+"""The report of a review round as a folder, and packed: tables, figures, methods, the reviews and a script that
+computes the tables again. The same reviews give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from annotation import VERSION
+from annotation.audit.recording import record
+from annotation.case.kernels.durations import CLOCK_RULES
+from annotation.case.kernels.time_flags import EXCLUDING
+from annotation.enums import FINAL_STATES, KeySource
+from annotation.exports.bank_export import whole_folder
+from annotation.exports.kernels.zipping import zip_folder
+from annotation.exports.report_files import (
+    Content,
+    csv_contents,
+    listed_files,
+    write_contents,
+)
+from annotation.exports.review_methods import methods_text, readme_text
+from annotation.exports.review_tables import (
+    QUESTION_COLUMNS,
+    SETTLEMENT_COLUMNS,
+    RoundNumbers,
+    question_rows,
+    review_sheets,
+    settlement_rows,
+)
+from annotation.exports.reviews import columns_of_reviews, review_rows
+from annotation.exports.tables import Column, ExportRefused, Kind
+from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.models import Question, ReviewRound, Settlement, User
+from annotation.questionbank.answers import note_seen_keys
+from annotation.review.agreement import DRAWS, round_agreement
+from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
+from annotation.review.outcomes import newest_reviews, outcomes_over, rules_of
+from annotation.review.reviewer_progress import round_times
+from annotation.review.round_figures import RoundFigure, figure_file, flow_legend, grades_legend, outcomes_legend
+from annotation.review.state_flow import state_flow
+from annotation.statistics.kernels.issues import CountingRule
+
+SCRIPT = Path(__file__).parent / "kernels" / "recompute_reviews.py"
+SCRIPT_NAME = "recompute.py"
+FACTS = "report.json"
+
+
+@dataclass(frozen=True)
+class ReviewReport:
+    n_files: int
+    n_reviews: int
+    sha256: str  # of the list of sums
+
+
+def write_review_report(review_round: ReviewRound, folder: Path, *, actor: User | None, at: datetime) -> ReviewReport:
+    """Write the folder, and note who took it; ``actor`` is None on the command line.
+
+    Raises ExportRefused where nothing is reviewed yet, and for a folder that holds something.
+    """
+    with whole_folder(folder) as part, translation.override("en"):  # the same words wherever they are made
+        numbers, facts = _numbers(review_round), _facts(review_round)
+        written = write_contents(part, _contents(numbers, facts))
+        [sums] = [one for one in written if one.name == "SHA256SUMS"]
+        done = ReviewReport(len(written), numbers.outcomes.n_reviews, sums.sha256)
+        with transaction.atomic():
+            if actor is not None:
+                read = Question.objects.filter(
+                    revisions__in=newest_reviews(review_round).values("assignment__revision")
+                )
+                note_seen_keys(actor, read, source=KeySource.ROUND_EXPORT, subject=review_round, at=at)
+            noted = {"files": done.n_files, "reviews": done.n_reviews, "sums_sha256": done.sha256}
+            record("round.report_taken", actor=actor, at=at, subject=review_round, facts=noted)
+    return done
+
+
+def write_review_report_zip(
+    review_round: ReviewRound, to: IO[bytes], *, actor: User | None, at: datetime
+) -> ReviewReport:
+    """The same folder as one ZIP file, written to ``to`` (seekable, left at its start). Raises ExportRefused."""
+    with tempfile.TemporaryDirectory(prefix="review-report-", dir=settings.TEMP_ROOT) as place:
+        folder, packed = Path(place) / "report", Path(place) / "report.zip"
+        done = write_review_report(review_round, folder, actor=actor, at=at)
+        zip_folder(folder, packed, f"{review_round.slug}-report")
+        to.write(packed.read_bytes())
+    to.seek(0)
+    return done
+
+
+def _numbers(review_round: ReviewRound) -> RoundNumbers:
+    by_rule = {rule: outcomes_over([review_round], rule) for rule in rules_of(review_round)}
+    if not next(iter(by_rule.values())).n_reviews:
+        sentence = _("No review of %s is submitted yet: there is nothing to report.") % review_round
+        raise ExportRefused("no_reviews", sentence, status=422)
+    return RoundNumbers(
+        review_round,
+        by_rule,
+        round_agreement(review_round),
+        difficulty_table(judged_difficulties([review_round]), seed=abs(review_round.seed)),
+        round_times(review_round),
+        newest_reviews(review_round).order_by().values("assignment__reviewer").distinct().count(),
+    )
+
+
+def _facts(review_round: ReviewRound) -> dict[str, Any]:
+    """What nobody can compute from the reviews: the script takes it from here."""
+    rules = Settlement.objects.filter(round=review_round).order_by().values_list("rule", flat=True).distinct()
+    return {
+        "round": review_round.slug,
+        "bank": review_round.plan.bank.slug,
+        "simulated": review_round.simulated,
+        "state": str(review_round.state),
+        "final": review_round.state in FINAL_STATES,
+        "seed": abs(review_round.seed),
+        "draws": DRAWS,
+        "rules": [rule.value for rule in rules_of(review_round)],
+        "settling_rule": ", ".join(sorted(rules)),
+        "clock_rules": list(CLOCK_RULES),
+        "times_left_out": sorted(flag.value for flag in EXCLUDING),
+        "software": {
+            "program": VERSION,
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "scipy": version("scipy"),
+        },
+    }
+
+
+def _contents(numbers: RoundNumbers, facts: dict[str, Any]) -> list[Content]:
+    """The README first; it says what all of them are."""
+    found = [*_texts(numbers, facts), *_tables(numbers), *_figures(numbers), *_data(numbers)]
+    found.append(Content(SCRIPT_NAME, f"computes every table again: python {SCRIPT_NAME}", SCRIPT.read_bytes))
+    text = readme_text(numbers, facts, listed_files(found))
+    return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
+
+
+def _texts(numbers: RoundNumbers, facts: dict[str, Any]) -> Iterator[Content]:
+    text = methods_text(numbers, facts)
+    yield Content("methods.txt", "a methods section written from stored facts", text.encode)
+    written = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
+    yield Content(FACTS, "rules, seed, draws and versions", written.encode)
+
+
+def _tables(numbers: RoundNumbers) -> Iterator[Content]:
+    sheets = review_sheets(numbers)
+    for sheet in sheets:
+        yield from csv_contents(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)
+    names = ("table", "column", "kind", "meaning", "values")
+    rows = [[one.name, of.name, of.kind.label, of.meaning, of.values] for one in sheets for of in one.columns]
+    head = [Column(name, Kind.TEXT, "") for name in names]
+    about = "what the columns of these tables mean"
+    yield from csv_contents("tables/codebook.csv", about, head, rows, with_codebook=False)
+
+
+def _figures(numbers: RoundNumbers) -> Iterator[Content]:
+    rounds = [numbers.review_round]
+    for rule, outcomes in numbers.by_rule.items():
+        about, legend = "how many questions have each issue, with 95% CI", outcomes_legend(rounds, outcomes)
+        yield from _figure(RoundFigure.OUTCOMES, rounds, rule, f"outcomes-{rule.value}", about, legend)
+    flow, grades = flow_legend(rounds, state_flow(rounds)), grades_legend(rounds, numbers.outcomes)
+    about = "what became of the questions: sample, review, changes, state"
+    yield from _figure(RoundFigure.FLOW, rounds, CountingRule.ANY, "flow", about, flow)
+    about = "how often each grade was given"
+    yield from _figure(RoundFigure.GRADES, rounds, CountingRule.ANY, "grades", about, grades)
+
+
+def _figure(
+    figure: RoundFigure, rounds: list[ReviewRound], rule: CountingRule, name: str, about: str, legend: str
+) -> Iterator[Content]:
+    """In every form, and what stands under it."""
+    listed = f"figures/{figure.value}*"
+    for form in FigureForm:
+        make = partial(figure_file, figure, rounds, rule, form, Width.TWO)
+        yield Content(f"figures/{name}.{form}", about, make, listed)
+    yield Content(f"figures/{name}.txt", about, f"{legend}\n".encode, listed)
+
+
+def _data(numbers: RoundNumbers) -> Iterator[Content]:
+    one = numbers.review_round
+    columns = columns_of_reviews(source_ids=False)
+    about = "a row per reviewer and question: what every number is computed from"
+    yield from csv_contents("data/reviews.csv", about, columns, review_rows(one))
+    about = "the reviewed questions: patient or exam as a number, and import"
+    yield from csv_contents("data/questions.csv", about, QUESTION_COLUMNS, question_rows(one))
+    if rows := settlement_rows(one):
+        about = "what the round decided about each question"
+        yield from csv_contents("data/settlements.csv", about, SETTLEMENT_COLUMNS, rows)

@@ -1,0 +1,286 @@
+"""The tables of the report of a round: every number in full precision, in the columns that its script reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from annotation.enums import GradeName
+from annotation.exports.reviews import reviewer_pseudonym
+from annotation.exports.tables import Cell, Column, Kind
+from annotation.models import Assignment, ReviewRound, Settlement
+from annotation.review.agreement import AgreementRow, RoundAgreement
+from annotation.review.judged_difficulty import DifficultyTable
+from annotation.review.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
+from annotation.review.outcomes import Outcomes
+from annotation.review.reviewer_progress import RoundTimes
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.issues import CountingRule, IssueRate
+
+TEXT, WHOLE, REAL, YES_NO = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO
+SIMULATED = Column("simulated", YES_NO, "Whether the round was made up for a demonstration: the same in every row.")
+OF_N = (Column("count", WHOLE, "How many of n."), Column("n", WHOLE, "Of how many."))
+WILSON = (
+    Column("share", REAL, "count / n; empty for n = 0."),
+    Column("low", REAL, "Lower limit, 95 %, by Wilson."),
+    Column("high", REAL, "Upper limit."),
+)
+LIMITS = (
+    Column("value", REAL, "The statistic; empty where it is undefined."),
+    Column("low", REAL, "Lower limit, 95 %; empty: none."),
+    Column("high", REAL, "Upper limit."),
+)
+CLUSTERED = (
+    Column("cluster_low", REAL, "Lower limit that allows for patients or exams with several; empty: no such."),
+    Column("cluster_high", REAL, "Upper limit of the same."),
+)
+RULE = Column("rule", TEXT, "When a question counts.", ", ".join(f"{one.value}: {one.label}" for one in CountingRule))
+ISSUE = Column("issue", TEXT, "any, an outcome of the ReXVQA paper (paper_), or a flag of the form (flag_).")
+
+
+@dataclass(frozen=True)
+class ReviewSheet:
+    """One table of the report."""
+
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+    rows: list[list[Cell]]
+
+
+@dataclass(frozen=True)
+class RoundNumbers:
+    """Everything that the tables hold, computed once."""
+
+    review_round: ReviewRound
+    by_rule: dict[CountingRule, Outcomes]
+    agreement: RoundAgreement
+    difficulty: DifficultyTable | None
+    times: RoundTimes
+    n_reviewers: int  # who submitted a review
+
+    @property
+    def outcomes(self) -> Outcomes:
+        return self.by_rule[CountingRule.ANY]
+
+
+def review_sheets(numbers: RoundNumbers) -> list[ReviewSheet]:
+    """In the order of the README; each row ends with whether the round is simulated."""
+    made = (_outcomes, _groups, _shares, _choices, _grades, _agreement, _difficulty, _times)
+    sheets = [sheet for make in made if (sheet := make(numbers)).rows]
+    simulated = numbers.review_round.simulated
+    return [
+        ReviewSheet(one.name, one.about, (*one.columns, SIMULATED), [[*row, simulated] for row in one.rows])
+        for one in sheets
+    ]
+
+
+def _of_n(one: Estimate) -> list[Cell]:
+    return [one.count or 0, one.n, one.value, one.low, one.high]
+
+
+def _rates(outcomes: Outcomes) -> Iterator[tuple[str, IssueRate]]:
+    yield "any", outcomes.any_issue
+    yield from ((f"paper_{row.issue.value}", row.rate) for row in outcomes.paper)
+    yield from ((f"flag_{row.issue.value}", row.rate) for row in outcomes.flags)
+
+
+def _outcomes(numbers: RoundNumbers) -> ReviewSheet:
+    flags = Column("flags", TEXT, "The flags that count, joined by |; one of them is enough.")
+    rows: list[list[Cell]] = []
+    for rule, outcomes in numbers.by_rule.items():
+        for name, rate in _rates(outcomes):
+            issue = COUNTED_ISSUES[name]
+            clustered = rate.clustered.estimate if rate.clustered else None
+            limits = [clustered.low, clustered.high] if clustered else [None, None]
+            counted = "|".join(flag.value for flag in issue.flags)
+            rows.append([rule.value, name, issue.label, counted, *_of_n(rate.share), *limits])
+    columns = (RULE, ISSUE, Column("label", TEXT, "The issue in words."), flags, *OF_N, *WILSON, *CLUSTERED)
+    return ReviewSheet("outcomes", "how many questions have each issue, by every rule of counting", columns, rows)
+
+
+def _groups(numbers: RoundNumbers) -> ReviewSheet:
+    rows: list[list[Cell]] = []
+    issues = [COUNTED_ISSUES[name] for name in ("any", *PAPER_ISSUES)]
+    for by in GroupBy:
+        for name, groups in all_group_outcomes([numbers.review_round], by, issues, CountingRule.ANY).items():
+            for one in groups:
+                value = reviewer_pseudonym(int(one.value)) if by is GroupBy.REVIEWER else one.value
+                rows.append([by.value, value, name, one.n_reviews, *_of_n(one.share)])
+    rows.sort(key=lambda row: [str(cell) for cell in row[:3]])
+    columns = (
+        Column("by", TEXT, "What the questions are taken apart by.", ", ".join(GroupBy.values())),
+        Column("group", TEXT, "As in data/reviews.csv; of imports their random id, as in data/questions.csv."),
+        ISSUE,
+        Column("reviews", WHOLE, "Reviews of the questions of the group; of a reviewer their own."),
+        *OF_N,
+        *WILSON,
+    )
+    about = (
+        "the same by task, category, stated difficulty, reviewer and import; a question has an issue by any reviewer"
+    )
+    return ReviewSheet("outcomes_by", about, columns, rows)
+
+
+def _shares(numbers: RoundNumbers) -> ReviewSheet:
+    found, over = numbers.outcomes, "reviewed questions"
+    clustered = found.ceiling_clustered.estimate if found.ceiling_clustered else None
+    limits: list[Cell] = [clustered.low, clustered.high] if clustered else [None, None]
+    rows: list[list[Cell]] = [
+        ["expert_ceiling", "blind answers", *_of_n(found.ceiling), *limits],
+        *_levels(numbers),
+        ["accepted", over, *_of_n(found.accepted), None, None],
+        ["settled", over, *_of_n(found.settled), None, None],
+        ["category_corrected", over, *_of_n(found.category_corrected), None, None],
+    ]
+    meaning = (
+        "expert_ceiling: the blind answer is the key; key_where_: the same among answers with this judged difficulty; "
+        "accepted: by every reviewer; settled: without adjudication, by the reviews there are; category_corrected: by "
+        "at least one reviewer."
+    )
+    columns = (Column("name", TEXT, meaning), Column("over", TEXT, "What n counts."), *OF_N, *WILSON, *CLUSTERED)
+    return ReviewSheet("shares", "experts' ceiling, accepted, settled, corrected categories", columns, rows)
+
+
+def _levels(numbers: RoundNumbers) -> list[list[Cell]]:
+    levels = numbers.difficulty.ceiling if numbers.difficulty else []
+    return [[f"key_where_{level.value}", "blind answers", *_of_n(one), None, None] for level, one in levels]
+
+
+def _choices(numbers: RoundNumbers) -> ReviewSheet:
+    rows: list[list[Cell]] = [
+        [tally.name, word.value, count, tally.n]
+        for tally in (numbers.outcomes.verdicts, *numbers.outcomes.degrees)
+        for word, count in tally.counts
+    ]
+    columns = (Column("field", TEXT, "Column of data/reviews.csv."), Column("value", TEXT, "What was chosen."), *OF_N)
+    return ReviewSheet("choices", "verdicts and choices, counted over reviews", columns, rows)
+
+
+def _grades(numbers: RoundNumbers) -> ReviewSheet:
+    rows: list[list[Cell]] = []
+    for one in numbers.outcomes.grades:
+        counts = dict(one.counts)
+        rows.append([one.name.value, *(counts[grade] for grade in range(1, 6)), one.n, one.median, one.n_cannot_judge])
+    columns = (
+        Column("grade", TEXT, "Which grade.", ", ".join(GradeName.values())),
+        *(Column(f"n_{grade}", WHOLE, f"Reviews that gave {grade}.") for grade in range(1, 6)),
+        Column("n", WHOLE, "Reviews that gave a grade."),
+        Column("median", REAL, "Median grade."),
+        Column("n_cannot_judge", WHOLE, "Reviews that could not judge."),
+    )
+    return ReviewSheet("grades", "how often each grade was given", columns, rows)
+
+
+def _agreement(numbers: RoundNumbers) -> ReviewSheet:
+    found: list[tuple[str, str, int, int, int, str, Estimate]] = []
+    for table in numbers.agreement.tables:
+        for row in table.rows:
+            found += [(*_head(table.scale.value, row), name, one) for name, one in row.found.results.items()]
+    rows: list[list[Cell]] = [
+        [field, scale, name, one.value, one.low, one.high, n, pairs, cannot, one.reason or "", "|".join(one.flags)]
+        for field, scale, n, pairs, cannot, name, one in found
+    ]
+    columns = (
+        Column("field", TEXT, "Column of data/reviews.csv."),
+        Column("scale", TEXT, "grades: in an order; choice: in none; flag: set or not."),
+        Column("statistic", TEXT, "Names as in the literature: cohen_kappa_quadratic is weighted by squared distance."),
+        *LIMITS,
+        Column("n_questions", WHOLE, "Questions with two ratings or more."),
+        Column("n_pairs", WHOLE, "Pairs of ratings of one question."),
+        Column("n_cannot_judge", WHOLE, "Reviews without a rating for that reason."),
+        Column("reason", TEXT, "Why there is no value."),
+        Column("cautions", TEXT, "What is to be known about the value or its interval, joined by |."),
+    )
+    return ReviewSheet("agreement", "how reviewers agree on each field of the form", columns, rows)
+
+
+def _head(scale: str, row: AgreementRow) -> tuple[str, str, int, int, int]:
+    return row.name, scale, row.found.n_questions, row.found.n_pairs, row.n_cannot_judge
+
+
+def _difficulty(numbers: RoundNumbers) -> ReviewSheet:
+    columns = (
+        Column("name", TEXT, "answers: a cell of the table; else a statistic of the whole table."),
+        Column("stated", TEXT, "Difficulty that the bank states."),
+        Column("judged", TEXT, "Difficulty judged before the key was shown."),
+        *LIMITS,
+        Column("n", WHOLE, "Blind answers to questions of stated difficulty."),
+    )
+    about, table = "difficulty as stated and as judged blind", numbers.difficulty
+    if table is None:
+        return ReviewSheet("difficulty", about, columns, [])
+    levels, n = [level.value for level, _row in table.counts], table.kappa.n
+    rows: list[list[Cell]] = [
+        ["answers", stated.value, judged, count, None, None, n]
+        for stated, row in table.counts
+        for judged, count in zip(levels, row, strict=True)
+    ]
+    named = {"cohen_kappa_quadratic": table.kappa, "same": table.same, "easier": table.easier, "harder": table.harder}
+    rows += [[name, "", "", one.value, one.low, one.high, one.n] for name, one in named.items()]
+    return ReviewSheet("difficulty", about, columns, rows)
+
+
+def _times(numbers: RoundNumbers) -> ReviewSheet:
+    times = numbers.times
+    rows: list[list[Cell]] = [
+        ["active_ms_median", times.active.value, times.active.low, times.active.high, times.active.n],
+        ["without_time", times.n_undefined, None, None, numbers.outcomes.n_reviews],
+        ["with_unreadable_image", times.n_unreadable, None, None, numbers.outcomes.n_reviews],
+    ]
+    for flag, n in times.excluded:
+        rows.append([f"left_out_{flag.value}", n, None, None, numbers.outcomes.n_reviews])
+    meaning = (
+        "active_ms_median: of the reviews whose time counts, limits from order statistics; the rest counts reviews. A "
+        "review may be left out for several reasons."
+    )
+    columns = (Column("name", TEXT, meaning), *LIMITS, Column("n", WHOLE, "Reviews."))
+    return ReviewSheet("times", "active time of a review, and what was left out of it", columns, rows)
+
+
+# --- what the tables are computed from, beside the reviews ----------------------------------------------------------
+QUESTION_COLUMNS = (
+    Column("question", WHOLE, "Number of the question in its bank."),
+    Column("revision", WHOLE, "Which wording was reviewed."),
+    Column("cluster", WHOLE, "Patient, or exam where no patient is known: numbers of this file."),
+    Column("import", TEXT, "Random id of the import that brought the wording."),
+    SIMULATED,
+)
+SETTLEMENT_COLUMNS = (
+    Column("question", WHOLE, "Number of the question in its bank."),
+    Column("revision", WHOLE, "Which wording was settled."),
+    Column("outcome", TEXT, "What the question came to be; disputed: an adjudicator has still to decide."),
+    Column("rule", TEXT, "Version of the rule of settling."),
+    Column("decision", TEXT, "What the adjudicator decided; empty: settled by the rule, or not decided."),
+    Column("adjudicator_flags", TEXT, "Flags of the adjudicator's own review, before seeing the others, joined by |."),
+    Column("against_all", YES_NO, "Whether no reviewer had this verdict."),
+    SIMULATED,
+)
+
+
+def question_rows(review_round: ReviewRound) -> list[list[Cell]]:
+    """Of every reviewed wording, in the order in which they were stored: draws of a bootstrap follow it."""
+    prefix = "revision__question__"
+    names = ("number", "exam__pseudonym", "exam__patient_pseudonym")
+    columns = (f"{prefix}{names[0]}", "revision__number", "revision__bank_import__public_id")
+    reviewed = Assignment.objects.filter(round=review_round, reviews__isnull=False).order_by("revision").distinct()
+    found = reviewed.values_list("revision", *columns, *(f"{prefix}{name}" for name in names[1:]))
+    clusters = [patient or f"exam {exam}" for *_rest, exam, patient in found]
+    numbers = {name: number for number, name in enumerate(sorted(set(clusters)), start=1)}
+    return [
+        [question, wording, numbers[cluster], brought, review_round.simulated]
+        for (_pk, question, wording, brought, *_rest), cluster in zip(found, clusters, strict=True)
+    ]
+
+
+def settlement_rows(review_round: ReviewRound) -> list[list[Cell]]:
+    rows = Settlement.objects.filter(round=review_round).select_related("revision__question")
+    found: list[list[Cell]] = []
+    for one in rows.order_by("revision__question__number", "pk").prefetch_related("assignment__reviews"):
+        reviews: Sequence[object] = [*one.assignment.reviews.all()] if one.assignment else []
+        newest = max(reviews, key=lambda review: getattr(review, "version", 0), default=None)
+        flags = "|".join(sorted(getattr(newest, "flags", ())))
+        question, wording = one.revision.question.number, one.revision.number
+        facts: list[Cell] = [str(one.outcome), one.rule, str(one.decision), flags, one.against_all]
+        found.append([question, wording, *facts, review_round.simulated])
+    return found

@@ -1,0 +1,232 @@
+"""The report of a round: its files, and its script, which finds every number again and names each that is spoiled."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import subprocess
+import sys
+import zipfile
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator, take_next
+from annotation.enums import Degree, Flag, GradeName, Verdict
+from annotation.exports import review_report
+from annotation.exports.kernels import recompute_reviews
+from annotation.exports.review_report import write_review_report
+from annotation.models import Assignment, AuditEvent, ReviewRound, SeenKey, Settlement, User
+from annotation.review.ending import complete_reviews, count_open
+from annotation.review.rounds import create_round, open_round
+from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.architecture.source import imports_of
+from tests.conftest import make_person
+
+SCRIPT = Path(recompute_reviews.__file__)
+PIXELS = (".pdf", ".png", ".svg")
+
+
+def make_lively(people: list[User], cora: User, at: datetime, n: int = 36, *, per_question: int = 2) -> ReviewRound:
+    """Everything occurs: no option, grades that nobody could give, withdrawn flags, times that count and do not."""
+    made = create_round(
+        make_sample(n), name="Lively", reviewers=people, reviewers_per_question=per_question, actor=cora, at=at
+    )
+    open_round(made, actor=cora, at=at)
+    chance = random.Random(n)
+    for one in Assignment.objects.filter(round=made).select_related("revision__question").order_by("pk"):
+        quality = (one.revision.question.number * 7) % 10 / 2
+        review = say(
+            one,
+            best=chance.choice(("B", "B", "B", "A", "")),
+            flags=[flag for flag in Flag if chance.random() < 0.05 * (6 - quality)],
+            verdict=chance.choice([*Verdict, Verdict.ACCEPT, Verdict.ACCEPT]),
+            grades={
+                name.value: chance.choice((min(5, max(1, round(quality + chance.gauss(0, 1)))), "cannot_judge"))
+                for name in GradeName
+            },
+            needs_image=chance.choice([*Degree]),
+            relevant=chance.choice([*Degree]),
+            category=chance.choice(("", "", "Other")),
+            active_ms=chance.choice((None, 20_000 + chance.randrange(90_000))),
+            time_rule=chance.choice(("active-1", "elsewhere")),
+            time_flags=chance.choice(([], ["resumed"], ["hidden"])),
+        )
+        answer = review.assignment.blind_answer
+        answer.difficulty = chance.choice(("easy", "medium", "hard"))
+        answer.save()
+    first = Assignment.objects.filter(round=made).order_by("pk")[0]
+    repeat = Assignment.objects.create(
+        round=made, reviewer=first.reviewer, revision=first.revision, position=999, repeats=first
+    )
+    say(repeat, best="D", flags=list(Flag), verdict="reject")  # a hidden repeat counts nowhere
+    return made
+
+
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Isolated: neither this project nor its variables are seen."""
+    command = [sys.executable, "-I", "-W", "error", "recompute.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures have tests of their own."""
+    monkeypatch.setattr(review_report, "_figures", lambda numbers: ())
+
+
+def adjudicate(made: ReviewRound, cora: User, at: datetime) -> None:
+    """Complete the reviews and decide about the first two disputed questions."""
+    judy = make_person("Judy")
+    complete_reviews(made, actor=cora, at=at, confirmed_open=count_open(made))
+    name_adjudicator(made, judy, actor=cora, at=at)
+    begin_adjudication(made, actor=cora, at=at)
+    for flags in ([Flag.UNSOUND], []):
+        taken = take_next(made, judy, at=at)
+        assert taken is not None
+        say(taken, flags=flags)
+        Settlement.objects.filter(assignment=taken).update(outcome="accepted", decision="accept", decided_at=at)
+
+
+@pytest.mark.parametrize("n_reviewers", [1, 2, 3])
+def test_the_script_finds_every_number_again(
+    tmp_path: Path, cora: User, noon: datetime, n_reviewers: int, undrawn: None
+) -> None:
+    people = [make_person(f"R{number}") for number in range(n_reviewers)]
+    made = make_lively(people, cora, noon, per_question=min(2, n_reviewers))
+    if n_reviewers == 2:
+        adjudicate(made, cora, noon)
+        made.refresh_from_db()
+    write_review_report(made, tmp_path / "report", actor=None, at=noon)
+    ran = run(tmp_path / "report")
+    assert (ran.stdout.splitlines()[-1:], ran.stderr, ran.returncode) == (["all equal"], "", 0), ran.stdout
+    with (tmp_path / "report" / "tables" / "outcomes.csv").open(newline="") as file:
+        rules = {row["rule"] for row in csv.DictReader(file)}
+    assert rules == {"any", "majority", "all"} | ({"adjudicated"} if n_reviewers == 2 else set())
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "place"),
+    [("outcomes", "count", 1), ("agreement", "value", 0), ("times", "value", 0), ("difficulty", "low", -1)],
+)
+def test_a_spoiled_number_is_named(
+    tmp_path: Path,
+    cora: User,
+    rita: User,
+    remo: User,
+    noon: datetime,
+    undrawn: None,
+    table: str,
+    column: str,
+    place: int,
+) -> None:
+    write_review_report(make_lively([rita, remo], cora, noon), tmp_path / "report", actor=None, at=noon)
+    path = tmp_path / "report" / "tables" / f"{table}.csv"
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows[place][column] = str(float(rows[place][column]) * 1.001)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    ran = run(tmp_path / "report")
+    assert ran.returncode == 1
+    assert f"{table:<20}" in ran.stdout
+    assert f", {column}: {rows[place][column]}, computed" in ran.stdout
+    assert ran.stdout.splitlines()[-1] == "not all equal"
+
+
+def test_a_file_that_is_gone_is_said(
+    tmp_path: Path, cora: User, rita: User, remo: User, noon: datetime, undrawn: None
+) -> None:
+    write_review_report(make_lively([rita, remo], cora, noon), tmp_path / "report", actor=None, at=noon)
+    (tmp_path / "report" / "tables" / "grades.csv").unlink()
+    assert run(tmp_path / "report").returncode == 1
+    (tmp_path / "report" / "data" / "reviews.csv").unlink()
+    assert run(tmp_path / "report").returncode == 2
+
+
+def test_the_script_needs_numpy_and_scipy_only() -> None:
+    packages = {module.partition(".")[0] for module in imports_of(SCRIPT)}
+    assert packages - sys.stdlib_module_names == {"numpy", "scipy"}
+
+
+def test_every_file_of_a_simulated_round_says_so(
+    tmp_path: Path, cora: User, rita: User, remo: User, noon: datetime
+) -> None:
+    made = make_lively([rita, remo], cora, noon)
+    ReviewRound.objects.filter(pk=made.pk).update(simulated=True)
+    call_command("review_report", "--round", made.slug, "--out", str(tmp_path / "report"), verbosity=0)
+    files = [path for path in (tmp_path / "report").rglob("*") if path.is_file()]
+    unlabelled = {
+        path.name
+        for path in files
+        if path.suffix not in (".pdf", ".png") and "simulated" not in path.read_text(encoding="utf-8").lower()
+    }
+    assert unlabelled == {"SHA256SUMS"}
+    assert {path.suffix for path in files} > set(PIXELS)
+    assert "made up" in (tmp_path / "report" / "methods.txt").read_text(encoding="utf-8")
+    sums = (tmp_path / "report" / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    assert len(sums) == len(files) - 1
+    assert AuditEvent.objects.get(act="round.report_taken").facts["reviews"] == 72
+
+
+def test_the_same_reviews_give_the_same_files(tmp_path: Path, cora: User, rita: User, noon: datetime) -> None:
+    made = make_lively([rita], cora, noon, n=6, per_question=1)
+    for name in ("first", "second"):
+        write_review_report(made, tmp_path / name, actor=None, at=noon)
+    first, second = ((tmp_path / name / "SHA256SUMS").read_bytes() for name in ("first", "second"))
+    assert first == second
+
+
+def test_what_cannot_be_written_is_refused(
+    tmp_path: Path, cora: User, rita: User, noon: datetime, undrawn: None
+) -> None:
+    made = create_round(make_sample(3), name="Fresh", reviewers=[rita], actor=cora, at=noon)
+    open_round(made, actor=cora, at=noon)
+    arguments = ("review_report", "--round", "fresh", "--out")
+    with pytest.raises(CommandError, match=r"No review of Fresh is submitted yet.*Nothing was written") as empty:
+        call_command(*arguments, str(tmp_path / "report"))
+    say(theirs(rita)[0])
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    with pytest.raises(CommandError, match="is not empty: name a new folder") as full:
+        call_command(*arguments, str(tmp_path / "full"))
+    assert (empty.value.returncode, full.value.returncode) == (2, 2)
+    assert [path.name for path in tmp_path.rglob("*")] == ["full", "mine.txt"]
+
+
+def test_the_report_is_taken_by_who_may_see_the_reviews(
+    client: Client, cora: User, rita: User, remo: User, noon: datetime, undrawn: None
+) -> None:
+    made = make_lively([rita, remo], cora, noon, n=6)
+    address = f"/rounds/{made.slug}/report.zip"
+    stranger = make_person("Stranger")
+    for person, status in ((rita, 403), (stranger, 404), (cora, 200)):
+        client.force_login(person)
+        answer = client.get(address)
+        assert answer.status_code == status
+        assert client.post(address).status_code == 405
+    assert answer["Content-Disposition"] == 'attachment; filename="lively-report.zip"'
+    with zipfile.ZipFile(io.BytesIO(b"".join(answer))) as archive:
+        assert {"lively-report/README.txt", "lively-report/recompute.py"} < {*archive.namelist()}
+    assert client.get(f"/rounds/{made.slug}/").content.count(address.encode()) == 1
+    event = AuditEvent.objects.get(act="round.report_taken")
+    assert event.actor == cora
+    assert SeenKey.objects.filter(person=cora).count() == 6
+    Assignment.objects.filter(reviewer=remo).update(reviewer=cora)
+    assert client.get(address).status_code == 403
+    assert address.encode() not in client.get(f"/rounds/{made.slug}/").content
+
+
+def test_a_round_without_reviews_has_no_report(client: Client, cora: User, rita: User, noon: datetime) -> None:
+    made = create_round(make_sample(3), name="Fresh", reviewers=[rita], actor=cora, at=noon)
+    open_round(made, actor=cora, at=noon)
+    client.force_login(cora)
+    answer = client.get("/rounds/fresh/report.zip")
+    assert answer.status_code == 422
+    assert "No review of Fresh is submitted yet" in answer.content.decode()
