@@ -214,6 +214,7 @@ def _hold_rounds(place: Place) -> None:
                 assignment, flags=flags, verdict="revise" if flags else "accept", comment=place.said("restates the key")
             )
     ReviewRound.objects.filter(pk=place.things["open"].pk).update(least_width=1000, least_height=600)
+    ReviewRound.objects.filter(pk=place.things["closed"].pk).update(shows_decisions=True)
     mine = _assignments(place, "open", "rita")
     say(mine[0], comment=place.said("fine"))
     Assignment.objects.filter(pk=mine[1].pk).update(

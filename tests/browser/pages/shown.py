@@ -177,6 +177,7 @@ FULL = [
     Shown("review-worklist", "nils", ("calibrated",)),
     Shown("calibration", "nils", ("calibrated",)),
     Shown("calibration", "nora", ("calibrated",)),
+    Shown("review-decisions", "rita", ("closed",)),
     Shown("review-case", "rita", ("blind",), act=press(then=WHOLE)),
     Shown("review-case", "rita", ("blind",), act=press("Enter", then="[data-problem=best]"), note="incomplete"),
     Shown("review-case", "rita", ("blind",), act=press("?", then="#keys-dialog"), note="keys"),
