@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from annotation.views.adjudication import adjudication
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
-from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
+from annotation.views.questionbank import bank, bank_downloads, chosen, question_imports, revisions
 from annotation.views.review import cases, round_acts, round_outcomes, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
@@ -69,6 +69,7 @@ urlpatterns = [
     path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
     path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),
     path("banks/<slug:slug>/export/", bank_downloads.bank_export, name="bank-export"),
+    path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),
@@ -81,6 +82,7 @@ urlpatterns = [
     # images
     path("images/", images.images, name="images"),
     path("images/<str:name>", images.rendition, name="rendition"),
+    path("thumbnails/<str:name>", images.thumbnail, name="thumbnail"),
     path("image/<str:public_id>/", images.image, name="image"),
     path("image/<str:public_id>/view/", images.image_view, name="image-view"),
     path("image/<str:public_id>/credits/", images.image_credits, name="image-credits"),

@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.bin.deleting import archive, bring_back
-from annotation.enums import ImportKind, ImportState, Role, RoundState
+from annotation.enums import (
+    Difficulty,
+    ImageState,
+    ImportKind,
+    ImportState,
+    QuestionState,
+    Role,
+    RoundState,
+    Task,
+    ViewPosition,
+)
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
-from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
+from annotation.models import Assignment, Image, Question, QuestionBank, Rendition, Review, Revision
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.editing import history_of
+from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.listing import (
-    SORTED_BY,
-    WINDOW,
-    categories_of,
-    n_missing_images,
-    n_questions,
-    published_imports,
-    questions_page,
-    sorted_page,
-)
+from annotation.questionbank.listing import MOST_LISTED, SORTED_BY, Place, n_missing_images, n_questions, questions_page
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Sorting, asked_sorting
+from annotation.site.sorted_tables import asked_sorting
+from annotation.templatetags.pages import kept_fragment
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 MISSING_PER_PAGE = 100
-PLACES = ("after", "before", "page")  # where in the list, as the address says it
 MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
     "path": lambda one: one.path,
     "view": lambda one: one.view_label,
@@ -83,40 +91,113 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
 def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One bank and a page of its questions."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    form = QuestionSearchForm(request.GET, categories=categories_of(one), with_findings=is_coordinator(request.user))
-    wanted = form.wanted()
+    form = QuestionSearchForm(request.GET, one, request.user)
+    search = form.search()
     sorting = asked_sorting(request.GET, SORTED_BY)
-    filters = {name: value for name, value in request.GET.items() if name not in PLACES and value}
-    number = _number(request, "page") or 1
-    page = sorted_page(one, wanted, sorting, number) if sorting.column else None
-    if page is not None:
-        beyond, before_it = {"page": number + 1}, {"page": number - 1}
-    else:
-        sorting = Sorting()
-        page = questions_page(one, wanted, after=_number(request, "after") or 0, before=_number(request, "before"))
-        beyond, before_it = {"after": page.last}, {"before": page.first}
+    place = Place(_number(request, "after") or 0, _number(request, "before"), request.GET.get("group", ""))
+    page = questions_page(search, sorting, place)
+    asked = {**search.wanted, **({"sort": request.GET["sort"]} if sorting.column else {})}
     context = {
         "bank": one,
         "form": form,
         "page": page,
-        "wanted": wanted,
+        "rows": _rows(one, page.revisions, with_images=is_coordinator(request.user)),
+        "search": search,
+        "chips": _chips(search, asked),
         "sorting": sorting,
-        "n_rows": page.last_number if page.last_number <= WINDOW else 0,  # a larger bank stays in its order
-        "next_query": urlencode({**filters, **beyond}),
-        "previous_query": urlencode({**filters, **before_it}),
-        "first_query": urlencode(filters),
+        "n_rows": page.last_number,
+        "next_query": _query_of(asked, page.next),
+        "previous_query": _query_of(asked, page.previous),
+        "first_query": urlencode(asked),
+        "filter_query": urlencode(search.wanted),
+        "may_select": is_coordinator(request.user) and one.archived_at is None,
+        "most": MOST_LISTED,
     }
     if asks_for_part(request):
         return render(request, "annotation/bank/_questions.html", context)
     context |= {
-        "n_questions": n_questions(one),
-        "imports": published_imports(one).select_related("actor")[:20],
+        "n_questions": n_questions(search.files),
+        "imports": search.files[:20],
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
         "export_form": BankExportForm(),
     }
     return render(request, "annotation/bank/detail.html", context)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of the list, ready to be shown: asked by a template, fifty rows take longer than their queries."""
+
+    number: int
+    shown_number: str
+    address: str
+    thumbnail: str
+    stem: str
+    task: str
+    category: str
+    difficulty: str
+    state: str
+    views: SafeString
+
+
+def _rows(one: QuestionBank, revisions: list[Revision], *, with_images: bool) -> list[_Row]:
+    tasks = {word.value: _(word.label) for word in Task}
+    difficulties = {word.value: _(word.label) for word in Difficulty} | {"": _("unknown")}
+    states = {
+        word.value: kept_fragment("annotation/bank/_state.html", _state_context, word.value) for word in QuestionState
+    }
+    positions = {word.value: _(word.label) for word in ViewPosition}
+    not_there = {word.value: _(word.label) for word in ImageState if word != ImageState.AVAILABLE}
+    address, small = reverse("bank", args=[one.slug]), reverse("thumbnail", args=["-"])[:-1]
+    rows = []
+    for row in revisions:
+        images = list(row.question.exam.images.all())
+        first = images[0] if images and with_images and images[0].state == ImageState.AVAILABLE else None
+        previews: list[Rendition] = getattr(first, "previews", [])
+        views = [(positions[i.view_position], not_there.get(i.state, "")) for i in images]
+        number = row.question.number
+        rows.append(
+            _Row(
+                number=number,
+                shown_number=intcomma(number),
+                address=f"{address}{number}/",
+                thumbnail=f"{small}{previews[0].name}" if previews else "",
+                stem=Truncator(row.stem).chars(300),
+                task=tasks[row.task],
+                category=row.category,
+                difficulty=difficulties[row.difficulty],
+                state=states[row.question.state],
+                views=mark_safe(", ".join(_view_words(*view) for view in views)),  # noqa: S308 - words of ours
+            )
+        )
+    return rows
+
+
+def _state_context(value: str) -> dict[str, Any]:
+    return {"question": Question(state=value)}
+
+
+def _view_words(position: str, missing: str) -> str:
+    if not missing:
+        return format_html("<span>{}</span>", position)
+    return format_html('<span class="muted" title="{}">{} ○</span>', missing, position)
+
+
+def _chips(search: BankSearch, asked: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is filtered, in words, each with the query of the address without it."""
+    return [
+        (words, urlencode({name: value for name, value in asked.items() if name != taken}))
+        for taken, words in search.sentences()
+    ]
+
+
+def _query_of(asked: Mapping[str, str], place: Place | None) -> str:
+    if place is None:
+        return ""
+    number = {"after": place.after} if place.before is None else {"before": place.before}
+    return urlencode({**asked, **number, **({"group": place.group} if place.group else {})})
 
 
 def _number(request: AuthenticatedRequest, name: str) -> int | None:
