@@ -69,7 +69,7 @@ class QuestionPage:
 
 
 @dataclass(frozen=True)
-class _Request:
+class _PageRequest:
     """What is asked for, and what one query says before rows are read."""
 
     search: BankSearch
@@ -91,11 +91,11 @@ class _Request:
 def questions_page(search: BankSearch, sorting: Sorting, place: Place) -> QuestionPage:
     """The page that begins at the place; nonsense in a place shows the first page or the last."""
     column = sorting.column if sorting.column in FILTERS else ""
-    asked = _told(_Request(search, column, sorting.is_down, place))
+    asked = _told(_PageRequest(search, column, sorting.is_down, place))
     return _listed(asked) if asked.is_small or asked.few is not None else _walked(asked)
 
 
-def _told(asked: _Request) -> _Request:
+def _told(asked: _PageRequest) -> _PageRequest:
     search = asked.search
     questions = Question.objects.filter(bank=search.bank)
     start = min(max(asked.place.number, 0), 2**31 - WINDOW - 1)
@@ -129,7 +129,7 @@ def _told(asked: _Request) -> _Request:
 
 
 # --- all that is found ----------------------------------------------------------------------------
-def _listed(asked: _Request) -> QuestionPage:
+def _listed(asked: _PageRequest) -> QuestionPage:
     """Order the ids of everything that is found, and take a page out of them."""
     search, page = asked.search, QuestionPage(last_number=asked.last_number)
     by = FILTERS[asked.column] if asked.column else None
@@ -154,7 +154,7 @@ def _listed(asked: _Request) -> QuestionPage:
     return page
 
 
-def _few_rows(asked: _Request) -> QuerySet[Revision]:
+def _few_rows(asked: _PageRequest) -> QuerySet[Revision]:
     search = asked.search
     if asked.few is None:
         return search.narrowed(search.rows().filter(bank=search.bank))
@@ -164,7 +164,7 @@ def _few_rows(asked: _Request) -> QuerySet[Revision]:
     return search.narrowed(search.rows().filter(**{lookup: ids}), without=asked.few)
 
 
-def _slice(keys: list[tuple[int, int]], asked: _Request, rank: dict[str, int]) -> tuple[int, int]:
+def _slice(keys: list[tuple[int, int]], asked: _PageRequest, rank: dict[str, int]) -> tuple[int, int]:
     """Which ones stand on the page; the place may be that of a question which is not among them any more."""
     if asked.place.is_start:
         return 0, min(PER_PAGE, len(keys))
@@ -181,7 +181,7 @@ def _slice(keys: list[tuple[int, int]], asked: _Request, rank: dict[str, int]) -
 
 # --- along an index -------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class _Span:
+class _IndexSpan:
     """Ids of revisions along an index; ``far`` is the number at which it ends before its group does."""
 
     found: list[int]
@@ -189,7 +189,7 @@ class _Span:
     n_queries: int = 1
 
 
-def _walked(asked: _Request) -> QuestionPage:
+def _walked(asked: _PageRequest) -> QuestionPage:
     """Group after group until the page is full or enough was asked."""
     search, column, place = asked.search, asked.column, asked.place
     groups = _groups(asked)
@@ -224,7 +224,7 @@ def _walked(asked: _Request) -> QuestionPage:
     return page
 
 
-def _groups(asked: _Request) -> list[str]:
+def _groups(asked: _PageRequest) -> list[str]:
     """In the order in which they are read."""
     column, wanted = asked.column, asked.search.wanted
     if not column:
@@ -233,12 +233,12 @@ def _groups(asked: _Request) -> list[str]:
     return groups[::-1] if asked.moves_down else groups
 
 
-def _onward(asked: _Request, number: int, group: str) -> Place:
+def _onward(asked: _PageRequest, number: int, group: str) -> Place:
     is_backward = asked.place.is_backward
     return Place(before=number, group=group) if is_backward else Place(after=number, group=group)
 
 
-def _span(asked: _Request, search: BankSearch, *, is_first: bool) -> _Span:
+def _span(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _IndexSpan:
     """One more than a page of the rows of a group, beyond the edge in the first group."""
     edge = asked.edge if is_first else None
     indexed = next((name for name in ("category", "task") if name in search.wanted), "")
@@ -251,7 +251,7 @@ def _span(asked: _Request, search: BankSearch, *, is_first: bool) -> _Span:
         rows, far, far_number, n_queries = _by_number(asked, search, is_first=is_first)
     some = search.narrowed(_beyond(rows, edge, far, down=asked.moves_down), without=indexed)
     some = some.order_by("-question_id" if asked.moves_down else "question_id")
-    return _Span(list(some.values_list("pk", flat=True)[: PER_PAGE + 1]), far_number, n_queries)
+    return _IndexSpan(list(some.values_list("pk", flat=True)[: PER_PAGE + 1]), far_number, n_queries)
 
 
 def _beyond(rows: QuerySet[Revision], edge: int | None, far: int | None, *, down: bool) -> QuerySet[Revision]:
@@ -266,7 +266,7 @@ def _beyond(rows: QuerySet[Revision], edge: int | None, far: int | None, *, down
 _Rows = tuple[QuerySet[Revision], int | None, int | None, int]  # with the id and the number to which is looked
 
 
-def _along(asked: _Request, search: BankSearch, name: str, edge: int | None) -> _Rows:
+def _along(asked: _PageRequest, search: BankSearch, name: str, edge: int | None) -> _Rows:
     """The index of a column; to the WINDOW-th of its questions where other filters narrow them."""
     value = FILTERS[name].stored(search.wanted[name])
     rows = search.rows().filter(bank=search.bank, **{name: value})
@@ -279,7 +279,7 @@ def _along(asked: _Request, search: BankSearch, name: str, edge: int | None) -> 
     return rows, far, number, 2
 
 
-def _by_number(asked: _Request, search: BankSearch, *, is_first: bool) -> _Rows:
+def _by_number(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _Rows:
     """The next WINDOW numbers of the bank."""
     place, end = asked.place, asked.last_number
     rows = search.rows().alias(of_bank=F("bank_id") + 0).filter(of_bank=search.bank.pk)  # not by an index of the bank
@@ -300,7 +300,7 @@ def _by_number(asked: _Request, search: BankSearch, *, is_first: bool) -> _Rows:
     return rows, far, number, 2
 
 
-def _in_state(asked: _Request, search: BankSearch, start: int | None) -> _Span:
+def _in_state(asked: _PageRequest, search: BankSearch, start: int | None) -> _IndexSpan:
     """Questions first: their states are in an index with their numbers."""
     sought = FILTERS["state"].seek(search, search.wanted["state"])
     questions: QuerySet[Question] = sought[1] if sought else Question.objects.none()
@@ -309,10 +309,10 @@ def _in_state(asked: _Request, search: BankSearch, start: int | None) -> _Span:
         questions = questions.filter(number__lt=start) if down else questions.filter(number__gt=start)
     ids = questions.order_by("-number" if down else "number")[: PER_PAGE + 1]
     rows = search.rows().filter(question__in=ids).order_by("-question_id" if down else "question_id")
-    return _Span(list(rows.values_list("pk", flat=True)))
+    return _IndexSpan(list(rows.values_list("pk", flat=True)))
 
 
-def _count(page: QuestionPage, asked: _Request) -> None:
+def _count(page: QuestionPage, asked: _PageRequest) -> None:
     """What is known without counting: everything, or that it is more than the most that are counted."""
     wanted = asked.search.wanted
     if not wanted:

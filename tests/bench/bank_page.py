@@ -212,7 +212,7 @@ def _some(bank: Any, brought_by: Any, numbers: range, source: random.Random) -> 
         stem = (
             f"Which finding of patient {number} explains the effusion {source.randrange(5_000)}, as far as it is seen?"
         )
-        task = source.choice(("presence", "negation", "differential", "location", "geometry"))
+        task = source.choice(("presence", "negation", "differential", "location", "geometric"))
         category = "Rare" if source.random() < 0.0005 else f"Category {source.randrange(60):02}"
         difficulty = source.choice(("easy", "medium", "hard", ""))
         sha256 = f"{number:064x}"

@@ -127,7 +127,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _ListedQuestion:
     """A line of the list, ready to be shown: asked by a template, fifty rows take longer than their queries."""
 
     number: int
@@ -142,7 +142,7 @@ class _Row:
     views: SafeString
 
 
-def _rows(one: QuestionBank, revisions: list[Revision], *, with_images: bool) -> list[_Row]:
+def _rows(one: QuestionBank, revisions: list[Revision], *, with_images: bool) -> list[_ListedQuestion]:
     tasks = {word.value: _(word.label) for word in Task}
     difficulties = {word.value: _(word.label) for word in Difficulty} | {"": _("unknown")}
     states = {
@@ -159,7 +159,7 @@ def _rows(one: QuestionBank, revisions: list[Revision], *, with_images: bool) ->
         views = [(positions[i.view_position], not_there.get(i.state, "")) for i in images]
         number = row.question.number
         rows.append(
-            _Row(
+            _ListedQuestion(
                 number=number,
                 shown_number=intcomma(number),
                 address=f"{address}{number}/",
