@@ -7,13 +7,16 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Reviewing, adjudication and discussion stand below the room of the home page."""
+        """Rooms that the home page and the list of a bank do not know tell them what they show of them."""
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
         from annotation.discussion.commenting import mentions_work
         from annotation.people.open_work import works
+        from annotation.questionbank.filters import register_filter
+        from annotation.review.flagged import FLAGGED
         from annotation.review.own_reviews import finished_work
 
+        register_filter(FLAGGED)
         works.register("adjudication", adjudication_work)
         works.register("attention", attention_work)
         works.register("finished", finished_work)

@@ -96,6 +96,7 @@ class RenditionKind(Word):
     PREVIEW = "preview", _("preview")
     FULL = "full", _("full depth")
     FULL_GZIP = "full_gzip", _("full depth, gzip")
+    THUMB = "thumb", _("thumbnail")  # made when a list first shows it
 
 
 class ImportState(Word):

@@ -6,7 +6,7 @@ from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
-from annotation.views.questionbank import bank, bank_downloads, import_columns, question_imports, revisions
+from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
 from annotation.views.review import (
     calibration,
     cases,
@@ -93,6 +93,7 @@ urlpatterns = [
         round_outcomes.bank_figure,
         name="bank-figure",
     ),
+    path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),
@@ -113,6 +114,7 @@ urlpatterns = [
     # images
     path("images/", images.images, name="images"),
     path("images/<str:name>", images.rendition, name="rendition"),
+    path("thumbnails/<str:name>", images.thumbnail, name="thumbnail"),
     path("image/<str:public_id>/", images.image, name="image"),
     path("image/<str:public_id>/view/", images.image_view, name="image-view"),
     path("image/<str:public_id>/credits/", images.image_credits, name="image-credits"),

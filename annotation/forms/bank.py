@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Difficulty, QuestionState, Task
+from annotation.enums import QuestionState
 from annotation.exports.bank_export import BankChoice, Wordings
 from annotation.exports.question_files import BankForm, forms_here
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
-from annotation.models import QuestionBank
-from annotation.quality.kernels.rules import RULES
+from annotation.models import QuestionBank, User
+from annotation.questionbank.filters import BankSearch, filters_for
 from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.listing import ANY, QuestionFilter
 from annotation.questionbank.uploads import allowed_path
 from annotation.templatetags.pages import file_size
 
@@ -30,52 +30,49 @@ else:
     SentFile = UploadedFile
 
 
-class QuestionSearchForm(forms.Form):
-    """Filters of the question list; everything is optional."""
+class QuestionSearchForm(PlainForm):
+    """Filters of the question list; everything is optional, and what makes no sense asks for nothing."""
 
-    q = forms.CharField(label=_("Words in the question"), max_length=100, required=False)
-    task = forms.ChoiceField(label=_("Task"), required=False)
-    category = forms.ChoiceField(label=_("Category"), required=False)
-    difficulty = forms.ChoiceField(label=_("Difficulty"), required=False)
-    state = forms.ChoiceField(label=_("State"), required=False)
-    finding = forms.ChoiceField(label=_("Finding"), required=False)
+    def __init__(self, data: Any, bank: QuestionBank, person: User) -> None:
+        super().__init__(data)
+        self.all = BankSearch(bank, {}, person)
+        for one in filters_for(person):
+            if one.choices is None:
+                self.fields[one.name] = forms.CharField(label=one.label, max_length=100, required=False)
+            elif choices := one.choices(self.all):
+                listed = [("", gettext("all")), *choices]
+                self.fields[one.name] = forms.ChoiceField(label=one.label, choices=listed, required=False)
 
-    def __init__(self, *args: Any, categories: list[str], with_findings: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        known = [(word.value, gettext(word.label)) for word in Difficulty if word.value]
-        every = [("", gettext("all"))]
-        self._choices("task", every + [(task.value, gettext(task.label)) for task in Task])
-        self._choices("category", every + [(name, name) for name in categories])
-        self._choices("difficulty", [*every, *known, ("unknown", gettext("unknown"))])
-        self._choices("state", every + [(state.value, gettext(state.label)) for state in QuestionState])
-        self._choices(
-            "finding",
-            [
-                ("", gettext("all questions")),
-                (ANY, gettext("any finding")),
-                *((r.code, r.label) for r in RULES.values()),
-            ],
-        )
-        if not with_findings:  # they may tell the key
-            del self.fields["finding"]
-
-    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = self.fields[name]
-        if isinstance(field, forms.ChoiceField):
-            field.choices = choices
-
-    def wanted(self) -> QuestionFilter:
-        """The filter asked for; a field that makes no sense asks for nothing."""
+    def search(self) -> BankSearch:
+        """What is asked for."""
         self.is_valid()
-        given = self.cleaned_data
-        return QuestionFilter(
-            task=given.get("task", ""),
-            category=given.get("category", ""),
-            difficulty=given.get("difficulty", ""),
-            text=given.get("q", "").strip(),
-            state=given.get("state", ""),
-            finding=given.get("finding", ""),
-        )
+        wanted = {name: value.strip() for name, value in self.cleaned_data.items() if value.strip()}
+        return self.all.asking(wanted)
+
+
+class ChosenForm(QuestionSearchForm):
+    """Which questions of the list a person selected, and what is to be done with them."""
+
+    def __init__(self, data: Any, bank: QuestionBank, person: User) -> None:
+        super().__init__(data, bank, person)
+        titles = {
+            "sample": gettext("Make a sample"),
+            "round": gettext("Make a sample for a round"),
+            "withdraw": gettext("Withdraw the questions"),
+            "bring_back": gettext("Bring the questions back"),
+        }
+        self.act = data.get("act", "") if data.get("act") in titles else ""
+        self.title = titles.get(self.act, gettext("Selected questions"))
+        self.is_every = data.get("every") == "yes"
+        self.name, self.reason = self.text("name"), self.text("reason")
+
+    def text(self, name: str) -> str:
+        found: str = self.data.get(name, "")
+        return " ".join(found.replace("\x00", "").split())
+
+    def numbers(self) -> list[int]:
+        sent = self.data.getlist("number")[:1000] if isinstance(self.data, QueryDict) else []
+        return sorted({int(one) for one in sent if one.isascii() and one.isdigit() and len(one) < 10})
 
 
 class BankExportForm(PlainForm):

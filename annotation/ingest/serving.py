@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.enums import FINAL_STATES, AssignmentState, ImageState, RenditionKind, Role, RoundState
-from annotation.imaging.kernels.rendering import gzip_of
+from annotation.imaging.kernels.rendering import gzip_of, thumbnail_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Assignment, Image, Membership, Rendition, User
@@ -40,6 +40,26 @@ def serve_rendition(name: str, *, person: User, accepts_zstd: bool, at: datetime
     if not may_see(person, rendition.image, at=at):
         raise _hidden()
     return _served(rendition, gzipped, accepts_zstd=accepts_zstd, at=at)
+
+
+def serve_thumbnail(name: str, *, person: User, at: datetime) -> Served:
+    """A small picture of the available image whose preview has this name: drawn when first asked for, then kept.
+
+    Raises IngestRefused (404).
+    """
+    by_kind = {row.kind: row for row in _OF_ONE_IMAGE(name, str(ImageState.AVAILABLE))}
+    preview = by_kind.get(RenditionKind.PREVIEW)
+    if preview is None or preview.name != name or not may_see(person, preview.image, at=at):
+        raise _hidden()
+    kept = by_kind.get(RenditionKind.THUMB)
+    try:
+        if kept is not None:
+            return Served(storage.load(kept.name), "image/webp", "")
+        content, width, height = thumbnail_of(storage.load(name))
+    except FileNotFoundError:  # removed between the row and the file
+        raise _hidden() from None
+    _keep(preview, RenditionKind.THUMB, content, (width, height, 8), at=at)
+    return Served(content, "image/webp", "")
 
 
 def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
@@ -131,14 +151,15 @@ def _served(rendition: Rendition, gzipped: Rendition | None, *, accepts_zstd: bo
 def _gzip(rendition: Rendition, *, at: datetime) -> bytes:
     """Full depth for a browser without zstd: made when first asked for, then kept."""
     content = gzip_of(storage.load(rendition.name), rendition.width, rendition.height)
-    _store_gzip(rendition, content, at=at)
+    _keep(rendition, RenditionKind.FULL_GZIP, content, (rendition.width, rendition.height, rendition.bits), at=at)
     return content
 
 
-def _store_gzip(rendition: Rendition, content: bytes, *, at: datetime) -> None:
-    """Store it, unless somebody else did in the meantime."""
-    size = (rendition.width, rendition.height, rendition.bits)
-    row = storage.store_rendition(RenditionKind.FULL_GZIP, content, *size)
+def _keep(
+    rendition: Rendition, kind: RenditionKind, content: bytes, size: tuple[int, int, int], *, at: datetime
+) -> None:
+    """Store another rendition of its image, unless somebody else did in the meantime."""
+    row = storage.store_rendition(kind, content, *size)
     row.image_id, row.created_at = rendition.image_id, at
     try:
         with transaction.atomic():

@@ -17,6 +17,9 @@ class Finding(models.Model):
     """
 
     public_id = PublicIdField()
+    bank = models.ForeignKey(
+        "annotation.QuestionBank", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )  # that of the revision
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+", db_index=False)
     rule = models.CharField(max_length=32)  # a code of annotation.quality.kernels.rules.RULES
     rule_version = models.PositiveSmallIntegerField()
@@ -37,7 +40,13 @@ class Finding(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["revision", "rule", "rule_version", "place"], name="finding_once"),
         )
-        indexes = (models.Index(fields=["rule", "revision"], name="finding_by_rule"),)
+        indexes = (
+            models.Index(
+                fields=["bank", "rule", "revision"],
+                name="finding_of_bank",
+                condition=models.Q(dismissed_at__isnull=True),
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.rule} in revision {self.revision_id}"

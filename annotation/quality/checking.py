@@ -66,7 +66,7 @@ def check_revisions(
     for batch in _batches(revisions):
         found = {pk: check(question, min_explanation) for pk, question in batch}
         with transaction.atomic():
-            _store(found, result, at)
+            _store(bank, found, result, at)
         result.n_questions += len(found)
         for flaws in found.values():
             result.rules.update({one.rule for one in flaws})
@@ -99,7 +99,7 @@ def _question(stem: str, options: list[str], prior: int | None, truth: tuple[Any
     return CheckedQuestion(stem, tuple(options), index, explanation, "\n".join(filter(None, report)), prior is not None)
 
 
-def _store(found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> None:
+def _store(bank: QuestionBank, found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> None:
     """Bring the stored findings of these revisions in line with what was found now."""
     stored = Finding.objects.filter(revision__in=found).exclude(rule=NEAR_DUPLICATE)
     known: dict[Place, Finding] = {}
@@ -110,7 +110,7 @@ def _store(found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> N
         for flaw in flaws:
             old = known.pop((pk, flaw.rule, flaw.place.value), None)
             if old is None:
-                new.append(_finding(pk, flaw, at))
+                new.append(_finding(bank, pk, flaw, at))
             elif (old.rule_version, old.detail) != (RULES[flaw.rule].version, flaw.detail):
                 old.rule_version, old.detail, old.found_at = RULES[flaw.rule].version, flaw.detail, at
                 changed.append(old)
@@ -122,8 +122,9 @@ def _store(found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> N
     result.removed += len(gone)
 
 
-def _finding(revision: int, flaw: Flaw, at: datetime) -> Finding:
+def _finding(bank: QuestionBank, revision: int, flaw: Flaw, at: datetime) -> Finding:
     return Finding(
+        bank=bank,
         revision_id=revision,
         rule=flaw.rule,
         rule_version=RULES[flaw.rule].version,

@@ -103,14 +103,14 @@ def _store(bank: QuestionBank, read: _Texts, found: Neighbours, *, actor: User |
     for start in range(0, len(read.revisions), BATCH):
         rows = range(start, min(start + BATCH, len(read.revisions)))
         with transaction.atomic():
-            n_changed += _store_batch([read.revisions[row] for row in rows], _findings(read, found, rows, at))
+            n_changed += _store_batch([read.revisions[row] for row in rows], _findings(bank, read, found, rows, at))
     if n_changed:
         facts = {"threshold": found.threshold, "pairs": found.n_pairs, "changed": n_changed}
         with transaction.atomic():
             record("bank.compared", actor=actor, at=at, subject=bank, facts=facts)
 
 
-def _findings(read: _Texts, found: Neighbours, rows: range, at: datetime) -> list[Finding]:
+def _findings(bank: QuestionBank, read: _Texts, found: Neighbours, rows: range, at: datetime) -> list[Finding]:
     rule, made = RULES[NEAR_DUPLICATE], []
     for row in rows:
         nearest, n_more = int(found.nearest[row]), int(found.n_similar[row]) - 1
@@ -119,6 +119,7 @@ def _findings(read: _Texts, found: Neighbours, rows: range, at: datetime) -> lis
             detail = rule.sentence(similarity=f"{found.similarity[row]:.2f}", number=read.numbers[nearest], more=more)
             made.append(
                 Finding(
+                    bank=bank,
                     revision_id=read.revisions[row],
                     rule=rule.code,
                     rule_version=rule.version,

@@ -1,226 +1,349 @@
-"""Questions of a bank by page: filtered, in the order of their numbers, at a cost that does not grow with the bank.
+"""Questions of a bank by page: filtered and sorted, at a cost that does not grow with the bank.
 
-A page starts after (or ends before) a question number. Where one index serves the filter, the page is read from it;
-where more must be looked at than an index can narrow (text in the stem, difficulty, two filters at once), at most
-WINDOW questions are looked at per page, and the page says how far it has looked.
+What at most MOST_LISTED questions come through (of one filter with an index, or of the whole bank) is listed as a
+whole: it has a count, and every order. Of more, a page is read along an index: in the order of numbers, or group by
+group in the order of a column. Where further filters narrow what the index gives, at most WINDOW questions are looked
+at for a page, and the page says how far it has looked.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.core.cache import cache
-from django.core.paginator import Paginator
-from django.db.models import Exists, F, Max, Min, OuterRef, Prefetch, Q, QuerySet
-from django.db.models.functions import Lower
+from django.db.models import F, Max, Prefetch, QuerySet, Subquery
 
-from annotation.enums import Difficulty, ImageState, ImportKind, ImportState, QuestionState
-from annotation.models import BankImport, Finding, Image, Question, QuestionBank, Revision
-from annotation.site.sorted_tables import Columns, Sorting, by_rank
+from annotation.enums import ImageState, QuestionState, RenditionKind
+from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
+from annotation.questionbank.filters import FILTERS, BankSearch
+from annotation.site.sorted_tables import Sorting
 
 PER_PAGE = 50
+MOST_LISTED = 10_000
 WINDOW = 10_000
-ANY = "any"
-SORTED_BY: Columns = {
-    "number": "question__number",
-    "task": "task",
-    "category": Lower("category"),
-    "difficulty": by_rank("difficulty", Difficulty.values()),
-    "state": by_rank("question__state", QuestionState.values()),
-}
+SORTED_BY = dict.fromkeys(("number", "task", "category", "difficulty", "state"))
+_MOST_QUERIES = 3  # for the rows of a page that is read along an index
+_BEYOND = 2**62  # no id is as high
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionFilter:
-    """What to look for; "" asks for nothing. ``difficulty`` may also be "unknown"."""
+@dataclass(frozen=True)
+class Place:
+    """Where a page begins: after a question number or before one, in a group where the list is sorted by a column."""
 
-    task: str = ""
-    category: str = ""
-    difficulty: str = ""
-    text: str = ""
-    state: str = ""
-    finding: str = ""  # a rule of the checks, or "any": not dismissed
+    after: int = 0
+    before: int | None = None
+    group: str = ""
 
-    def is_empty(self) -> bool:
-        return self == QuestionFilter()
+    @property
+    def is_backward(self) -> bool:
+        return self.before is not None
 
-    def needs_window(self) -> bool:
-        """Whether no index finds the questions directly."""
-        indexed = sum(map(bool, (self.task, self.category, self.state)))
-        return bool(self.difficulty or self.text or self.finding or indexed > 1)
+    @property
+    def number(self) -> int:
+        return self.after if self.before is None else self.before
+
+    @property
+    def is_start(self) -> bool:
+        return self.before is None and not self.after
 
 
 @dataclass(slots=True)
 class QuestionPage:
-    """Revisions in the order of their questions; ``looked_to`` is the last number that was looked at."""
+    """Revisions in their order, the places of the pages beside it, and what is known of the whole."""
 
     revisions: list[Revision] = field(default_factory=list)
     last_number: int = 0  # of the bank
-    has_previous: bool = False
-    has_next: bool = False
-    first: int = 0
-    last: int = 0
-    looked_to: int | None = None  # only where the search stopped before the page was full
+    previous: Place | None = None
+    next: Place | None = None
+    n_found: int | None = None  # None: more than are counted for a page
+    first: int = 0  # which of those found
+    is_many: bool = False  # more than MOST_LISTED
+    looked_to: int | None = None  # the number at which looking stopped before the page was full
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.revisions) - 1
 
 
-def questions_page(
-    bank: QuestionBank, wanted: QuestionFilter, *, after: int = 0, before: int | None = None
-) -> QuestionPage:
-    """The page that follows the number ``after``, or the one that precedes ``before``."""
-    last_number = _last_number(bank)
-    backward = before is not None
-    start = min(before, last_number + 1) if before is not None else min(max(after, 0), last_number)
-    if wanted.is_empty() or wanted.needs_window():
-        found, looked_to = _look(bank, wanted, start, backward=backward, last_number=last_number)
+@dataclass(frozen=True)
+class _PageRequest:
+    """What is asked for, and what one query says before rows are read."""
+
+    search: BankSearch
+    column: str  # of a filter; empty: by number
+    is_down: bool  # the order of the list
+    place: Place
+    last_number: int = 0
+    edge: int | None = None  # the id of the question beyond which the page begins; None: at the end
+    far: int | None = None  # of the question that is WINDOW numbers away from it
+    few: str | None = None  # a filter through which at most MOST_LISTED questions come
+    is_small: bool = False  # the bank holds at most MOST_LISTED
+
+    @property
+    def moves_down(self) -> bool:
+        """Whether rows are read from higher numbers to lower ones."""
+        return self.is_down != self.place.is_backward
+
+
+def questions_page(search: BankSearch, sorting: Sorting, place: Place) -> QuestionPage:
+    """The page that begins at the place; nonsense in a place shows the first page or the last."""
+    column = sorting.column if sorting.column in FILTERS else ""
+    asked = _told(_PageRequest(search, column, sorting.is_down, place))
+    return _listed(asked) if asked.is_small or asked.few is not None else _walked(asked)
+
+
+def _told(asked: _PageRequest) -> _PageRequest:
+    search = asked.search
+    questions = Question.objects.filter(bank=search.bank)
+    start = min(max(asked.place.number, 0), 2**31 - WINDOW - 1)
+    up, down = questions.order_by("number"), questions.order_by("-number")
+    if asked.moves_down:
+        edge, far = up.filter(number__gte=start), up.filter(number__gte=start - WINDOW)
     else:
-        found, looked_to = _seek(bank, wanted, start, backward=backward), None
-    more = len(found) > PER_PAGE
+        edge, far = down.filter(number__lte=start), down.filter(number__lte=start + WINDOW)
+    subqueries: dict[str, QuerySet[Any, Any]] = {
+        "last": down.values("number")[:1],
+        "edge": edge.values("pk")[:1],
+        "far": far.values("pk")[:1],
+        "more": up.values("pk")[MOST_LISTED : MOST_LISTED + 1],
+    }
+    for name, value in search.wanted.items():
+        if found := FILTERS[name].seek(search, value):
+            subqueries[f"more than {name}"] = found[1][MOST_LISTED : MOST_LISTED + 1]
+    row = QuestionBank.everywhere.filter(pk=search.bank.pk).values_list(
+        *[Subquery(one) for one in subqueries.values()]
+    )[0]
+    told = dict(zip(subqueries, row, strict=True))
+    few = [name for name in search.wanted if told.get(f"more than {name}", 0) is None]
+    return replace(
+        asked,
+        last_number=told["last"] or 0,
+        edge=None if asked.place.is_start else told["edge"],
+        far=told["far"],
+        few=few[-1] if few else None,
+        is_small=told["more"] is None,
+    )
+
+
+# --- all that is found ----------------------------------------------------------------------------
+def _listed(asked: _PageRequest) -> QuestionPage:
+    """Order the ids of everything that is found, and take a page out of them."""
+    search, page = asked.search, QuestionPage(last_number=asked.last_number)
+    by = FILTERS[asked.column] if asked.column else None
+    values = _few_rows(asked).order_by().values_list("question_id", "pk", *([by.column] if by else []))
+    groups = by.groups(search) if by else []
+    rank = {value: n for n, value in enumerate(groups)}
+    sign = -1 if asked.is_down else 1
+    found = sorted(
+        (sign * (rank.get(group[0] or by.empty, len(rank)) if by else 0), sign * question, pk)
+        for question, pk, *group in values
+    )
+    start, end = _slice([(one, other) for one, other, _pk in found], asked, rank)
+    page.n_found, page.first = len(found), start + 1
+    page.revisions = _shown([pk for _rank, _question, pk in found[start:end]])
+    names = [*groups, ""] if by else [""]
+    if page.revisions and start > 0:
+        page.previous = Place(
+            before=page.revisions[0].question.number, group=names[sign * found[start][0]] if by else ""
+        )
+    if page.revisions and end < len(found):
+        page.next = Place(after=page.revisions[-1].question.number, group=names[sign * found[end - 1][0]])
+    return page
+
+
+def _few_rows(asked: _PageRequest) -> QuerySet[Revision]:
+    search = asked.search
+    if asked.few is None:
+        return search.narrowed(search.rows().filter(bank=search.bank))
+    sought = FILTERS[asked.few].seek(search, search.wanted[asked.few])
+    assert sought is not None
+    lookup, ids = sought
+    return search.narrowed(search.rows().filter(**{lookup: ids}), without=asked.few)
+
+
+def _slice(keys: list[tuple[int, int]], asked: _PageRequest, rank: dict[str, int]) -> tuple[int, int]:
+    """Which ones stand on the page; the place may be that of a question which is not among them any more."""
+    if asked.place.is_start:
+        return 0, min(PER_PAGE, len(keys))
+    sign = -1 if asked.is_down else 1
+    edge = asked.edge if asked.edge is not None else _BEYOND if asked.moves_down else 0
+    key = (sign * (rank.get(asked.place.group, len(rank)) if rank else 0), sign * edge)
+    if asked.place.is_backward:
+        start = max(0, bisect_left(keys, key) - PER_PAGE)
+        end = bisect_left(keys, key) or PER_PAGE
+        return start, min(end, len(keys))
+    start = bisect_right(keys, key)
+    return start, min(start + PER_PAGE, len(keys))
+
+
+# --- along an index -------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _IndexSpan:
+    """Ids of revisions along an index; ``far`` is the number at which it ends before its group does."""
+
+    found: list[int]
+    far: int | None = None
+    n_queries: int = 1
+
+
+def _walked(asked: _PageRequest) -> QuestionPage:
+    """Group after group until the page is full or enough was asked."""
+    search, column, place = asked.search, asked.column, asked.place
+    groups = _groups(asked)
+    at = groups.index(place.group) if place.group in groups else 0
+    found: list[tuple[str, int]] = []
+    left, n, far = _MOST_QUERIES, at, None
+    for n in range(at, len(groups)):
+        span = _span(asked, search.also(column, groups[n]) if column else search, is_first=n == at)
+        found += [(groups[n], pk) for pk in span.found]
+        left, far = left - span.n_queries, span.far
+        if len(found) > PER_PAGE or far is not None or left <= 0:
+            break
+    is_full = len(found) > PER_PAGE
     found = found[:PER_PAGE]
-    if backward:
-        found.reverse()
-    page = QuestionPage(found, last_number)
-    page.first = found[0].question.number if found else start
-    page.last = found[-1].question.number if found else start
-    goes_on = more or looked_to is not None
-    page.has_next = backward or goes_on
-    page.has_previous = goes_on if backward else start > 0
-    if looked_to is not None and not more:
-        page.looked_to = looked_to
-        page.first, page.last = (looked_to, page.last) if backward else (page.first, looked_to)
+    page = QuestionPage(_shown([pk for _group, pk in found]), asked.last_number)
+    page.looked_to = None if is_full else far
+    if is_full:
+        page.next = _onward(asked, page.revisions[-1].question.number, found[-1][0])
+    elif far is not None:
+        page.next = _onward(asked, far, groups[n])
+    elif n + 1 < len(groups):
+        page.next = _onward(
+            asked, asked.last_number + 1 if place.is_backward and asked.moves_down else 0, groups[n + 1]
+        )
+    if at > 0 or not place.is_start:
+        number, group = (page.revisions[0].question.number, found[0][0]) if found else (place.number, place.group)
+        page.previous = Place(after=number, group=group) if place.is_backward else Place(before=number, group=group)
+    if place.is_backward:
+        page.revisions.reverse()
+        page.previous, page.next = page.next, page.previous
+    _count(page, asked)
     return page
 
 
-def _last_number(bank: QuestionBank) -> int:
-    return Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
+def _groups(asked: _PageRequest) -> list[str]:
+    """In the order in which they are read."""
+    column, wanted = asked.column, asked.search.wanted
+    if not column:
+        return [""]
+    groups = [wanted[column]] if column in wanted else FILTERS[column].groups(asked.search)
+    return groups[::-1] if asked.moves_down else groups
 
 
-def sorted_page(bank: QuestionBank, wanted: QuestionFilter, sorting: Sorting, number: int) -> QuestionPage | None:
-    """The page of this number in the order of a column; None for a bank of more than WINDOW questions."""
-    last_number = _last_number(bank)
-    if last_number > WINDOW:
-        return None
-    rows = sorting.of_rows(_filtered(_rows(bank).filter(bank=bank), wanted).order_by("question_id"), SORTED_BY)
-    found = Paginator(rows, PER_PAGE).get_page(number)
-    page = QuestionPage(list(found), last_number, found.has_previous(), found.has_next())
-    page.first, page.last = found.start_index(), found.end_index()
-    return page
+def _onward(asked: _PageRequest, number: int, group: str) -> Place:
+    is_backward = asked.place.is_backward
+    return Place(before=number, group=group) if is_backward else Place(after=number, group=group)
 
 
-def _rows(bank: QuestionBank) -> QuerySet[Revision]:
-    """Current revisions, as Revision.objects.current() has them, but never found by their import.
+def _span(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _IndexSpan:
+    """One more than a page of the rows of a group, beyond the edge in the first group."""
+    edge = asked.edge if is_first else None
+    indexed = next((name for name in ("category", "task") if name in search.wanted), "")
+    if indexed:
+        rows, far, far_number, n_queries = _along(asked, search, indexed, edge)
+    elif set(search.wanted) == {"state"} and search.wanted["state"] != QuestionState.IMPORTED:
+        start = asked.place.number if is_first and not asked.place.is_start else None
+        return _in_state(asked, search, start)
+    else:
+        rows, far, far_number, n_queries = _by_number(asked, search, is_first=is_first)
+    some = search.narrowed(_beyond(rows, edge, far, down=asked.moves_down), without=indexed)
+    some = some.order_by("-question_id" if asked.moves_down else "question_id")
+    return _IndexSpan(list(some.values_list("pk", flat=True)[: PER_PAGE + 1]), far_number, n_queries)
 
-    One import may have brought the whole bank: its index would lead to every question and a sort of them all.
-    """
-    images = Prefetch(
-        "question__exam__images", Image.objects.order_by("position", "id").only("exam_id", "view_position", "state")
-    )
-    published = list(BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).values_list("pk", flat=True))
-    rows = Revision.objects.alias(brought_by=F("bank_import_id") + 0).filter(
-        Q(superseded_by=None) | ~Q(superseded_by__in=published), brought_by__in=published
-    )
-    return rows.select_related("question").prefetch_related(images)
 
-
-def _seek(bank: QuestionBank, wanted: QuestionFilter, start: int, *, backward: bool) -> list[Revision]:
-    """One more than a page, read from the index of the one filter."""
-    if wanted.state:
-        return _seek_state(bank, wanted.state, start, backward=backward)
-    rows = _rows(bank).filter(bank=bank)
-    rows = rows.filter(task=wanted.task) if wanted.task else rows.filter(category=wanted.category)
-    edge = _question_id(bank, start, backward=backward)
+def _beyond(rows: QuerySet[Revision], edge: int | None, far: int | None, *, down: bool) -> QuerySet[Revision]:
+    """Between the edge, which is left out, and the last question to look at."""
     if edge is not None:
-        rows = rows.filter(question_id__lt=edge) if backward else rows.filter(question_id__gt=edge)
-    return list(rows.order_by("-question_id" if backward else "question_id")[: PER_PAGE + 1])
-
-
-def _seek_state(bank: QuestionBank, state: str, start: int, *, backward: bool) -> list[Revision]:
-    """Questions first: their states are in an index with their numbers."""
-    questions = Question.objects.filter(bank=bank, state=state)
-    side = questions.filter(number__lt=start) if backward else questions.filter(number__gt=start)
-    ids = side.order_by("-number" if backward else "number").values_list("pk", flat=True)[: PER_PAGE + 1]
-    return list(_rows(bank).filter(question__in=list(ids)).order_by("-question_id" if backward else "question_id"))
-
-
-def _question_id(bank: QuestionBank, number: int, *, backward: bool) -> int | None:
-    """The id of the question with this number, or of the nearest one on the side that is not looked at."""
-    questions = Question.objects.filter(bank=bank)
-    side = questions.filter(number__gte=number) if backward else questions.filter(number__lte=number)
-    return side.order_by("number" if backward else "-number").values_list("pk", flat=True).first()
-
-
-def _look(
-    bank: QuestionBank, wanted: QuestionFilter, start: int, *, backward: bool, last_number: int
-) -> tuple[list[Revision], int | None]:
-    """One more than a page out of the next WINDOW questions, and where looking stopped if it stopped early."""
-    size = PER_PAGE + 1 if wanted.is_empty() else WINDOW
-    low, high = (start - size, start - 1) if backward else (start + 1, start + size)
-    numbers = Question.objects.filter(bank=bank, number__gte=low, number__lte=high)
-    ids = numbers.aggregate(low=Min("pk"), high=Max("pk"))
-    if ids["low"] is None:
-        return [], None
-    rows = _rows(bank).filter(question_id__gte=ids["low"], question_id__lte=ids["high"])
-    rows = _filtered(rows, wanted).order_by("-question_id" if backward else "question_id")
-    found = [row for row in rows[: PER_PAGE + 1] if row.bank_id == bank.pk]
-    ended = low <= 1 if backward else high >= last_number
-    if len(found) > PER_PAGE or (ended and not wanted.is_empty()):
-        return found, None
-    if wanted.is_empty():
-        return found, None
-    return found, (low if backward else high)
-
-
-def _filtered(rows: QuerySet[Revision], wanted: QuestionFilter) -> QuerySet[Revision]:
-    if wanted.task:
-        rows = rows.filter(task=wanted.task)
-    if wanted.category:
-        rows = rows.filter(category=wanted.category)
-    if wanted.difficulty:
-        rows = rows.filter(difficulty="" if wanted.difficulty == "unknown" else wanted.difficulty)
-    if wanted.text:
-        rows = rows.filter(stem__icontains=wanted.text)
-    if wanted.state:
-        rows = rows.filter(question__state=wanted.state)
-    if wanted.finding:
-        found = Finding.objects.filter(revision=OuterRef("pk"), dismissed_at=None)
-        rows = rows.filter(Exists(found if wanted.finding == ANY else found.filter(rule=wanted.finding)))
+        rows = rows.filter(question_id__lt=edge) if down else rows.filter(question_id__gt=edge)
+    if far is not None:
+        rows = rows.filter(question_id__gte=far) if down else rows.filter(question_id__lte=far)
     return rows
 
 
-def categories_of(bank: QuestionBank) -> list[str]:
-    """Categories of the bank in order, each found by one step along the index; kept until the next import."""
-    newest = published_imports(bank).values_list("pk", flat=True).first()
-    name = f"categories:{bank.pk}:{newest}"
-    known: list[str] | None = cache.get(name)
-    if known is None:
-        known = []
-        rows = Revision.objects.filter(bank=bank).order_by("category").values_list("category", flat=True)
-        step = rows.filter(category__gt="").first()
-        while step is not None:
-            known.append(step)
-            step = rows.filter(category__gt=step).first()
-        cache.set(name, known, 3600)
-    return known
+_Rows = tuple[QuerySet[Revision], int | None, int | None, int]  # with the id and the number to which is looked
 
 
-def published_imports(bank: QuestionBank) -> QuerySet[BankImport]:
-    """Of files. What people edited is no import."""
-    files = BankImport.objects.filter(bank=bank, kind=ImportKind.FILE, state=ImportState.PUBLISHED)
-    return files.order_by("-finished_at")
+def _along(asked: _PageRequest, search: BankSearch, name: str, edge: int | None) -> _Rows:
+    """The index of a column; to the WINDOW-th of its questions where other filters narrow them."""
+    value = FILTERS[name].stored(search.wanted[name])
+    rows = search.rows().filter(bank=search.bank, **{name: value})
+    if len(search.wanted) == 1:
+        return rows, None, None, 1
+    inside = _beyond(Revision.objects.filter(bank=search.bank, **{name: value}), edge, None, down=asked.moves_down)
+    inside = inside.order_by("-question_id" if asked.moves_down else "question_id")
+    last = inside.values_list("question_id", "question__number")[WINDOW : WINDOW + 1].first()
+    far, number = last or (None, None)
+    return rows, far, number, 2
 
 
-def n_questions(bank: QuestionBank) -> int:
-    """How many questions the published imports brought; counting the rows would take longer with every import."""
-    return sum(row.result.get("created", 0) for row in published_imports(bank))
+def _by_number(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _Rows:
+    """The next WINDOW numbers of the bank."""
+    place, end = asked.place, asked.last_number
+    rows = search.rows().alias(of_bank=F("bank_id") + 0).filter(of_bank=search.bank.pk)  # not by an index of the bank
+    down = asked.moves_down
+    known = is_first and not place.is_start and place.number <= end + 1
+    start = place.number if known else end + 1 if down else place.number if is_first else 0
+    number = start - WINDOW if down else start + WINDOW
+    if number <= 1 if down else number >= end:
+        return rows, None, None, 1
+    if known or (is_first and not down):
+        return rows, asked.far, number, 1
+    questions = (
+        Question.objects.filter(bank=search.bank, number__gte=number)
+        if down
+        else Question.objects.filter(bank=search.bank, number__lte=number)
+    )
+    far = questions.order_by("number" if down else "-number").values_list("pk", flat=True).first()
+    return rows, far, number, 2
+
+
+def _in_state(asked: _PageRequest, search: BankSearch, start: int | None) -> _IndexSpan:
+    """Questions first: their states are in an index with their numbers."""
+    sought = FILTERS["state"].seek(search, search.wanted["state"])
+    questions: QuerySet[Question] = sought[1] if sought else Question.objects.none()
+    down = asked.moves_down
+    if start is not None:
+        questions = questions.filter(number__lt=start) if down else questions.filter(number__gt=start)
+    ids = questions.order_by("-number" if down else "number")[: PER_PAGE + 1]
+    rows = search.rows().filter(question__in=ids).order_by("-question_id" if down else "question_id")
+    return _IndexSpan(list(rows.values_list("pk", flat=True)))
+
+
+def _count(page: QuestionPage, asked: _PageRequest) -> None:
+    """What is known without counting: everything, or that it is more than the most that are counted."""
+    wanted = asked.search.wanted
+    if not wanted:
+        page.n_found = asked.last_number
+    if not wanted and not asked.column and page.revisions:
+        number = page.revisions[0].question.number
+        page.first = asked.last_number - number + 1 if asked.is_down else number
+    page.is_many = len(wanted) == 1 and all(FILTERS[name].seek(asked.search, wanted[name]) for name in wanted)
+
+
+# --- rows -----------------------------------------------------------------------------------------
+def _shown(pks: list[int]) -> list[Revision]:
+    """Revisions in this order, each with the images of its exam; previews of those that may be shown."""
+    previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
+    images = Image.objects.order_by("position", "id").only("exam_id", "view_position", "state")
+    of_exam = Prefetch("question__exam__images", images.prefetch_related(previews))
+    found = Revision.objects.select_related("question__exam").prefetch_related(of_exam).in_bulk(pks)
+    return [found[pk] for pk in pks]
+
+
+def n_questions(files: Iterable[BankImport]) -> int:
+    """How many questions these imports brought; counting the rows would take longer with every import."""
+    return sum(row.result.get("created", 0) for row in files)
 
 
 def n_missing_images(bank: QuestionBank) -> int:
     """Images that questions name and whose files have not come in; of a large bank as of some minutes ago."""
-    missing = Image.objects.filter(exam__bank=bank, state=ImageState.PENDING)
-    if n_questions(bank) <= WINDOW:
-        return missing.count()
     name = f"missing:{bank.pk}"
     known: int | None = cache.get(name)
     if known is None:
-        known = missing.count()
-        cache.set(name, known, 300)
+        known = Image.objects.filter(exam__bank=bank, state=ImageState.PENDING).count()
+        last = Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
+        cache.set(name, known, 300 if last > MOST_LISTED else 0)
     return known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -40,6 +40,30 @@ def withdraw_question(question: Question, reason: str, *, actor: User, at: datet
         raise BankRefused("withdrawn", _("The question is withdrawn already."))
     Question.objects.filter(pk=question.pk).update(state=QuestionState.WITHDRAWN)
     record("question.withdrawn", actor=actor, at=at, subject=question, facts={"reason": text})
+
+
+def withdraw_questions(questions: Iterable[Question], reason: str, *, actor: User, at: datetime) -> tuple[int, int]:
+    """Each with its own row in the log; how many were withdrawn, and how many were before."""
+    return _each(lambda one: withdraw_question(one, reason, actor=actor, at=at), questions, "withdrawn")
+
+
+def bring_back_questions(questions: Iterable[Question], *, actor: User, at: datetime) -> tuple[int, int]:
+    """How many came back, and how many were not withdrawn."""
+    return _each(lambda one: bring_back_question(one, actor=actor, at=at), questions, "not_withdrawn")
+
+
+@transaction.atomic
+def _each(act: Callable[[Question], None], questions: Iterable[Question], as_before: str) -> tuple[int, int]:
+    n_done = n_left = 0
+    for one in questions:
+        try:
+            act(one)
+            n_done += 1
+        except BankRefused as refusal:
+            if refusal.code != as_before:
+                raise
+            n_left += 1
+    return n_done, n_left
 
 
 @transaction.atomic

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -14,6 +16,7 @@ from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import QuestionState
 from annotation.ingest.completeness import images_of_exams, lost_exams
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.questionbank.filters import BankSearch
 from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import (
     RULE,
@@ -64,18 +67,35 @@ class Draw:
     drawn: list[Drawn]
     revision_ids: list[int]
     lost: list[LostQuestion] = field(default_factory=list)  # left out of the frame
+    frame: dict[str, Any] = field(default_factory=dict)  # as SamplingPlan has it
 
 
-def preview_sample(bank: QuestionBank, *, by: StratifyBy, per_thousand: int, seed: int) -> Draw:
+def preview_sample(
+    bank: QuestionBank,
+    *,
+    by: StratifyBy,
+    per_thousand: int,
+    seed: int,
+    wanted: Mapping[str, str] | None = None,
+    numbers: Collection[int] = (),
+) -> Draw:
     """Draw from the current questions of the bank without storing anything; none that lost an image is drawn.
+
+    ``wanted``: filters of the bank that narrow the frame, by what every coordinator may know. ``numbers``: the
+    questions that a person chose.
 
     Raises SampleRefused for a share or seed out of range, an archived bank and a bank without questions.
     """
     check_request(bank, per_thousand, seed)
     column = {StratifyBy.NONE: "task"}.get(by, by.value)
-    whole = Revision.objects.in_bank(bank).current().exclude(question__exam__in=lost_exams(bank))
+    whole = BankSearch(bank, wanted or {}).revisions().exclude(question__exam__in=lost_exams(bank))
+    if numbers:
+        whole = whole.filter(question__number__in=numbers)
     whole = whole.exclude(question__state=QuestionState.WITHDRAWN)
     rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), lost_questions(bank)
+    if not rows and (wanted or numbers):
+        sentence = _("None of these questions can be drawn: they are withdrawn, or lost an image, or none matches.")
+        raise SampleRefused("no_questions", sentence, status=422)
     if not rows and lost:
         raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
     if not rows:
@@ -98,6 +118,7 @@ def preview_sample(bank: QuestionBank, *, by: StratifyBy, per_thousand: int, see
         drawn=drawn,
         revision_ids=ids[places].tolist(),
         lost=lost,
+        frame={"chosen": len(rows)} if numbers else {"filters": dict(wanted)} if wanted else {},
     )
 
 
@@ -131,13 +152,15 @@ def draw_sample(
     per_thousand: int = DEFAULT_PER_THOUSAND,
     seed: int = DEFAULT_SEED,
     seen_frame_sha256: str = "",
+    wanted: Mapping[str, str] | None = None,
+    numbers: Collection[int] = (),
 ) -> SamplingPlan:
     """Draw and store. ``seen_frame_sha256`` is the frame of the preview that a person agreed to.
 
     Raises SampleRefused as preview_sample does, for a name that is taken, and when the bank has changed since the
     preview.
     """
-    found = preview_sample(bank, by=by, per_thousand=per_thousand, seed=seed)
+    found = preview_sample(bank, by=by, per_thousand=per_thousand, seed=seed, wanted=wanted, numbers=numbers)
     if seen_frame_sha256 and seen_frame_sha256 != found.frame_sha256:
         sentence = _("The bank has changed since this preview was drawn: look at the new one, then store it.")
         raise SampleRefused("bank_changed", sentence)
@@ -173,6 +196,7 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
         seed=found.seed,
         strata=[vars(stratum) for stratum in found.strata],
         n_frame=found.n_frame,
+        frame=found.frame,
         frame_sha256=found.frame_sha256,
         created_by=actor,
         created_at=at,

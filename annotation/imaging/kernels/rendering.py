@@ -23,6 +23,7 @@ from annotation.imaging.kernels.windowing import full_range, grey_table, histogr
 
 PREVIEW_SIDE = 1024
 PREVIEW_QUALITY = 80
+THUMB_SIDE = 144  # twice what a list shows, for dense screens
 ZSTD_LEVEL = 3
 GZIP_LEVEL = 6
 
@@ -196,6 +197,16 @@ def preview(greys: NDArray[np.uint8]) -> tuple[bytes, int, int]:
     stream = io.BytesIO()
     picture.save(stream, "WEBP", quality=PREVIEW_QUALITY, method=2)
     return stream.getvalue(), picture.width, picture.height
+
+
+def thumbnail_of(preview: bytes) -> tuple[bytes, int, int]:
+    """WebP of a preview, at most 144 pixels on its longer side; with its width and height."""
+    with Image.open(io.BytesIO(preview)) as picture:
+        small = picture.convert("L")
+    small.thumbnail((THUMB_SIDE, THUMB_SIDE), Image.Resampling.LANCZOS)
+    stream = io.BytesIO()
+    small.save(stream, "WEBP", quality=PREVIEW_QUALITY, method=4)
+    return stream.getvalue(), small.width, small.height
 
 
 def _payload(source: SourceImage) -> tuple[Payload, int, float, float, tuple[int, int] | None]:

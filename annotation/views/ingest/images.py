@@ -120,6 +120,13 @@ def rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:
     return _response(serving.serve_rendition(name, person=request.user, accepts_zstd=zstd, at=now), KEEP)
 
 
+@person_required
+@require_safe
+def thumbnail(request: AuthenticatedRequest, name: str) -> HttpResponse:
+    """The same, small, for lists; by the name of its preview."""
+    return _response(serving.serve_thumbnail(name, person=request.user, at=timezone.now()), KEEP)
+
+
 @role_required(Role.DEIDENTIFIER)
 @require_safe
 def quarantine_rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:

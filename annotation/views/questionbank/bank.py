@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -22,36 +22,34 @@ from annotation.discussion.commenting import note_seen
 from annotation.discussion.history import Event, life_of
 from annotation.discussion.seeing import parts_of, withheld_questions
 from annotation.discussion.tagging import tags_of
-from annotation.enums import HistoryKind, ImportKind, ImportState, Role, RoundState
+from annotation.enums import (
+    HistoryKind,
+    ImportKind,
+    ImportState,
+    Role,
+    RoundState,
+)
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
-from annotation.models import Assignment, Image, Question, QuestionBank, Review, ReviewRound, Revision, User
+from annotation.models import Assignment, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
+from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.listing import (
-    SORTED_BY,
-    WINDOW,
-    categories_of,
-    n_missing_images,
-    n_questions,
-    published_imports,
-    questions_page,
-    sorted_page,
-)
+from annotation.questionbank.listing import MOST_LISTED, SORTED_BY, Place, n_missing_images, n_questions, questions_page
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Sorting, asked_sorting
+from annotation.site.sorted_tables import asked_sorting
 from annotation.views.discussion.comments import discussion_context
+from annotation.views.questionbank.question_lines import listed_questions
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 MISSING_PER_PAGE = 100
 EVENTS_SHOWN = 25  # of a history; the rest on request
-PLACES = ("after", "before", "page")  # where in the list, as the address says it
 MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
     "path": lambda one: one.path,
     "view": lambda one: one.view_label,
@@ -89,35 +87,34 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
 def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One bank and a page of its questions."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    form = QuestionSearchForm(request.GET, categories=categories_of(one), with_findings=is_coordinator(request.user))
-    wanted = form.wanted()
+    form = QuestionSearchForm(request.GET, one, request.user)
+    search = form.search()
     sorting = asked_sorting(request.GET, SORTED_BY)
-    filters = {name: value for name, value in request.GET.items() if name not in PLACES and value}
-    number = _number(request, "page") or 1
-    page = sorted_page(one, wanted, sorting, number) if sorting.column else None
-    if page is not None:
-        beyond, before_it = {"page": number + 1}, {"page": number - 1}
-    else:
-        sorting = Sorting()
-        page = questions_page(one, wanted, after=_number(request, "after") or 0, before=_number(request, "before"))
-        beyond, before_it = {"after": page.last}, {"before": page.first}
+    place = Place(_number(request, "after") or 0, _number(request, "before"), request.GET.get("group", ""))
+    page = questions_page(search, sorting, place)
+    tags = tags_of([row.question_id for row in page.revisions], request.user)
+    asked = {**search.wanted, **({"sort": request.GET["sort"]} if sorting.column else {})}
     context = {
         "bank": one,
         "form": form,
         "page": page,
-        "rows": _with_tags(page.revisions, request.user),
-        "wanted": wanted,
+        "rows": listed_questions(one, page.revisions, tags, with_images=is_coordinator(request.user)),
+        "search": search,
+        "chips": _chips(search, asked),
         "sorting": sorting,
-        "n_rows": page.last_number if page.last_number <= WINDOW else 0,  # a larger bank stays in its order
-        "next_query": urlencode({**filters, **beyond}),
-        "previous_query": urlencode({**filters, **before_it}),
-        "first_query": urlencode(filters),
+        "n_rows": page.last_number,
+        "next_query": _query_of(asked, page.next),
+        "previous_query": _query_of(asked, page.previous),
+        "first_query": urlencode(asked),
+        "filter_query": urlencode(search.wanted),
+        "may_select": is_coordinator(request.user) and one.archived_at is None,
+        "most": MOST_LISTED,
     }
     if asks_for_part(request):
         return render(request, "annotation/bank/_questions.html", context)
     context |= {
-        "n_questions": n_questions(one),
-        "imports": published_imports(one).select_related("actor")[:20],
+        "n_questions": n_questions(search.files),
+        "imports": search.files[:20],
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
@@ -127,9 +124,19 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/bank/detail.html", context)
 
 
-def _with_tags(revisions: list[Revision], person: User) -> list[tuple[Revision, list[str]]]:
-    tags = tags_of([one.question_id for one in revisions], person)
-    return [(one, tags.get(one.question_id, [])) for one in revisions]
+def _chips(search: BankSearch, asked: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is filtered, in words, each with the query of the address without it."""
+    return [
+        (words, urlencode({name: value for name, value in asked.items() if name != taken}))
+        for taken, words in search.sentences()
+    ]
+
+
+def _query_of(asked: Mapping[str, str], place: Place | None) -> str:
+    if place is None:
+        return ""
+    number = {"after": place.after} if place.before is None else {"before": place.before}
+    return urlencode({**asked, **number, **({"group": place.group} if place.group else {})})
 
 
 def _number(request: AuthenticatedRequest, name: str) -> int | None:

@@ -15,8 +15,10 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role
+from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan
+from annotation.questionbank.filters import BankSearch
 from annotation.sampling.samples import (
     Draw,
     default_name,
@@ -92,6 +94,7 @@ def _store(request: AuthenticatedRequest) -> HttpResponse:
                 per_thousand=data["per_thousand"],
                 seed=data["seed"],
                 seen_frame_sha256=data["frame_sha256"],
+                wanted=_search(request, data["bank"]).wanted,
                 actor=request.user,
                 at=now,
             ),
@@ -108,13 +111,22 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
     data = getattr(form, "cleaned_data", {}) if form.is_bound and (form.is_valid() or form.errors) else {}
     if {"bank", "by", "per_thousand", "seed"} <= set(data):
         asked = {name: data[name] for name in ("by", "per_thousand", "seed")}
-        found = run_on_form(form, lambda: preview_sample(data["bank"], **asked))
+        context["search"] = search = _search(request, data["bank"])
+        found = run_on_form(form, lambda: preview_sample(data["bank"], wanted=search.wanted, **asked))
         if found is not None:
             page = Paginator(found.revision_ids, PER_PAGE).get_page(request.GET.get("page"))
             context |= {"found": found, "default_name": default_name(found), "page": page, "rows": _rows(found, page)}
+    elif bank := QuestionBank.objects.filter(slug=str(form["bank"].value() or "")).first():
+        context["search"] = _search(request, bank)
     is_fragment = asks_for_part(request)
     template = "annotation/sampling/_preview.html" if is_fragment else "annotation/sampling/new.html"
     return render(request, template, context | {"is_fragment": is_fragment}, status=status)
+
+
+def _search(request: AuthenticatedRequest, bank: QuestionBank) -> BankSearch:
+    """The filters of the address: the frame, by what every coordinator may know."""
+    sent = request.POST if request.method == "POST" else request.GET
+    return BankSearch(bank, QuestionSearchForm(sent, bank, request.user).search().wanted)
 
 
 def _rows(found: Draw, page: Page[int]) -> list[dict[str, object]]:
@@ -140,6 +152,7 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "plan": plan,
         "rows": table["page"],
         "rounds": rounds,
+        "frame": BankSearch(plan.bank, plan.frame.get("filters", {})),
         "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
         "may_change": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and not rounds,

@@ -45,6 +45,23 @@ def test_gzip_is_made_once_and_kept(client: Client, cora: User, make_image: Make
     assert Rendition.objects.filter(image=image).count() == 3
 
 
+def test_a_thumbnail_is_drawn_once_for_whoever_may_see_the_image(
+    client: Client, cora: User, rita: User, make_image: MakeImage
+) -> None:
+    image = make_image()
+    small = address(image, RenditionKind.PREVIEW, "thumbnail")
+    client.force_login(rita)
+    assert client.get(small).status_code == 404
+    client.force_login(cora)
+    first = client.get(small)
+    assert (first["Content-Type"], first.content[8:12]) == ("image/webp", b"WEBP")
+    assert client.get(small).content == first.content
+    assert Rendition.objects.filter(image=image, kind=RenditionKind.THUMB).count() == 1
+    assert client.get(address(image, RenditionKind.FULL, "thumbnail")).status_code == 404
+    Image.objects.filter(pk=image.pk).update(state=ImageState.QUARANTINED)
+    assert client.get(small).status_code == 404
+
+
 def test_the_headers_tell_nothing_and_keep_it_private(client: Client, cora: User, make_image: MakeImage) -> None:
     image = make_image()
     client.force_login(cora)

@@ -83,7 +83,9 @@ def test_what_is_found_no_longer_goes_unless_a_person_dismissed_it(
     run(bank, noon)
     revision = Revision.objects.get(question__number=1)
     gone, kept = (
-        Finding.objects.create(revision=revision, rule=rule, rule_version=1, place="stem", detail="Old.", found_at=noon)
+        Finding.objects.create(
+            bank=bank, revision=revision, rule=rule, rule_version=1, place="stem", detail="Old.", found_at=noon
+        )
         for rule in ("negative_stem", "key_in_stem")
     )
     dismiss(kept, reason="fine", actor=cora, at=noon)
@@ -128,8 +130,8 @@ def test_a_bank_that_is_swept_takes_its_findings_along(bank: QuestionBank, noon:
     run(bank, noon)
     found = Finding.objects.filter(revision__question__number=3)[0]
     Finding.objects.create(
-        revision=found.revision, rule="near_duplicate", rule_version=1, place="question", detail="Same.", found_at=noon,
-        other=Revision.objects.get(question__number=4),
+        bank=bank, revision=found.revision, rule="near_duplicate", rule_version=1, place="question", detail="Same.",
+        found_at=noon, other=Revision.objects.get(question__number=4),
     )  # fmt: skip
     bank_import = bank.imports.get()
     type(bank_import).objects.filter(pk=bank_import.pk).update(state="failed")

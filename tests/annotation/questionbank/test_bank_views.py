@@ -7,10 +7,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.enums import QuestionState, Task
-from annotation.models import AnswerKey, Finding, Question, QuestionBank, Revision, User
+from annotation.enums import AssignmentState, Flag, QuestionState, RoundState, Task
+from annotation.models import AnswerKey, Assignment, Finding, Question, QuestionBank, ReviewRound, Revision, User
 from annotation.questionbank import listing
+from annotation.questionbank.filters import BankSearch
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
+from tests.annotation.review.cases import make_round
+from tests.annotation.rounds.made import say, theirs
 
 pytestmark = pytest.mark.django_db
 
@@ -52,10 +55,10 @@ def test_pages_forward_and_back(client: Client, cora: User, bank: QuestionBank) 
     client.force_login(cora)
     first = client.get("/banks/chest-bank/")
     assert numbers(first) == list(range(1, 51))
-    assert not first.context["page"].has_previous
+    assert not first.context["page"].previous
     second = client.get("/banks/chest-bank/?after=50")
     assert numbers(second) == list(range(51, 61))
-    assert not second.context["page"].has_next
+    assert not second.context["page"].next
     assert numbers(client.get("/banks/chest-bank/?before=51")) == list(range(1, 51))
     assert numbers(client.get("/banks/chest-bank/?after=60")) == []
 
@@ -95,9 +98,9 @@ def test_filtered_pages_follow_one_another(
         while True:
             response = client.get(f"/banks/chest-bank/?{query}&after={after}")
             whole += numbers(response)
-            if not response.context["page"].has_next:
+            if not response.context["page"].next:
                 break
-            after = response.context["page"].last
+            after = response.context["page"].next.after
         assert whole == sorted(set(whole))
         assert len(whole) == {"task=negation": 30, "q=number": 60, "category=Lung&difficulty=unknown": 40}[query]
         back = numbers(client.get(f"/banks/chest-bank/?{query}&before={whole[10]}"))
@@ -108,12 +111,13 @@ def test_a_search_that_stops_early_says_how_far_it_looked(
     client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "WINDOW", 20)
+    monkeypatch.setattr(listing, "MOST_LISTED", 20)
     client.force_login(cora)
     response = client.get("/banks/chest-bank/?q=number+59")
     assert numbers(response) == []
     assert "Looked as far as question 20 of 60" in response.content.decode()
     page = response.context["page"]
-    assert (page.has_next, page.last) == (True, 20)
+    assert (page.next.after, page.looked_to) == (20, 20)
     assert numbers(client.get("/banks/chest-bank/?q=number+59&after=40")) == [59]
 
 
@@ -252,7 +256,7 @@ def test_questions_are_found_by_state_and_by_finding(client: Client, cora: User,
     assert "disputed" in client.get("/banks/chest-bank/").content.decode()
     Finding.objects.all().delete()
     revision = Revision.objects.get(question=ids[7])
-    found = {"rule_version": 1, "place": "stem", "detail": "It says not.", "found_at": NOON}
+    found = {"bank": bank, "rule_version": 1, "place": "stem", "detail": "It says not.", "found_at": NOON}
     Finding.objects.create(revision=revision, rule="negative_stem", **found)
     Finding.objects.create(revision=Revision.objects.get(question=ids[8]), rule="longest_is_key", **found)
     assert numbers(client.get("/banks/chest-bank/?finding=any")) == [7, 8]
@@ -263,3 +267,26 @@ def test_questions_are_found_by_state_and_by_finding(client: Client, cora: User,
     page = client.get("/banks/chest-bank/?finding=any")
     assert "finding" not in page.context["form"].fields
     assert len(numbers(page)) == 50
+
+
+def test_a_flag_is_found_by_whom_it_is_not_hidden_from(client: Client, cora: User, ada: User, rita: User) -> None:
+    """A coordinator who reviews in a round that is not closed learns nobody's flags by the filter."""
+    review_round = make_round(rita, cora, name="Flagged")
+    first = theirs(rita)[0]
+    say(first, flags=[Flag.HALLUCINATED], verdict="revise")
+    address = f"/banks/{review_round.plan.bank.slug}/?flag=hallucinated"
+    client.force_login(cora)
+    assert numbers(client.get(address)) == []
+    ReviewRound.objects.update(state=RoundState.ADJUDICATION)
+    assert numbers(client.get(address)) == []
+    Assignment.objects.filter(reviewer=cora).update(state=AssignmentState.WITHDRAWN)
+    assert numbers(client.get(address)) == [first.revision.question.number]
+    assert BankSearch(review_round.plan.bank, {"flag": "hallucinated"}).revisions().count() == 0  # what all may know
+    Assignment.objects.filter(reviewer=cora).update(state=AssignmentState.SUBMITTED)
+    ReviewRound.objects.update(state=RoundState.CLOSED)
+    assert numbers(client.get(address)) == [first.revision.question.number]
+    assert numbers(client.get(address.replace("hallucinated", "key_wrong"))) == []
+    say(first, verdict="accept", version=2)
+    assert numbers(client.get(address)) == []  # the newest version counts
+    client.force_login(ada)
+    assert "flag" not in client.get(address).context["form"].fields

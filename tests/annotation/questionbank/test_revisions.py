@@ -25,16 +25,18 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.editing import current_revision, revise, undo, wording_of
+from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.importing import import_questions, locate
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.kernels.wording import Wording
-from annotation.questionbank.listing import QuestionFilter, questions_page
+from annotation.questionbank.listing import Place, questions_page
 from annotation.questionbank.question_states import bring_back_question, withdraw_question
 from annotation.review.assigning import who_knows_keys
 from annotation.review.rounds import create_round
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
+from annotation.site.sorted_tables import Sorting
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.refusals import refuses
 
@@ -81,7 +83,7 @@ def test_a_revision_stands_beside_the_one_before(question: Question, cora: User,
 
 def test_the_list_of_the_bank_shows_the_new_wording_once(question: Question, cora: User, noon: datetime) -> None:
     write(question, cora, noon, stem=NEW_STEM)
-    page = questions_page(question.bank, QuestionFilter())
+    page = questions_page(BankSearch(question.bank, {}), Sorting(), Place())
     assert [one.stem for one in page.revisions] == [NEW_STEM]
 
 

@@ -1,0 +1,231 @@
+"""Filters of the questions of a bank: each with its choices, its part of the query, and its sentence.
+
+Rooms and apps that stand above add theirs when the program starts: what reviewers flagged, which models failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Task
+from annotation.models import BankImport, Finding, Question, QuestionBank, Revision, User
+from annotation.quality.kernels.rules import RULES
+from annotation.site.permissions import is_coordinator
+
+ANY = "any"
+UNKNOWN = "unknown"
+NO_CATEGORY = "(none)"
+Choices = list[tuple[str, str]]
+Label = Any  # a lazy text, which form fields take
+Rows = QuerySet[Revision]
+Sought = tuple[str, QuerySet[Any, Any]]  # a lookup on revisions, and the ids for it
+
+
+@dataclass(frozen=True)
+class BankSearch:
+    """What is looked for in a bank, and who looks.
+
+    Without a person, only what every coordinator may know counts: what is stored of a search is read by all of them.
+    """
+
+    bank: QuestionBank
+    wanted: Mapping[str, str]  # the names of filters, and their values
+    person: User | None = None
+    kept: dict[str, Any] = field(default_factory=dict, compare=False)  # what filters ask once
+
+    @cached_property
+    def imports(self) -> list[BankImport]:
+        """The published ones, the newest first."""
+        found = BankImport.objects.filter(bank=self.bank, state=ImportState.PUBLISHED).select_related("actor")
+        return list(found.order_by("-finished_at"))
+
+    @property
+    def files(self) -> list[BankImport]:
+        """What people edited is no import of a file."""
+        return [one for one in self.imports if one.kind == ImportKind.FILE]
+
+    def asking(self, wanted: Mapping[str, str]) -> BankSearch:
+        """For something else in the same bank."""
+        other = replace(self, wanted=wanted)
+        vars(other)["imports"] = self.imports
+        return other
+
+    def also(self, name: str, value: str) -> BankSearch:
+        """With one more filter."""
+        return self.asking({**self.wanted, name: value})
+
+    def rows(self) -> Rows:
+        """Current revisions, as Revision.objects.current() has them, but never found by their import.
+
+        One import may have brought the whole bank: its index would lead to every question and a sort of them all.
+        """
+        published = [one.pk for one in self.imports]
+        rows = Revision.objects.alias(brought_by=F("bank_import_id") + 0)
+        return rows.filter(Q(superseded_by=None) | ~Q(superseded_by__in=published), brought_by__in=published)
+
+    def narrowed(self, rows: Rows, *, without: str = "") -> Rows:
+        """The rows that every filter lets through."""
+        for name, value in self.wanted.items():
+            if name != without:
+                rows = FILTERS[name].narrow(rows, self, value)
+        return rows
+
+    def revisions(self) -> Rows:
+        """Everything that is found, however long that takes."""
+        return self.narrowed(self.rows().filter(bank=self.bank))
+
+    def sentences(self) -> list[tuple[str, str]]:
+        """Each filter by its name, and in words."""
+        return [(name, FILTERS[name].sentence(self, value)) for name, value in self.wanted.items() if name in FILTERS]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BankFilter:
+    """One way to look for questions. ``seek`` is how an index finds what it lets through, where there is one."""
+
+    name: str  # in the address
+    label: Label
+    choices: Callable[[BankSearch], Choices] | None = None  # None: free words
+    narrow: Callable[[Rows, BankSearch, str], Rows]
+    seek: Callable[[BankSearch, str], Sought | None] = lambda _search, _value: None
+    of_coordinators: bool = False  # what it says may tell the key
+    column: str = ""  # of a revision: the list can be sorted by it, in the order of the choices
+    empty: str = ""  # the value that stands for an empty field
+
+    def stored(self, value: str) -> str:
+        """What stands in the field."""
+        return "" if value == self.empty else value
+
+    def groups(self, search: BankSearch) -> list[str]:
+        """The values in their order."""
+        return [value for value, _words in self.choices(search)] if self.choices else []
+
+    def sentence(self, search: BankSearch, value: str) -> str:
+        words = f"“{value}”" if self.choices is None else dict(self.choices(search)).get(value, value)
+        return f"{self.label}: {words}"
+
+
+FILTERS: dict[str, BankFilter] = {}
+
+
+def register_filter(one: BankFilter) -> None:
+    """Add a filter. Apps call this when they start; twice changes nothing."""
+    FILTERS.setdefault(one.name, one)
+
+
+def filters_for(person: User) -> list[BankFilter]:
+    return [one for one in FILTERS.values() if not one.of_coordinators or is_coordinator(person)]
+
+
+def _field_filter(name: str, label: Label, choices: Callable[[BankSearch], Choices], *, empty: str = "") -> None:
+    """Of a column of revisions. Where it only narrows, its index is kept out: another one leads to the rows."""
+
+    def narrow(rows: Rows, _search: BankSearch, value: str) -> Rows:
+        plain = {f"plain_{name}": Coalesce(F(name), Value(""))}
+        return rows.alias(**plain).filter(**{f"plain_{name}": "" if value == empty else value})
+
+    def seek(search: BankSearch, value: str) -> Sought | None:
+        if name == "difficulty":  # no index: half of a bank is of one difficulty
+            return None
+        found = Revision.objects.filter(bank=search.bank, **{name: "" if value == empty else value})
+        return "question__in", found.order_by().values("question")
+
+    register_filter(
+        BankFilter(name=name, label=label, choices=choices, narrow=narrow, seek=seek, column=name, empty=empty)
+    )
+
+
+def _words(rows: Rows, _search: BankSearch, value: str) -> Rows:
+    return rows.filter(stem__icontains=value)
+
+
+def _in_state(rows: Rows, _search: BankSearch, value: str) -> Rows:
+    return rows.filter(question__state=value)
+
+
+def _seek_state(search: BankSearch, value: str) -> Sought | None:
+    """From the index that leaves out what stands as it was imported, which it is asked to leave out."""
+    if value == QuestionState.IMPORTED:
+        return None
+    found = Question.objects.filter(bank=search.bank, state=value).exclude(state=QuestionState.IMPORTED)
+    return "question__in", found.order_by().values("pk")
+
+
+def _open_findings(search: BankSearch, value: str) -> QuerySet[Finding]:
+    found = Finding.objects.filter(bank=search.bank, dismissed_at=None).order_by()
+    return found if value == ANY else found.filter(rule=value)
+
+
+def _with_finding(rows: Rows, search: BankSearch, value: str) -> Rows:
+    return rows.filter(Exists(_open_findings(search, value).filter(revision=OuterRef("pk"))))
+
+
+def _seek_finding(search: BankSearch, value: str) -> Sought | None:
+    return "pk__in", _open_findings(search, value).values("revision")
+
+
+def _labelled(words: type[Task] | type[QuestionState]) -> Callable[[BankSearch], Choices]:
+    return lambda _search: [(word.value, _(word.label)) for word in words]
+
+
+def _difficulties(_search: BankSearch) -> Choices:
+    known = [(word.value, _(word.label)) for word in Difficulty if word.value]
+    return [*known, (UNKNOWN, _("unknown"))]
+
+
+def _rules(_search: BankSearch) -> Choices:
+    return [(ANY, _("any finding")), *((rule.code, str(rule.label)) for rule in RULES.values())]
+
+
+def _categories(search: BankSearch) -> Choices:
+    """Each found by one step along the index; kept until the next import."""
+    newest = next((one.pk for one in search.files), 0)
+    key = f"categories:{search.bank.pk}:{newest}"
+    known: list[str] | None = cache.get(key)
+    if known is None:
+        known = []
+        rows = Revision.objects.filter(bank=search.bank).order_by("category").values_list("category", flat=True)
+        step = rows.filter(category__gt="").first()
+        while step is not None:
+            known.append(step)
+            step = rows.filter(category__gt=step).first()
+        known.sort(key=str.casefold)
+        if rows.filter(category="").exists():
+            known.append("")
+        cache.set(key, known, 3600)
+    return [(name or NO_CATEGORY, name or _("unknown")) for name in known]
+
+
+register_filter(BankFilter(name="q", label=gettext_lazy("Words in the question"), narrow=_words))
+_field_filter("task", gettext_lazy("Task"), _labelled(Task))
+_field_filter("category", gettext_lazy("Category"), _categories, empty=NO_CATEGORY)
+_field_filter("difficulty", gettext_lazy("Difficulty"), _difficulties, empty=UNKNOWN)
+register_filter(
+    BankFilter(
+        name="state",
+        label=gettext_lazy("State"),
+        choices=_labelled(QuestionState),
+        narrow=_in_state,
+        seek=_seek_state,
+        column="question__state",
+    )
+)
+register_filter(
+    BankFilter(
+        name="finding",
+        label=gettext_lazy("Finding"),
+        choices=_rules,
+        narrow=_with_finding,
+        seek=_seek_finding,
+        of_coordinators=True,
+    )
+)

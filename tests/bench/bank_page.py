@@ -1,0 +1,251 @@
+"""The page of a bank of 572,419 questions: milliseconds and queries for filters, sorts and pages, on both databases.
+
+Each database is measured by a process of its own (``python -m tests.bench.bank_page N``), which makes the bank, with
+states and findings in it, and prints one JSON object. As many questions as
+REXVQA_BENCH_BANK says. Beside the worst of the addresses stands what a count and an offset of the same rows cost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.rows import Row, median, percentile
+from tests.processes import ROOT, environment, postgres_url, temporary_database
+
+N_QUESTIONS = 572_419
+TIMES = 3
+AT_ONCE = 20_000
+DATABASE = "rexvqa_bench_bank"
+PLACES = ("", "after={middle}", "before={middle}")
+ASKED = {
+    "no filter": "",
+    "task": "task=negation",
+    "category": "category=Category+07",
+    "rare category": "category=Rare",
+    "difficulty": "difficulty=hard",
+    "words": "q=effusion+17",
+    "words that nothing has": "q=zzzz",
+    "state, few": "state=disputed",
+    "state, many": "state=accepted",
+    "state as imported": "state=imported",
+    "finding, any": "finding=any",
+    "finding, few": "finding=negative_stem",
+    "finding, many": "finding=absolute_term",
+    "flag": "flag=hallucinated",
+    "task and category": "task=negation&category=Category+07",
+    "state and category": "state=accepted&category=Category+07",
+    "finding and difficulty": "finding=absolute_term&difficulty=easy",
+    "five at once": "task=presence&difficulty=easy&state=accepted&finding=any&q=effusion",
+}
+SORTS = ("", "-number", "task", "-task", "category", "-category", "difficulty", "-difficulty", "state", "-state")
+
+
+def measure() -> list[Row]:
+    """Rows for SQLite, and for PostgreSQL when one answers."""
+    rows = _measured("SQLite", "")
+    server = postgres_url()
+    if server is None:
+        print("No PostgreSQL answers: the page was not measured there.")
+        return rows
+    with temporary_database(server, DATABASE) as url:
+        return rows + _measured("PostgreSQL", url)
+
+
+def _measured(name: str, url: str) -> list[Row]:
+    n = int(os.environ.get("REXVQA_BENCH_BANK", N_QUESTIONS))
+    with tempfile.TemporaryDirectory(prefix="bank-bench-") as home:
+        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="tests.settings", TEST_DATABASE_URL=url)
+        command = [sys.executable, "-m", "tests.bench.bank_page", str(n)]
+        told = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    times, offset = told["times"], told["offset"]
+    every = [ms for of_one in times.values() for ms in of_one]
+    worst = max(times, key=lambda one: percentile(times[one], 0.95))
+    return [
+        Row(f"{name}: {n:,} questions, every filter, sort and page, p95", percentile(every, 0.95), "ms", "100"),
+        Row(
+            f"{name}: the slowest, p95: {worst}",
+            percentile(times[worst], 0.95),
+            "ms",
+            "100",
+            "offset and count",
+            offset,
+        ),
+        Row(f"{name}: median", median(every), "ms"),
+        Row(f"{name}: most queries: {told['most'][0]}", told["most"][1], "queries", "12"),
+    ]
+
+
+def run(n: int) -> dict[str, Any]:
+    """Milliseconds by the address, the most queries, and what an offset with a count takes."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+    from django.urls import reverse
+    from django.utils import timezone
+
+    from annotation.enums import Role
+    from annotation.models import Membership, User
+    from tests.bench.review_site import BACKEND
+
+    call_command("migrate", verbosity=0)
+    bank = fill(n)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    person = User.objects.create_user("coordinator@example.org", None, name="Coordinator")
+    Membership.objects.create(user=person, role=Role.COORDINATOR, granted_at=timezone.now())
+    client = Client(headers={"host": "localhost"})
+    client.force_login(person, backend=BACKEND)
+    page = reverse("bank", args=[bank.slug])
+    client.get(page)
+    times: dict[str, list[float]] = {}
+    most = ("", 0)
+    places = [place.format(middle=n // 2, near_end=n - 20) for place in PLACES]
+    for name, asked in ASKED.items():
+        for sort in SORTS:
+            if sort and "number" not in sort and os.environ.get("REXVQA_BENCH_QUICK"):
+                continue
+            spent = times.setdefault(f"{name}, sorted by {sort or 'number'}", [])
+            for place in places:
+                address = f"{page}?{'&'.join(filter(None, (asked, sort and f'sort={sort}', place)))}"
+                with CaptureQueriesContext(connection) as queries:
+                    response = client.get(address)
+                if response.status_code != 200:
+                    raise RuntimeError(f"{address} answered {response.status_code}")
+                most = max(most, (address, len(queries)), key=lambda one: one[1])
+                for _turn in range(TIMES // len(places)):
+                    begun = time.perf_counter()
+                    client.get(address)
+                    spent.append(1000 * (time.perf_counter() - begun))
+            if os.environ.get("REXVQA_BENCH_VERBOSE"):
+                print(f"{max(spent):8.1f} {median(spent):8.1f}  {name}, {sort}", file=sys.stderr, flush=True)
+    return {"times": times, "most": most, "offset": _offset(bank)}
+
+
+def _offset(bank: Any) -> float:
+    """Milliseconds of a count and a page in the middle, as a paginator asks for them."""
+    from annotation.models import Revision
+
+    rows = Revision.objects.in_bank(bank).current().filter(question__state="accepted").order_by("category", "question")
+    begun = time.perf_counter()
+    n = rows.count()
+    list(rows.select_related("question")[n // 2 : n // 2 + 50])
+    return 1000 * (time.perf_counter() - begun)
+
+
+def fill(n: int) -> Any:
+    """A bank of ``n`` questions on half as many exams, the same each time."""
+    from django.db import transaction
+    from django.utils import timezone
+
+    from annotation.enums import ImportState
+    from annotation.models import BankImport, QuestionBank
+
+    now = timezone.now()
+    bank = QuestionBank.objects.create(name="Bench", slug="bench", created_at=now)
+    brought_by = BankImport.objects.create(
+        bank=bank, state=ImportState.PUBLISHED, file_name="made.json", started_at=now, heartbeat_at=now,
+        finished_at=now, result={"created": n},
+    )  # fmt: skip
+    source = random.Random(1)
+    for start in range(0, n, AT_ONCE):
+        with transaction.atomic():
+            _some(bank, brought_by, range(start + 1, min(start + AT_ONCE, n) + 1), source)
+    _further(bank, n, source)
+    return bank
+
+
+def _some(bank: Any, brought_by: Any, numbers: range, source: random.Random) -> None:
+    from annotation.models import AnswerKey, Exam, Finding, Image, Question, Rendition, Revision
+    from annotation.questionbank.bulk import insert_rows, public_ids, reserve_ids
+
+    n = len(numbers)
+    exams, images = reserve_ids(Exam, n // 2 + 1), reserve_ids(Image, n // 2 + 1)
+    questions, revisions = reserve_ids(Question, n), reserve_ids(Revision, n)
+    insert_rows(
+        Exam,
+        ("id", "public_id", "bank_id", "bank_import_id", "pseudonym"),
+        [
+            (pk, name, bank.pk, brought_by.pk, f"exam{pk}")
+            for pk, name in zip(exams, public_ids(len(exams)), strict=True)
+        ],
+    )
+    insert_rows(
+        Image,
+        ("id", "public_id", "exam_id", "state", "view_position"),
+        [
+            (pk, name, exam, "available", "PA")
+            for pk, exam, name in zip(images, exams, public_ids(len(images)), strict=True)
+        ],
+    )
+    made = "2026-11-24 12:00:00+00:00"
+    insert_rows(
+        Rendition,
+        ("image_id", "kind", "name", "width", "height", "bits", "n_bytes", "sha256", "created_at"),
+        [
+            (pk, "preview", name, 800, 1024, 8, 1, "0" * 64, made)
+            for pk, name in zip(images, public_ids(len(images)), strict=True)
+        ],
+    )
+    insert_rows(
+        Question,
+        ("id", "public_id", "bank_id", "number", "exam_id"),
+        [
+            (pk, name, bank.pk, number, exams[place // 2])
+            for place, (pk, name, number) in enumerate(zip(questions, public_ids(n), numbers, strict=True))
+        ],
+    )
+    words = json.dumps(["Pleural effusion on the left", "Pneumothorax", "Consolidation of the lingula", "No finding"])
+    rows = []
+    for pk, question, number in zip(revisions, questions, numbers, strict=True):
+        stem = (
+            f"Which finding of patient {number} explains the effusion {source.randrange(5_000)}, as far as it is seen?"
+        )
+        task = source.choice(("presence", "negation", "differential", "location", "geometric"))
+        category = "Rare" if source.random() < 0.0005 else f"Category {source.randrange(60):02}"
+        difficulty = source.choice(("easy", "medium", "hard", ""))
+        sha256 = f"{number:064x}"
+        rows.append((pk, question, 1, bank.pk, brought_by.pk, stem, words, task, category, difficulty, sha256))
+    names = ("id", "question_id", "number", "bank_id", "bank_import_id", "stem", "options", "task", "category")
+    insert_rows(Revision, (*names, "difficulty", "content_sha256"), rows)
+    insert_rows(AnswerKey, ("revision_id", "key"), [(pk, "B") for pk in revisions])
+    found = []
+    for pk in revisions:
+        chance = source.random()
+        if chance < 0.3:
+            found.append(("absolute_term", pk))
+        if chance > 0.9995:
+            found.append(("negative_stem", pk))
+    insert_rows(
+        Finding,
+        ("public_id", "bank_id", "revision_id", "rule", "rule_version", "place", "detail", "found_at"),
+        [
+            (name, bank.pk, pk, rule, 1, "stem", "Reword it.", made)
+            for name, (rule, pk) in zip(public_ids(len(found)), found, strict=True)
+        ],
+    )
+
+
+def _further(bank: Any, n: int, source: random.Random) -> None:
+    """States of a tenth of the questions."""
+    from annotation.models import Question
+
+    for state, share in (("accepted", 0.07), ("revised", 0.01), ("disputed", 0.001), ("withdrawn", 0.01)):
+        numbers = source.sample(range(1, n + 1), int(share * n))
+        for start in range(0, len(numbers), 500):
+            Question.objects.filter(bank=bank, number__in=numbers[start : start + 500]).update(state=state)
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(int(sys.argv[1]))))
