@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -49,11 +49,18 @@ from annotation.models import Question, ReviewRound, Settlement, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.agreement import DRAWS, round_agreement
 from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
-from annotation.review.outcomes import newest_reviews, outcomes_over, rules_of
+from annotation.review.outcomes import newest_reviews, outcomes_by_rule, rules_of
 from annotation.review.reviewer_progress import round_times
-from annotation.review.round_figures import RoundFigure, figure_file, flow_legend, grades_legend, outcomes_legend
+from annotation.review.round_figures import (
+    RoundFigure,
+    flow_file,
+    flow_legend,
+    grades_file,
+    grades_legend,
+    outcomes_file,
+    outcomes_legend,
+)
 from annotation.review.state_flow import state_flow
-from annotation.statistics.kernels.issues import CountingRule
 
 SCRIPT = Path(__file__).parent / "kernels" / "recompute_reviews.py"
 SCRIPT_NAME = "recompute.py"
@@ -102,7 +109,7 @@ def write_review_report_zip(
 
 
 def _numbers(review_round: ReviewRound) -> RoundNumbers:
-    by_rule = {rule: outcomes_over([review_round], rule) for rule in rules_of(review_round)}
+    by_rule = outcomes_by_rule([review_round], rules_of(review_round))
     if not next(iter(by_rule.values())).n_reviews:
         sentence = _("No review of %s is submitted yet: there is nothing to report.") % review_round
         raise ExportRefused("no_reviews", sentence, status=422)
@@ -170,22 +177,22 @@ def _figures(numbers: RoundNumbers) -> Iterator[Content]:
     rounds = [numbers.review_round]
     for rule, outcomes in numbers.by_rule.items():
         about, legend = "how many questions have each issue, with 95% CI", outcomes_legend(rounds, outcomes)
-        yield from _figure(RoundFigure.OUTCOMES, rounds, rule, f"outcomes-{rule.value}", about, legend)
-    flow, grades = flow_legend(rounds, state_flow(rounds)), grades_legend(rounds, numbers.outcomes)
+        drawn = partial(outcomes_file, rounds, outcomes)
+        yield from _figure(RoundFigure.OUTCOMES, drawn, f"outcomes-{rule.value}", about, legend)
+    flow = state_flow(rounds)
     about = "what became of the questions: sample, review, changes, state"
-    yield from _figure(RoundFigure.FLOW, rounds, CountingRule.ANY, "flow", about, flow)
-    about = "how often each grade was given"
-    yield from _figure(RoundFigure.GRADES, rounds, CountingRule.ANY, "grades", about, grades)
+    yield from _figure(RoundFigure.FLOW, partial(flow_file, rounds, flow), "flow", about, flow_legend(rounds, flow))
+    about, legend = "how often each grade was given", grades_legend(rounds, numbers.outcomes)
+    yield from _figure(RoundFigure.GRADES, partial(grades_file, rounds, numbers.outcomes), "grades", about, legend)
 
 
 def _figure(
-    figure: RoundFigure, rounds: list[ReviewRound], rule: CountingRule, name: str, about: str, legend: str
+    figure: RoundFigure, draw: Callable[[FigureForm, Width], bytes], name: str, about: str, legend: str
 ) -> Iterator[Content]:
     """In every form, and what stands under it."""
     listed = f"figures/{figure.value}*"
     for form in FigureForm:
-        make = partial(figure_file, figure, rounds, rule, form, Width.TWO)
-        yield Content(f"figures/{name}.{form}", about, make, listed)
+        yield Content(f"figures/{name}.{form}", about, partial(draw, form, Width.TWO), listed)
     yield Content(f"figures/{name}.txt", about, f"{legend}\n".encode, listed)
 
 

@@ -22,8 +22,10 @@ from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision
 from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
 from annotation.questionbank.kernels.kept_source import with_source
-from annotation.questionbank.kernels.records import QuestionRecord
+from annotation.questionbank.kernels.records import QuestionRecord, content_sha256
+from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.known import (
+    EditedWording,
     KnownQuestion,
     arrived_images,
     exams_with_keys,
@@ -253,7 +255,21 @@ def _act_on(row: QuestionRecord, old: KnownQuestion | None) -> str:
     if old is None:
         return "created"
     is_same = old.content_sha256 == row.content_sha256 and row.difficulty in ("", old.difficulty)
-    return "unchanged" if is_same else "updated"
+    return "unchanged" if is_same or (old.edited and _brings_back(row, old, old.edited)) else "updated"
+
+
+def _brings_back(row: QuestionRecord, old: KnownQuestion, edited: EditedWording) -> bool:
+    """Whether the row is the edited question as an export writes it: worded as it is now, else as it was imported."""
+    groups = (row.task, row.category, row.subcategory, row.question_class)
+    said = (row.stem, tuple(row.options), row.answer, row.explanation, groups, row.difficulty or edited.now.difficulty)
+    if said != (*_hashed(edited.now), edited.now.difficulty):
+        return False
+    return content_sha256(row.exam, *_hashed(edited.imported), row.extra) == old.content_sha256
+
+
+def _hashed(one: Wording) -> tuple[str, tuple[str, ...], str, str, tuple[str, ...]]:
+    groups = (one.task, one.category, one.subcategory, one.question_class)
+    return one.stem, one.options, one.key, one.explanation, groups
 
 
 def pseudonym(kind: str, value: str) -> str:

@@ -21,6 +21,7 @@ from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.kernels.strictjson import BankRefused, Fault
 from annotation.questionbank.kernels.wording import LABELS, Change, Wording, changes, check_wording
+from annotation.questionbank.known import stored_wording
 from annotation.questionbank.question_states import move_questions
 
 REASON_LIMIT = 5000
@@ -28,21 +29,7 @@ REASON_LIMIT = 5000
 
 def wording_of(revision: Revision) -> Wording:
     """With its key and explanation: the caller has seen to it that the person may read them."""
-    return _wording(revision, AnswerKey.objects.defer("extra").get(pk=revision.pk))
-
-
-def _wording(revision: Revision, truth: AnswerKey) -> Wording:
-    return Wording(
-        stem=revision.stem,
-        options=tuple(revision.options),
-        key=truth.key,
-        explanation=truth.explanation,
-        task=revision.task,
-        category=revision.category,
-        subcategory=revision.subcategory,
-        question_class=revision.question_class,
-        difficulty=revision.difficulty,
-    )
+    return stored_wording(revision, AnswerKey.objects.defer("extra").get(pk=revision.pk))
 
 
 def current_revision(question: Question) -> Revision:
@@ -138,7 +125,7 @@ class PastRevision:
 def history_of(revisions: Sequence[Revision]) -> list[PastRevision]:
     """Newest first, as the revisions are given; the caller has seen to it that the person may read the keys."""
     truths = AnswerKey.objects.defer("extra").in_bulk([one.pk for one in revisions])
-    wordings = [_wording(one, truths[one.pk]) for one in revisions]
+    wordings = [stored_wording(one, truths[one.pk]) for one in revisions]
     found = []
     for place, one in enumerate(revisions):
         before = wordings[place + 1] if place + 1 < len(wordings) else None

@@ -10,19 +10,28 @@ from django.db.models import Q
 
 from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImportKind, ImportState
-from annotation.models import BankImport, Image, Revision, SourceIdentifier
+from annotation.models import AnswerKey, BankImport, Image, Revision, SourceIdentifier
+from annotation.questionbank.kernels.wording import Wording
 
 AT_ONCE = 5_000  # looked up by one statement
 
 
+class EditedWording(NamedTuple):
+    """What people made of a question, and what its newest file had said."""
+
+    now: Wording
+    imported: Wording
+
+
 class KnownQuestion(NamedTuple):
-    """A stored question at its current revision."""
+    """A stored question at its current revision; of an edited one, hash and difficulty are those of its newest file."""
 
     question_id: int
     revision_id: int
     number: int
     difficulty: str
     content_sha256: str
+    edited: EditedWording | None = None
 
 
 def _named(kind: IdentifierKind, digests: list[int], *columns: str) -> Iterator[tuple[Any, ...]]:
@@ -70,22 +79,41 @@ def known_questions(bank_id: int, keys: Collection[str]) -> dict[str, KnownQuest
     revisions = Revision.objects.current().filter(question__in=ids.values())
     rows = revisions.values_list("question_id", "id", "number", "difficulty", "content_sha256")
     by_id = {row[0]: KnownQuestion(*row) for row in rows}
-    for pk, difficulty in _imported_difficulties(bank_id, ids.values()).items():
-        by_id[pk] = by_id[pk]._replace(difficulty=difficulty)
+    for pk, edited in _edited_wordings(bank_id, ids.values()).items():
+        by_id[pk] = by_id[pk]._replace(difficulty=edited.imported.difficulty, edited=edited)
     return {key: by_id[pk] for key, pk in ids.items() if pk in by_id}
 
 
-def _imported_difficulties(bank_id: int, question_ids: Collection[int]) -> dict[int, str]:
-    """What a file is compared to of questions that people have edited since: the difficulty as it was last imported.
-
-    Their hash is that of the import already.
-    """
+def _edited_wordings(bank_id: int, question_ids: Collection[int]) -> dict[int, EditedWording]:
+    """What a file is compared to of questions that people have edited since their newest file."""
     edits = BankImport.objects.filter(bank=bank_id, kind=ImportKind.EDITS)
     if not question_ids or not edits.exists():
         return {}
-    edited = Revision.objects.current().filter(question__in=question_ids, bank_import__in=edits).values("question")
-    imported = Revision.objects.filter(question__in=edited, bank_import__kind=ImportKind.FILE).order_by("number")
-    return dict(imported.values_list("question_id", "difficulty"))
+    now = Revision.objects.current().filter(question__in=question_ids, bank_import__in=edits)
+    files = BankImport.objects.filter(bank=bank_id, kind=ImportKind.FILE, state=ImportState.PUBLISHED)
+    from_files = Revision.objects.filter(question__in=now.values("question"), bank_import__in=files)
+    imported = {one.question_id: one for one in from_files.order_by("number")}
+    edited = {one.question_id: one for one in now}
+    truths = AnswerKey.objects.defer("extra").in_bulk([one.pk for one in (*imported.values(), *edited.values())])
+
+    def wording(revision: Revision) -> Wording:
+        return stored_wording(revision, truths[revision.pk])
+
+    return {pk: EditedWording(wording(one), wording(imported[pk])) for pk, one in edited.items() if pk in imported}
+
+
+def stored_wording(revision: Revision, truth: AnswerKey) -> Wording:
+    return Wording(
+        stem=revision.stem,
+        options=tuple(revision.options),
+        key=truth.key,
+        explanation=truth.explanation,
+        task=revision.task,
+        category=revision.category,
+        subcategory=revision.subcategory,
+        question_class=revision.question_class,
+        difficulty=revision.difficulty,
+    )
 
 
 def roots_of(bank_id: int, root: str) -> set[str]:

@@ -137,41 +137,58 @@ def outcomes_over(
     A question counts once in each wording, with its reviews from all these rounds. By the rule ``adjudicated`` one
     query more: issues are then those that stand after adjudication, everything else is of the reviewers.
     """
+    return outcomes_by_rule(rounds, [rule], strata)[rule]
+
+
+def outcomes_by_rule(
+    rounds: Sequence[ReviewRound], rules: Sequence[CountingRule], strata: Mapping[str, int] | None = None
+) -> dict[CountingRule, Outcomes]:
+    """See outcomes_over; the reviews are read once."""
     plans = {one.plan_id for one in rounds}
     stratum_of = dict(SampledQuestion.objects.filter(plan__in=plans).values_list("revision_id", "stratum"))
     rows = _rows(rounds, stratum_of)
     reviewed = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
-    judged = JudgedQuestions.of(adjudicated(rounds, reviewed) if rule is CountingRule.ADJUDICATED else reviewed)
-    strata = strata or {}
-
-    def rate(flags: Iterable[Flag]) -> IssueRate:
-        return judged.rate([flag.value for flag in flags], rule, strata)
-
+    by_reviewers = JudgedQuestions.of(reviewed)
     n_of_question = Counter(row.question for row in rows)
-    any_issue = rate(Flag)
     ceiling = [row for row in rows if row.best is not None]
-    return Outcomes(
-        rule=rule,
-        n_questions=len(stratum_of),
-        n_reviewed=len(n_of_question),
-        n_reviews=len(rows),
-        reviews_per_question=sorted(Counter(n_of_question.values()).items()),
-        paper=[IssueRow(outcome, PAPER_FLAGS[outcome], rate(PAPER_FLAGS[outcome])) for outcome in PaperOutcome],
-        flags=[IssueRow(flag, (flag,), rate((flag,))) for flag in Flag],
-        any_issue=any_issue,
-        ceiling=share(sum(row.best == row.key for row in ceiling), len(ceiling)),
-        ceiling_clustered=_clustered_ceiling(ceiling),
-        verdicts=_tally("verdict", Verdict, [row.verdict for row in rows]),
-        accepted=_share_of_questions(rows, lambda of_one: all(is_accepting(one.verdict, one.flags) for one in of_one)),
-        settled=_share_of_questions(rows, _settles),
-        grades=[_grades(name, [row.grades.get(name) for row in rows]) for name in GradeName],
-        degrees=[
+    of_reviewers: dict[str, Any] = {
+        "n_questions": len(stratum_of),
+        "n_reviewed": len(n_of_question),
+        "n_reviews": len(rows),
+        "reviews_per_question": sorted(Counter(n_of_question.values()).items()),
+        "ceiling": share(sum(row.best == row.key for row in ceiling), len(ceiling)),
+        "ceiling_clustered": _clustered_ceiling(ceiling),
+        "verdicts": _tally("verdict", Verdict, [row.verdict for row in rows]),
+        "accepted": _share_of_questions(
+            rows, lambda of_one: all(is_accepting(one.verdict, one.flags) for one in of_one)
+        ),
+        "settled": _share_of_questions(rows, _settles),
+        "grades": [_grades(name, [row.grades.get(name) for row in rows]) for name in GradeName],
+        "degrees": [
             _tally("needs_image", Degree, [row.needs_image for row in rows]),
             _tally("relevant", Degree, [row.relevant for row in rows]),
         ],
-        category_corrected=_share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
-        has_clusters=any_issue.clustered is not None,
-    )
+        "category_corrected": _share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
+    }
+    found = {}
+    for rule in rules:
+        is_decided = rule is CountingRule.ADJUDICATED
+        judged = JudgedQuestions.of(adjudicated(rounds, reviewed)) if is_decided else by_reviewers
+        found[rule] = Outcomes(rule=rule, **of_reviewers, **_issues(judged, rule, strata or {}))
+    return found
+
+
+def _issues(judged: JudgedQuestions, rule: CountingRule, strata: Mapping[str, int]) -> dict[str, Any]:
+    def rate(flags: Iterable[Flag]) -> IssueRate:
+        return judged.rate([flag.value for flag in flags], rule, strata)
+
+    any_issue = rate(Flag)
+    return {
+        "paper": [IssueRow(outcome, PAPER_FLAGS[outcome], rate(PAPER_FLAGS[outcome])) for outcome in PaperOutcome],
+        "flags": [IssueRow(flag, (flag,), rate((flag,))) for flag in Flag],
+        "any_issue": any_issue,
+        "has_clusters": any_issue.clustered is not None,
+    }
 
 
 def rules_of(*rounds: ReviewRound) -> list[CountingRule]:

@@ -27,22 +27,24 @@ def figure_file(
     figure: RoundFigure, rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width
 ) -> bytes:
     """The same reviews and states give the same bytes; only the outcomes depend on the rule of counting."""
-    draw = {RoundFigure.OUTCOMES: _outcomes, RoundFigure.FLOW: _flow, RoundFigure.GRADES: _grades}
-    return draw[figure](rounds, rule, form, width)
+    if figure is RoundFigure.OUTCOMES:
+        return outcomes_file(rounds, outcomes_over(rounds, rule), form, width)
+    if figure is RoundFigure.GRADES:
+        return grades_file(rounds, outcomes_over(rounds), form, width)
+    return flow_file(rounds, state_flow(rounds), form, width)
 
 
 def is_simulated(rounds: Sequence[ReviewRound]) -> bool:
     return any(one.simulated for one in rounds)
 
 
-def _outcomes(rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width) -> bytes:
+def outcomes_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
     """The issues of the paper and any flag at all."""
     from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
     from annotation.figures.kernels.saving import rendered
 
-    found = outcomes_over(rounds, rule)
-    issues = [Issue(_(row.issue.label), row.rate.share) for row in found.paper]
-    issues.append(Issue(_("Any flag at all"), found.any_issue.share))
+    issues = [Issue(_(row.issue.label), row.rate.share) for row in outcomes.paper]
+    issues.append(Issue(_("Any flag at all"), outcomes.any_issue.share))
     return rendered(lambda: outcomes_figure(issues, width, simulated=is_simulated(rounds)), form)
 
 
@@ -58,15 +60,12 @@ def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
     return _told(sentences, rounds)
 
 
-def _grades(rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width) -> bytes:
+def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
     """How often each grade was given, from the newest versions."""
     from annotation.figures.kernels.grade_bars import Graded, grades_figure  # with matplotlib, slow to load
     from annotation.figures.kernels.saving import rendered
 
-    grades = [
-        Graded(_(one.name.label), dict(one.counts), one.median, one.n_cannot_judge)
-        for one in outcomes_over(rounds).grades
-    ]
+    grades = [Graded(_(one.name.label), dict(one.counts), one.median, one.n_cannot_judge) for one in outcomes.grades]
     return rendered(lambda: grades_figure(grades, width, simulated=is_simulated(rounds)), form)
 
 
@@ -81,11 +80,10 @@ def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
     return _told(sentences, rounds)
 
 
-def _flow(rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width) -> bytes:
+def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, width: Width) -> bytes:
     from annotation.figures.kernels.saving import rendered
     from annotation.figures.kernels.state_steps import Step, StepWords, steps_figure  # with matplotlib, slow to load
 
-    flow = state_flow(rounds)
     way = [
         Step(_("In the sample"), flow.drawn.n, flow.drawn.n_changed),
         Step(_("Reviewed"), flow.reviewed.n, flow.reviewed.n_changed),

@@ -76,6 +76,19 @@ class QuestionRecord(NamedTuple):
     odd: str  # members of a JSON object: fields of the record that its columns do not give back as they were written
 
 
+def content_sha256(
+    exam: ExamRecord,
+    stem: str,
+    options: Sequence[str],
+    answer: str,
+    explanation: str,
+    groups: Sequence[str],
+    extra: str,
+) -> str:
+    """``groups``: task, category, subcategory and class."""
+    return sha256_of("\0".join((exam.content_sha256, stem, *options, answer, explanation, *groups, extra)))
+
+
 @dataclass(frozen=True, slots=True)
 class RecordRules:
     """What an import may set: where paths start, the shortest explanation, difficulties from a side file, and how the
@@ -206,7 +219,6 @@ class RecordReader:
             return None
         extra = f'{{"exam":{exam.extra},"fields":{further},"form":{reading.encode_json(form) if form else "{}"}}}'
         groups = (task, category, subcategory, question_class)
-        content = "\0".join((exam.content_sha256, stem, *options, answer, explanation, *groups, extra))
         if self._rules.difficulties:
             difficulty = self._rules.difficulties.get(key, difficulty)
         odd = _odd_fields(written, check.value, further, answer, explanation, difficulty)
@@ -217,8 +229,8 @@ class RecordReader:
         source = source_text(self.layouts.named(layout), len(exam.images), spelling)
         odd = f"{exam.odd},{odd}".strip(",")
         return QuestionRecord(
-            *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra, sha256_of(content)),
-            *(source, odd),
+            *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra),
+            *(content_sha256(exam, stem, options, answer, explanation, groups, extra), source, odd),
         )
 
 

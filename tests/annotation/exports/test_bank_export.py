@@ -223,6 +223,25 @@ def test_the_newest_file_is_what_edits_are_compared_with(tmp_path: Path, cora: U
     assert row == "q2 ä;=1,category,Newer,Edited,Side was wrong,"
 
 
+def test_a_correction_that_comes_back_changes_nothing(tmp_path: Path, cora: User) -> None:
+    bring_bytes(tmp_path / "in/questions.json", json.dumps({**PLAIN, "z": make_record(9, exam=9, **LETTERED)}).encode())
+    edit(1, cora, stem="Is there an effusion?", explanation="Both angles are sharp on both of the views.")
+    edit(2, cora, difficulty="hard")
+    edit(6, cora, options=["a", "b", "c", "changed"], key="A")
+    told = export(tmp_path / "out")
+    for form in (BankForm.REXVQA, BankForm.JSONL):
+        file = tmp_path / form / form.file_name
+        export(file.parent, form)
+        counts = run_import(file).counts
+        assert (counts.created, counts.updated, counts.unchanged) == (0, 0, 6)
+    assert export(tmp_path / "again") == told
+    records = json.loads(told)
+    records["q1 ä;=1"]["PatientSex"] = "M"  # the wording of the edit, and something else
+    records["q2 ä;=1"]["difficulty"] = "easy"
+    counts = run_import(write_file(tmp_path, records, "newer.json")).counts
+    assert (counts.updated, counts.unchanged) == (2, 4)
+
+
 def test_an_exam_that_a_later_file_names_otherwise_is_written_as_each_file_has_it(tmp_path: Path) -> None:
     first = {"a": make_record(1, exam=1), "b": make_record(2, exam=2)}
     run_import(write_file(tmp_path, first))

@@ -65,6 +65,15 @@ def test_a_stranger_learns_whom_to_ask(client: Client, stan: User) -> None:
     assert "Your account has no role yet" in home(client, stan)
 
 
+def test_who_is_invited_to_one_round_waits_for_its_opening(
+    client: Client, stan: User, open_round: ReviewRound, noon: datetime
+) -> None:
+    Membership.objects.create(user=stan, role=Role.REVIEWER, round=open_round, granted_at=noon)
+    page = home(client, stan)
+    assert "When a round opens with questions for you, they appear here." in page
+    assert "no role yet" not in page
+
+
 def test_a_coordinator_sees_rounds_banks_quarantine_and_jobs(
     client: Client, cora: User, rita: User, open_round: ReviewRound, assign: Assign, noon: datetime
 ) -> None:
@@ -135,8 +144,8 @@ def test_queries_do_not_grow_with_the_rounds(
         assign(make_round(bank, f"Round {number}".replace(" ", "-"), RoundState.OPEN, noon), rita, WAITING, SUBMITTED)
     client.force_login(rita)
     # session, person, roles; reviews, rounds, banks, jobs, quarantine, people, links; studies, own and looked after;
-    # comments that mention them; the count in the navigation
-    # what asks for a coordinator: rounds, those judged in twice, assignments, calibrations; closed rounds of their own
+    # comments that mention them, rounds that closed lately; what asks for them: rounds, own part twice, people,
+    # calibration; the count in the navigation
     with django_assert_num_queries(20):
         client.get("/")
 
@@ -150,7 +159,8 @@ def test_a_reviewer_costs_eleven_queries(
 ) -> None:
     assign(open_round, rita, WAITING)
     client.force_login(rita)
-    # session, person, roles, reviews, rounds that they coordinate, studies twice, comments that mention them
+    # session, person, roles, reviews, rounds that they coordinate twice, studies twice, comments that mention them,
+    # rounds that closed lately
     with django_assert_num_queries(11):
         client.get("/")
 

@@ -51,19 +51,20 @@ def device(new_device: NewDevice) -> Device:
 
 
 @contextmanager
-def devices_at(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User], Device]]:
-    """Each call opens a device of this person; at the end all have left."""
+def devices_at(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User | None], Device]]:
+    """Each call opens a device of this person, or of nobody who is logged in; at the end all have left."""
     with ExitStack() as devices:
         yield lambda person: devices.enter_context(_device(browser, live_server.url, person))
     wait_until_left(live_server)
 
 
 @contextmanager
-def _device(browser: Browser, address: str, person: User) -> Iterator[Device]:
-    client = Client()
-    client.force_login(person)
+def _device(browser: Browser, address: str, person: User | None) -> Iterator[Device]:
     context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
-    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+    if person is not None:
+        client = Client()
+        client.force_login(person)
+        context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
     errors: list[str] = []
     context.on("page", lambda page: _listen(page, errors))
     page = context.new_page()
