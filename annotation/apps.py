@@ -11,12 +11,14 @@ class AnnotationConfig(AppConfig):
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
         from annotation.discussion.commenting import mentions_work
+        from annotation.discussion.tagging import TAGGED
         from annotation.people.open_work import works
         from annotation.questionbank.filters import register_filter
         from annotation.review.flagged import FLAGGED
         from annotation.review.own_reviews import finished_work
 
         register_filter(FLAGGED)
+        register_filter(TAGGED)
         works.register("adjudication", adjudication_work)
         works.register("attention", attention_work)
         works.register("finished", finished_work)

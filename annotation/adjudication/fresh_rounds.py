@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from annotation.audit.recording import record
 from annotation.enums import FINAL_STATES, QuestionState, RoundSteps
 from annotation.models import ReviewRound, Revision, SamplingPlan, User
 from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.round_design import design_of_round
 from annotation.review.rounds import create_round
 from annotation.review.viewing import viewing_of
 from annotation.sampling.kernels.drawing import Drawn, StratifyBy
@@ -31,6 +33,8 @@ def revised_questions(review_round: ReviewRound) -> QuerySet[Revision]:
 @transaction.atomic
 def fresh_round(review_round: ReviewRound, *, actor: User, at: datetime) -> ReviewRound:
     """A draft with the revised questions of a round, without reviewers; nobody is given a question with a known key.
+
+    It has the form and the repeats of the round, and no calibration: its reviewers were calibrated.
 
     Raises ReviewRefused before the reviews are final, where no question is revised, and as create_round does;
     SampleRefused as store_sample does.
@@ -51,6 +55,7 @@ def fresh_round(review_round: ReviewRound, *, actor: User, at: datetime) -> Revi
         instructions=review_round.instructions,
         seed=review_round.seed + 1,
         viewing=viewing_of(review_round),
+        design=replace(design_of_round(review_round), shared_answers=None, pass_mark=None, due_at=None),
         actor=actor,
         at=at,
     )

@@ -56,13 +56,18 @@ def coordinators() -> set[int]:
     return set(Membership.objects.filter(role=Role.COORDINATOR, round=None).values_list("user", flat=True))
 
 
-def _judging(person: User) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(reviewer=person).exclude(state__in=GONE).exclude(round__state=RoundState.CLOSED)
+def _under_way() -> QuerySet[Assignment]:
+    return Assignment.objects.exclude(state__in=GONE).exclude(round__state=RoundState.CLOSED)
+
+
+def judged_questions() -> QuerySet[Question]:
+    """Those that anybody judges in a round under way: what is said of them is not for everybody who coordinates."""
+    return Question.objects.filter(pk__in=_under_way().order_by().values(QUESTION)).order_by()
 
 
 def withheld_questions(person: User) -> QuerySet[Question]:
     """Those of which even a coordinator must not hear: to be excluded from what is searched, counted or changed."""
-    return Question.objects.filter(pk__in=_judging(person).order_by().values(QUESTION)).order_by()
+    return Question.objects.filter(pk__in=_under_way().filter(reviewer=person).order_by().values(QUESTION)).order_by()
 
 
 def open_questions(person: User) -> Q:
@@ -72,11 +77,3 @@ def open_questions(person: User) -> Q:
         return open_to
     over = {"reviewer": person, "state": AssignmentState.SUBMITTED, "round__state": RoundState.CLOSED}
     return open_to & Q(question__in=Assignment.objects.filter(**over).order_by().values(QUESTION))
-
-
-def coordinated(person: User, questions: Collection[int]) -> set[int]:
-    """Of these, the ones of which the person, as a coordinator, may know everything."""
-    if not is_coordinator(person):
-        return set()
-    judged = _judging(person).filter(revision__question__in=questions).order_by().values_list(QUESTION, flat=True)
-    return set(questions) - set(judged)

@@ -9,11 +9,13 @@ from datetime import datetime
 
 from django.db import models, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit.recording import record
-from annotation.discussion.seeing import DiscussionRefused, coordinated, withheld_questions
+from annotation.discussion.seeing import DiscussionRefused, judged_questions, withheld_questions
 from annotation.models import Question, QuestionBank, QuestionTag, User
 from annotation.models.discussion import LONGEST_TAG
+from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.site.permissions import is_coordinator
 
@@ -82,8 +84,10 @@ def _record(act: str, word: str, questions: list[int], bank: QuestionBank, actor
 def tags_of(questions: Collection[int], person: User) -> dict[int, list[str]]:
     """The tags of these questions that this coordinator may see, each list in order; {} for others."""
     found = defaultdict[int, list[str]](list)
-    shown = coordinated(person, questions)
-    rows = QuestionTag.objects.standing().filter(question__in=shown) if shown else QuestionTag.objects.none()
+    if not questions or not is_coordinator(person):
+        return {}
+    rows = QuestionTag.objects.standing().filter(question__in=questions)
+    rows = rows.exclude(question__in=withheld_questions(person))
     for question, word in rows.order_by("word").values_list("question", "word"):
         found[question].append(word)
     return dict(found)
@@ -102,3 +106,27 @@ def tags_in(bank: QuestionBank, person: User) -> list[str]:
         return []
     rows = QuestionTag.objects.standing().filter(question__bank=bank).exclude(question__in=withheld_questions(person))
     return list(rows.order_by("word").values_list("word", flat=True).distinct())
+
+
+def _tagged(search: BankSearch, value: str) -> models.QuerySet[QuestionTag]:
+    """Never those that the person judges; without a person, none that anybody judges in a round under way."""
+    hidden = withheld_questions(search.person) if search.person else judged_questions()
+    found = QuestionTag.objects.standing().filter(word=value, question__bank=search.bank)
+    return found.exclude(question__in=hidden).order_by()
+
+
+def _narrow(rows: Rows, search: BankSearch, value: str) -> Rows:
+    return rows.filter(models.Exists(_tagged(search, value).filter(question=models.OuterRef("question"))))
+
+
+def _seek(search: BankSearch, value: str) -> Sought | None:
+    return "question__in", _tagged(search, value).values("question")
+
+
+def _choices(search: BankSearch) -> Choices:
+    return [(word, word) for word in tags_in(search.bank, search.person)] if search.person else []
+
+
+TAGGED = BankFilter(
+    name="tag", label=gettext_lazy("Tag"), choices=_choices, narrow=_narrow, seek=_seek, of_coordinators=True
+)

@@ -58,13 +58,14 @@ class ChosenForm(QuestionSearchForm):
         titles = {
             "sample": gettext("Make a sample"),
             "round": gettext("Make a sample for a round"),
+            "tag": gettext("Tag the questions"),
             "withdraw": gettext("Withdraw the questions"),
             "bring_back": gettext("Bring the questions back"),
         }
         self.act = data.get("act", "") if data.get("act") in titles else ""
         self.title = titles.get(self.act, gettext("Selected questions"))
         self.is_every = data.get("every") == "yes"
-        self.name, self.reason = self.text("name"), self.text("reason")
+        self.name, self.reason, self.new_tag = self.text("name"), self.text("reason"), self.text("new_tag")
 
     def text(self, name: str) -> str:
         found: str = self.data.get(name, "")

@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -28,6 +27,18 @@ Choices = list[tuple[str, str]]
 Label = Any  # a lazy text, which form fields take
 Rows = QuerySet[Revision]
 Sought = tuple[str, QuerySet[Any, Any]]  # a lookup on revisions, and the ids for it
+
+
+class NotByIndex(Func):
+    """A column by whose index SQLite must not find rows.
+
+    PostgreSQL chooses by its statistics of the column, which it has of no expression: there it stands as it is.
+    """
+
+    template = "%(expressions)s"
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, template="+%(expressions)s", **extra)
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ class BankSearch:
         One import may have brought the whole bank: its index would lead to every question and a sort of them all.
         """
         published = [one.pk for one in self.imports]
-        rows = Revision.objects.alias(brought_by=F("bank_import_id") + 0)
+        rows = Revision.objects.alias(brought_by=NotByIndex(F("bank_import_id")))
         return rows.filter(Q(superseded_by=None) | ~Q(superseded_by__in=published), brought_by__in=published)
 
     def narrowed(self, rows: Rows, *, without: str = "") -> Rows:
@@ -130,14 +141,15 @@ def _field_filter(name: str, label: Label, choices: Callable[[BankSearch], Choic
     """Of a column of revisions. Where it only narrows, its index is kept out: another one leads to the rows."""
 
     def narrow(rows: Rows, _search: BankSearch, value: str) -> Rows:
-        plain = {f"plain_{name}": Coalesce(F(name), Value(""))}
-        return rows.alias(**plain).filter(**{f"plain_{name}": "" if value == empty else value})
+        return rows.alias(**{f"plain_{name}": NotByIndex(F(name))}).filter(
+            **{f"plain_{name}": "" if value == empty else value}
+        )
 
     def seek(search: BankSearch, value: str) -> Sought | None:
         if name == "difficulty":  # no index: half of a bank is of one difficulty
             return None
         found = Revision.objects.filter(bank=search.bank, **{name: "" if value == empty else value})
-        return "question__in", found.order_by().values("question")
+        return "question__in", found.order_by("question_id").values("question")
 
     register_filter(
         BankFilter(name=name, label=label, choices=choices, narrow=narrow, seek=seek, column=name, empty=empty)

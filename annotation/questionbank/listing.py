@@ -14,17 +14,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import F, Max, Prefetch, QuerySet, Subquery
+from django.db.models import F, Max, OuterRef, Prefetch, QuerySet, Subquery
 
 from annotation.enums import ImageState, QuestionState, RenditionKind
 from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
-from annotation.questionbank.filters import FILTERS, BankSearch
+from annotation.questionbank.filters import FILTERS, BankSearch, NotByIndex
 from annotation.site.sorted_tables import Sorting
 
 PER_PAGE = 50
-MOST_LISTED = 10_000
-WINDOW = 10_000
+MOST_LISTED = 5_000
+WINDOW = 5_000
 SORTED_BY = dict.fromkeys(("number", "task", "category", "difficulty", "state"))
+INDEXED = ("category", "task")  # columns of revisions, the one with more values first
 _MOST_QUERIES = 3  # for the rows of a page that is read along an index
 _BEYOND = 2**62  # no id is as high
 
@@ -108,7 +109,6 @@ def _told(asked: _PageRequest) -> _PageRequest:
         "last": down.values("number")[:1],
         "edge": edge.values("pk")[:1],
         "far": far.values("pk")[:1],
-        "more": up.values("pk")[MOST_LISTED : MOST_LISTED + 1],
     }
     for name, value in search.wanted.items():
         if found := FILTERS[name].seek(search, value):
@@ -124,7 +124,7 @@ def _told(asked: _PageRequest) -> _PageRequest:
         edge=None if asked.place.is_start else told["edge"],
         far=told["far"],
         few=few[-1] if few else None,
-        is_small=told["more"] is None,
+        is_small=(told["last"] or 0) <= MOST_LISTED,
     )
 
 
@@ -156,12 +156,14 @@ def _listed(asked: _PageRequest) -> QuestionPage:
 
 def _few_rows(asked: _PageRequest) -> QuerySet[Revision]:
     search = asked.search
+    rows = search.rows().filter(bank=search.bank)
     if asked.few is None:
-        return search.narrowed(search.rows().filter(bank=search.bank))
-    sought = FILTERS[asked.few].seek(search, search.wanted[asked.few])
-    assert sought is not None
-    lookup, ids = sought
-    return search.narrowed(search.rows().filter(**{lookup: ids}), without=asked.few)
+        return search.narrowed(rows)
+    if asked.few in INDEXED:
+        rows = rows.filter(**{asked.few: FILTERS[asked.few].stored(search.wanted[asked.few])})
+    elif sought := FILTERS[asked.few].seek(search, search.wanted[asked.few]):
+        rows = search.rows().filter(**{sought[0]: sought[1]})
+    return search.narrowed(rows, without=asked.few)
 
 
 def _slice(keys: list[tuple[int, int]], asked: _PageRequest, rank: dict[str, int]) -> tuple[int, int]:
@@ -200,7 +202,7 @@ def _walked(asked: _PageRequest) -> QuestionPage:
         span = _span(asked, search.also(column, groups[n]) if column else search, is_first=n == at)
         found += [(groups[n], pk) for pk in span.found]
         left, far = left - span.n_queries, span.far
-        if len(found) > PER_PAGE or far is not None or left <= 0:
+        if len(found) > PER_PAGE or far is not None or left < span.n_queries:
             break
     is_full = len(found) > PER_PAGE
     found = found[:PER_PAGE]
@@ -241,7 +243,7 @@ def _onward(asked: _PageRequest, number: int, group: str) -> Place:
 def _span(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _IndexSpan:
     """One more than a page of the rows of a group, beyond the edge in the first group."""
     edge = asked.edge if is_first else None
-    indexed = next((name for name in ("category", "task") if name in search.wanted), "")
+    indexed = next((name for name in INDEXED if name in search.wanted), "")
     if indexed:
         rows, far, far_number, n_queries = _along(asked, search, indexed, edge)
     elif set(search.wanted) == {"state"} and search.wanted["state"] != QuestionState.IMPORTED:
@@ -274,15 +276,17 @@ def _along(asked: _PageRequest, search: BankSearch, name: str, edge: int | None)
         return rows, None, None, 1
     inside = _beyond(Revision.objects.filter(bank=search.bank, **{name: value}), edge, None, down=asked.moves_down)
     inside = inside.order_by("-question_id" if asked.moves_down else "question_id")
-    last = inside.values_list("question_id", "question__number")[WINDOW : WINDOW + 1].first()
-    far, number = last or (None, None)
+    last = Question.objects.filter(pk=Subquery(inside.values("question_id")[WINDOW : WINDOW + 1]))
+    far, number = last.values_list("pk", "number").first() or (None, None)
     return rows, far, number, 2
 
 
 def _by_number(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _Rows:
     """The next WINDOW numbers of the bank."""
     place, end = asked.place, asked.last_number
-    rows = search.rows().alias(of_bank=F("bank_id") + 0).filter(of_bank=search.bank.pk)  # not by an index of the bank
+    rows = (
+        search.rows().alias(of_bank=NotByIndex(F("bank_id"))).filter(of_bank=search.bank.pk)
+    )  # not by an index of the bank
     down = asked.moves_down
     known = is_first and not place.is_start and place.number <= end + 1
     start = place.number if known else end + 1 if down else place.number if is_first else 0
@@ -291,11 +295,7 @@ def _by_number(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _R
         return rows, None, None, 1
     if known or (is_first and not down):
         return rows, asked.far, number, 1
-    questions = (
-        Question.objects.filter(bank=search.bank, number__gte=number)
-        if down
-        else Question.objects.filter(bank=search.bank, number__lte=number)
-    )
+    questions = Question.objects.filter(bank=search.bank, **{"number__gte" if down else "number__lte": number})
     far = questions.order_by("number" if down else "-number").values_list("pk", flat=True).first()
     return rows, far, number, 2
 
@@ -326,9 +326,9 @@ def _count(page: QuestionPage, asked: _PageRequest) -> None:
 # --- rows -----------------------------------------------------------------------------------------
 def _shown(pks: list[int]) -> list[Revision]:
     """Revisions in this order, each with the images of its exam; previews of those that may be shown."""
-    previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
+    previews = Rendition.objects.filter(kind=RenditionKind.PREVIEW, image=OuterRef("pk")).values("name")[:1]
     images = Image.objects.order_by("position", "id").only("exam_id", "view_position", "state")
-    of_exam = Prefetch("question__exam__images", images.prefetch_related(previews))
+    of_exam = Prefetch("question__exam__images", images.annotate(preview=Subquery(previews)))
     found = Revision.objects.select_related("question__exam").prefetch_related(of_exam).in_bulk(pks)
     return [found[pk] for pk in pks]
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -86,7 +87,8 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
 @vary_on_headers("HX-Request")
 def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One bank and a page of its questions."""
-    one = get_object_or_404(QuestionBank, slug=slug)
+    begun = ReviewRound.objects.filter(plan__bank=OuterRef("pk")).exclude(state=RoundState.DRAFT)
+    one = get_object_or_404(QuestionBank.objects.annotate(has_rounds=Exists(begun)), slug=slug)
     form = QuestionSearchForm(request.GET, one, request.user)
     search = form.search()
     sorting = asked_sorting(request.GET, SORTED_BY)
@@ -95,7 +97,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     tags = tags_of([row.question_id for row in page.revisions], request.user)
     asked = {**search.wanted, **({"sort": request.GET["sort"]} if sorting.column else {})}
     context = {
-        "bank": one,
+        "bank": one,  # with has_rounds
         "form": form,
         "page": page,
         "rows": listed_questions(one, page.revisions, tags, with_images=is_coordinator(request.user)),
@@ -118,7 +120,6 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
-        "has_rounds": ReviewRound.objects.filter(plan__bank=one).exclude(state=RoundState.DRAFT).exists(),
         "export_form": BankExportForm(),
     }
     return render(request, "annotation/bank/detail.html", context)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
+from annotation.discussion.tagging import add_tag
 from annotation.enums import Role
 from annotation.forms.bank import ChosenForm
 from annotation.models import Question, QuestionBank
@@ -23,7 +24,7 @@ from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
-AT_ONCE = 2_000  # withdrawn or brought back in one request; samples may be larger
+AT_ONCE = 2_000  # changed in one request; samples may be larger
 
 
 @role_required(Role.COORDINATOR)
@@ -80,6 +81,11 @@ def _done(request: AuthenticatedRequest, form: ChosenForm, search: BankSearch, n
         questions = questions.filter(pk__in=list(search.revisions().values_list("question", flat=True)))
     else:
         questions = questions.filter(number__in=numbers)
+    if form.act == "tag":
+        n = add_tag(questions, form.new_tag, bank=bank, **by(request))
+        words = ngettext("%(n)s question is tagged.", "%(n)s questions are tagged.", n) % {"n": n}
+        messages.success(request, words)
+        return redirect("bank", bank.slug)
     if form.act == "withdraw":
         n, n_left = withdraw_questions(list(questions), form.text("reason"), **by(request))
         words = ngettext("%(n)s question is withdrawn.", "%(n)s questions are withdrawn.", n) % {"n": n}

@@ -13,7 +13,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from annotation.enums import Difficulty, ImageState, QuestionState, Task, ViewPosition
-from annotation.models import Question, QuestionBank, Rendition, Revision
+from annotation.models import Question, QuestionBank, Revision
 from annotation.templatetags.pages import kept_fragment
 
 
@@ -50,7 +50,7 @@ def listed_questions(
     for row in revisions:
         images = list(row.question.exam.images.all())
         first = images[0] if images and with_images and images[0].state == ImageState.AVAILABLE else None
-        previews: list[Rendition] = getattr(first, "previews", [])
+        preview = getattr(first, "preview", None)
         views = [(positions[i.view_position], not_there.get(i.state, "")) for i in images]
         number = row.question.number
         rows.append(
@@ -58,7 +58,7 @@ def listed_questions(
                 number=number,
                 shown_number=intcomma(number),
                 address=f"{address}{number}/",
-                thumbnail=f"{small}{previews[0].name}" if previews else "",
+                thumbnail=f"{small}{preview}" if preview else "",
                 stem=Truncator(row.stem).chars(300),
                 task=tasks[row.task],
                 category=row.category,
