@@ -47,6 +47,7 @@ urlpatterns = [
     path("password/forgotten/sent/", account.password_reset_sent, name="password-reset-sent"),
     path("password/new/<uidb64>/<token>/", account.password_reset_confirm, name="password-reset-confirm"),
     path("invitation/<str:token>/", invitations.invitation, name="invitation"),
+    path("invitations/<int:pk>/new-link/", invitations.invitation_resend, name="invitation-resend"),
     path("invitations/<int:pk>/revoke/", invitations.invitation_revoke, name="invitation-revoke"),
     path("invitations/<int:pk>/restore/", invitations.invitation_restore, name="invitation-restore"),
     path("people/", people.people, name="people"),

@@ -156,12 +156,13 @@ def _samples(question: Question) -> Iterator[Event]:
 
 def _rounds(question: Question, person: User) -> Iterator[Event]:
     """Rounds that were opened, their reviews, and what settled the question in them."""
-    rows = Assignment.objects.filter(revision__question=question, **THERE).exclude(state=AssignmentState.WITHDRAWN)
+    rows = Assignment.objects.filter(revision__question=question, round__calibrates=None, **THERE)
+    rows = rows.exclude(state=AssignmentState.WITHDRAWN)
     assignments = list(rows.select_related("round__adjudicates", "reviewer", "revision").order_by("round", "pk"))
     visible = _visible_rounds(assignments, person)
     opened: dict[int, list[Assignment]] = defaultdict(list)
     for one in assignments:
-        if one.round.adjudicates_id is None and one.round.opened_at is not None:
+        if one.round.adjudicates_id is None and one.repeats_id is None and one.round.opened_at is not None:
             opened[one.round_id].append(one)
     for theirs in opened.values():
         review_round = theirs[0].round

@@ -69,7 +69,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="review",
             name="form",
-            field=models.CharField(db_default="paper-1", max_length=100),
+            field=models.CharField(db_default="paper-1", default="paper-1", max_length=100),
         ),
         migrations.AddField(
             model_name="reviewround",

@@ -246,7 +246,7 @@ class Review(Timed):
     reasoning = models.TextField(blank=True)
     comment = models.TextField(blank=True)
     category = models.CharField(max_length=200, blank=True)  # the corrected category; empty: as it was
-    form = models.CharField(max_length=100, db_default=PAPER_FORM)  # name and version of the form that was answered
+    form = models.CharField(max_length=100, default=PAPER_FORM, db_default=PAPER_FORM)  # its name and version
     simulated = models.BooleanField(default=False)
     submitted_at = models.DateTimeField()
 

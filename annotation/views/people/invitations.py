@@ -33,7 +33,7 @@ from annotation.views.people.links import (
     stops_at_once,
     whom,
 )
-from annotation.views.site.confirming import confirm, is_confirmed, run_on_form
+from annotation.views.site.confirming import confirm, is_confirmed, run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required, role_required
 
 
@@ -66,6 +66,28 @@ def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     invitations.revoke(invitation, actor=request.user, at=timezone.now())
     messages.success(request, _("Revoked. It can be restored below."))
     return redirect(back)
+
+
+@person_required
+@never_cache
+@require_POST
+def invitation_resend(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """A new link in place of one that is open, with the roles of it that this person gives; shown once, and mailed."""
+    invitation, now = _managed_invitation(request.user, pk), timezone.now()
+    issued: list[invitations.IssuedInvitation] = []
+
+    def send() -> str:
+        check_open(invitation, now)
+        grants = [Grant.of(one) for one in invitations.roles_of_link(invitation) if _may_manage(request.user, one)]
+        if not invitation.email:  # which replaces no other link by itself
+            invitations.revoke(invitation, actor=request.user, at=now)
+        email, name = invitation.email, invitation.name
+        issued.append(invitations.invite(*grants, email=email, name=name, actor=request.user, at=now))
+        return _("This link takes the place of the one before, which works no longer.")
+
+    if run_and_flash(request, send):
+        return _show_once(request, issued[0])
+    return redirect(_list_of(invitation))
 
 
 @person_required

@@ -208,10 +208,10 @@ def _neighbours(one: Question) -> tuple[int | None, int | None]:
 
 
 def _closed_reviews(one: Question) -> list[Review]:
-    """The newest version of each review of closed rounds; what reviewers of an open round think stays theirs."""
-    assignments = Assignment.objects.filter(revision__question=one, round__state=RoundState.CLOSED)
-    rows = Review.objects.filter(assignment__in=assignments).select_related(
-        "assignment__round", "assignment__reviewer", "assignment__revision"
+    """The newest version of each review of closed rounds, without calibration; those of an open round stay hidden."""
+    closed = Assignment.objects.filter(round__state=RoundState.CLOSED, round__calibrates=None)
+    rows = Review.objects.filter(assignment__in=closed.filter(revision__question=one)).select_related(
+        "assignment__round__adjudicates", "assignment__reviewer", "assignment__revision"
     )
     newest: dict[int, Review] = {}
     for row in rows.order_by("assignment", "version"):

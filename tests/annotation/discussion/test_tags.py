@@ -106,18 +106,18 @@ def test_who_judges_a_question_neither_sees_nor_changes_its_tags(
 ) -> None:
     bank, other = judged.plan.bank, User.objects.create(name="Conrad", email="conrad@example.org")
     other.memberships.create(role="coordinator", granted_at=noon)
-    assert add_tag(bank.questions.all(), "key wrong", bank=bank, actor=other, at=noon) == 6
-    assert tags_of(every(bank), cora) == {pk: ["key wrong"] for pk in every(bank)[4:]}
+    assert add_tag(bank.questions.all(), "wrong laterality", bank=bank, actor=other, at=noon) == 6
+    assert tags_of(every(bank), cora) == {pk: ["wrong laterality"] for pk in every(bank)[4:]}
     assert coordinated(cora, every(bank)) == set(every(bank)[4:])
     assert {one.pk for one in withheld_questions(cora)} == set(every(bank)[:4])
-    assert remove_tag(bank.questions.all(), "key wrong", bank=bank, actor=cora, at=noon) == 2
+    assert remove_tag(bank.questions.all(), "wrong laterality", bank=bank, actor=cora, at=noon) == 2
     with refuses(DiscussionRefused, "withheld"):
         add_tag(bank.questions.filter(number=1), "mine", bank=bank, actor=cora, at=noon)
     client.force_login(cora)
-    assert "key wrong" not in client.get(f"/banks/{bank.slug}/").content.decode()
+    assert "wrong laterality" not in client.get(f"/banks/{bank.slug}/").content.decode()
     assert 'id="tags"' not in client.get(f"/banks/{bank.slug}/1/").content.decode()
     close_round(judged, actor=cora, at=noon, confirmed_open=count_open(judged))
-    assert "key wrong" in client.get(f"/banks/{bank.slug}/").content.decode()
+    assert "wrong laterality" in client.get(f"/banks/{bank.slug}/").content.decode()
 
 
 def test_the_page_of_a_question_adds_and_removes(client: Client, bank: QuestionBank, cora: User) -> None:

@@ -182,6 +182,24 @@ def test_only_administrators_invite_to_the_site(
     assert not Invitation.objects.exists()
 
 
+@pytest.mark.parametrize("email", ["nina@example.org", ""])
+def test_a_new_link_takes_the_place_of_one_that_was_lost(client: Client, ada: User, rita: User, email: str) -> None:
+    lost = link_for(Role.COORDINATOR, ada, email)
+    address = f"/invitations/{Invitation.objects.get().pk}/new-link/"
+    client.force_login(rita)
+    assert client.post(address).status_code == 404
+    client.force_login(ada)
+    assert client.get(address).status_code == 405
+    page = client.post(address).content.decode()
+    found = re.search(r"/invitation/[\w-]+/", page)
+    assert found
+    assert found[0] != lost
+    assert Client().get(lost).status_code == 410
+    assert Client().get(found[0]).status_code == 200
+    assert client.post(address)["Location"] == "/people/"  # of a link that works no longer
+    assert Invitation.objects.count() == 2
+
+
 def test_revoking(client: Client, ada: User, cora: User) -> None:
     link = link_for(Role.REVIEWER, ada)
     pk = Invitation.objects.get().pk

@@ -157,6 +157,11 @@ def test_a_repeat_is_blind_again_and_enters_nothing_but_the_agreement_with_onese
     client.force_login(cora)
     assert "Agreement with oneself" in client.get(f"/rounds/{repeated.slug}/agreement/").content.decode()
     assert client.get(f"/rounds/{repeated.slug}/export/csv/").getvalue().decode().count("\n") == 2
+    close_round(repeated, actor=cora, at=noon, confirmed_open=count_open(repeated))
+    question = first.revision.question
+    page = client.get(f"/banks/{repeated.plan.bank.slug}/{question.number}/").content.decode()
+    assert page.count("hidden repeat") == 1
+    assert "with 2 reviews of this question" in page
 
 
 def test_repeats_stay_with_their_reviewer(
