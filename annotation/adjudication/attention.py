@@ -1,4 +1,4 @@
-"""What asks for a coordinator: what waits, who is late or stuck, what became disputed; on the home page and by mail."""
+"""What needs a coordinator's attention, at home and by mail: who is late or stuck, what waits or is disputed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_ROUNDS = 50
 
 @dataclass(frozen=True)
 class Attention:
-    """One thing that asks for a coordinator of a round."""
+    """One thing that needs the attention of a coordinator of a round."""
 
     review_round: ReviewRound
     tag: str
@@ -183,11 +183,11 @@ def attention_work(person: User, at: datetime) -> WorkSection | None:
         )
         for one in attention_of(person, at)
     ]
-    return WorkSection(_("What asks for you"), items) if items else None
+    return WorkSection(_("Needs your attention"), items) if items else None
 
 
 def send_digests(*, at: datetime) -> tuple[int, int]:
-    """An e-mail with what asks for them to every coordinator who wants one: how many were sent, how many had nothing.
+    """An e-mail with what needs their attention to each coordinator who wants one: how many sent, how many without.
 
     Nothing is sent without a mail server.
     """
@@ -201,6 +201,6 @@ def send_digests(*, at: datetime) -> tuple[int, int]:
             continue
         lines = [(one, settings.PUBLIC_URL + reverse("round", args=[one.review_round.slug])) for one in found]
         body = render_to_string("annotation/rounds/_digest_mail.txt", {"lines": lines, "home": settings.PUBLIC_URL})
-        send_email(_("Review rounds: what asks for you"), body, person.email)
+        send_email(_("Review rounds that need your attention"), body, person.email)
         sent += 1
     return sent, nothing

@@ -12,11 +12,11 @@ from annotation.people.mailing import can_send
 
 
 class Command(ActCommand):
-    help = "Send coordinators who want it an e-mail with what asks for them in their review rounds."
+    help = "Send coordinators who want it an e-mail with what needs their attention in review rounds."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not can_send():
             self.stdout.write("No mail server is configured: nothing was sent.")
             return
         sent, nothing = send_digests(at=timezone.now())
-        self.stdout.write(f"{sent} sent; {nothing} had nothing that asks for them")
+        self.stdout.write(f"{sent} sent; {nothing} had nothing that needs their attention")

@@ -1,4 +1,4 @@
-"""What asks for a coordinator, on the home page and by mail; and what became of a reviewer's questions."""
+"""What needs the attention of a coordinator, at home and by mail; and what became of a reviewer's questions."""
 
 from __future__ import annotations
 
