@@ -141,6 +141,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("comment", TEXT, "Comment."),
     Column("corrected_category", TEXT, "Category as the reviewer would have it; empty: as it is."),
     Column("simulated", YES_NO, "Whether the review was made up for a demonstration."),
+    Column("form", TEXT, "Name and version of the review form that was answered; paper-1 is that of the paper."),
 )
 
 _VALUES = {
@@ -179,6 +180,7 @@ _OWN = (
     "comment",
     "category",
     "simulated",
+    "form",
     *_TIMES,
 )
 

@@ -103,6 +103,8 @@ def test_a_round_asks_its_form_and_a_review_names_it(client: Client, cora: User,
     assert submit_review(case, good_judgement(**asked), actor=rita, at=noon, simulated=True).form == "Chest-1"
     assert [grades.name for grades in round_outcomes(made).grades if grades.n] == [GradeName.CLINICAL_QUALITY]
     assert second.state == AssignmentState.WAITING
+    client.force_login(cora)
+    assert client.get(f"/rounds/{made.slug}/export/csv/").getvalue().decode().rstrip().endswith(",Chest-1")
 
 
 # --- hidden repeats -------------------------------------------------------------------------------
