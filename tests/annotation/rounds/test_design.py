@@ -421,6 +421,8 @@ def test_what_a_round_costs(
     assert "20" in page.content.decode()
     assert "1.5" in page.content.decode()
     assert "Choose a sample" in client.get("/rounds/new/cost/").content.decode()
+    client.force_login(rita)
+    assert client.get("/rounds/new/cost/").status_code == 403
 
 
 def test_a_round_is_copied_with_its_design(
