@@ -263,7 +263,7 @@ class RoundPersonForm(PlainForm):
         super().__init__(*args, **kwargs)
         person = self.fields["person"]
         assert isinstance(person, PersonChoice)
-        people = possible_reviewers(review_round)
+        people = possible_reviewers(review_round).prefetch_related(None)
         person.queryset = people.exclude(pk__in=but_not.values("pk")) if but_not is not None else people
 
 
