@@ -9,11 +9,12 @@ from django import forms
 from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Degree, Flag, GradeName
+from annotation.enums import Degree, GradeName
 from annotation.forms import PlainForm
 from annotation.models import ReviewForm
 from annotation.review.kernels.form_design import (
     ANCHOR_LIMIT,
+    CHOICE_LABELS,
     CHOSEN,
     PAPER,
     FormDesign,
@@ -23,7 +24,6 @@ from annotation.review.kernels.form_design import (
     stored_design,
 )
 
-CHOICE_LABELS = {"needs_image": _("Image needed"), "relevant": _("Clinically relevant")}
 Anchors = list[tuple[str, forms.BoundField]]
 
 
@@ -48,7 +48,11 @@ class ReviewFormForm(PlainForm):
     grades = forms.MultipleChoiceField(
         label=_("Grades"), required=False, choices=[(one.value, gettext_lazy(one.label)) for one in GradeName]
     )
-    choices = forms.MultipleChoiceField(label=_("Choices"), required=False, choices=list(CHOICE_LABELS.items()))
+    choices = forms.MultipleChoiceField(
+        label=_("Choices"),
+        required=False,
+        choices=[(name, gettext_lazy(label)) for name, label in CHOICE_LABELS.items()],
+    )
     flags = forms.MultipleChoiceField(
         label=_("Flags"),
         required=False,
@@ -84,13 +88,12 @@ class ReviewFormForm(PlainForm):
 
     def rows(self) -> list[Asked]:
         """Grades and choices in the order of the form."""
-        labels = {one.value: gettext(one.label) for one in GradeName} | {k: str(v) for k, v in CHOICE_LABELS.items()}
+        labels = {one.value: gettext(one.label) for one in GradeName} | {
+            k: gettext(v) for k, v in CHOICE_LABELS.items()
+        }
         asked = {str(one) for field in ("grades", "choices") for one in (self[field].value() or ())}
         values = {degree.value: gettext(degree.label) for degree in Degree}
         anchors: dict[str, Anchors] = {name: [] for name in labels}
         for name, value in anchored():
             anchors[name].append((values.get(value, value), self[f"anchor-{name}-{value}"]))
         return [Asked(name, label, name in asked, anchors[name]) for name, label in labels.items()]
-
-    def chosen_flags(self) -> list[Flag]:
-        return [flag for flag in CHOSEN if flag in (self["flags"].value() or ())]

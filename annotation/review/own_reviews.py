@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.case.kernels.durations import CLOCK_RULES
 from annotation.case.kernels.time_flags import is_counted
-from annotation.enums import AssignmentState, QuestionState, RoundState, Verdict
+from annotation.enums import AssignmentState, QuestionState, RoundState, RoundSteps, Verdict
 from annotation.models import Assignment, Review, ReviewRound, Settlement, User
 from annotation.people.open_work import WorkItem, WorkSection
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
@@ -35,19 +35,32 @@ class OwnReview:
 
 def own_minutes(person: User) -> Estimate:
     """The median active time of this person's reviews, blind answer and judgement together, in minutes."""
+    cases = case_minutes(Review.objects.filter(assignment__reviewer=person), most=MOST_TIMES)
+    return median_estimate([minutes for _round, minutes in cases])
+
+
+def case_minutes(reviews: QuerySet[Review], *, most: int) -> list[tuple[int, float]]:
+    """Round and active minutes of the newest of these reviews, in their first version, both steps together.
+
+    A case without a counted time of each step that its round asks for is left out.
+    """
     rows = (
-        Review.objects.filter(version=1, assignment__reviewer=person, time_rule__in=CLOCK_RULES)
+        reviews.filter(version=1, time_rule__in=CLOCK_RULES)
         .order_by("-pk")
-        .annotate(blind_ms=F("assignment__blind_answer__active_ms"), blind=F("assignment__blind_answer__time_flags"))
-        .values_list("active_ms", "time_flags", "blind_ms", "blind")[:MOST_TIMES]
+        .annotate(
+            round_id=F("assignment__round"),
+            steps=F("assignment__round__steps"),
+            blind_ms=F("assignment__blind_answer__active_ms"),
+            blind_flags=F("assignment__blind_answer__time_flags"),
+        )
+        .values_list("round_id", "steps", "active_ms", "time_flags", "blind_ms", "blind_flags")
     )
-    return median_estimate(
-        [
-            (judge_ms + (blind_ms or 0)) / 60_000
-            for judge_ms, flags, blind_ms, blind_flags in rows
-            if judge_ms is not None and is_counted(judge_ms, [*flags, *(blind_flags or ())])
-        ]
-    )
+    found = []
+    for round_id, steps, judge_ms, flags, blind_ms, blind_flags in rows[:most]:
+        answer_ms, answer_flags = (0, []) if steps == RoundSteps.OPEN else (blind_ms, blind_flags or [])
+        if judge_ms is not None and answer_ms is not None and is_counted(judge_ms, [*flags, *answer_flags]):
+            found.append((round_id, (judge_ms + answer_ms) / 60_000))
+    return found
 
 
 def sees_decisions(review_round: ReviewRound) -> bool:

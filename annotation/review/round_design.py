@@ -7,18 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import CLOCK_RULES
-from annotation.case.kernels.time_flags import is_counted
-from annotation.enums import RoundSteps
 from annotation.models import Review, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.review.calibrating import check_calibration
 from annotation.review.kernels.allotment import n_repeats
 from annotation.review.kernels.form_design import FormDesign, check_design, stored_design
 from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.own_reviews import case_minutes
 from annotation.review.repeats import MOST_REPEATED
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
@@ -162,25 +160,6 @@ def cost_of(
 
 
 def _minutes(steps: str) -> tuple[Estimate, int]:
-    """The median active time of a case, both steps together, of first versions in rounds with these steps."""
-    rows = (
-        Review.objects.filter(version=1, assignment__round__steps=steps, time_rule__in=CLOCK_RULES)
-        .order_by("-pk")
-        .annotate(
-            round_id=F("assignment__round"),
-            blind_ms=F("assignment__blind_answer__active_ms"),
-            blind_flags=F("assignment__blind_answer__time_flags"),
-        )
-        .values_list("round_id", "active_ms", "time_flags", "blind_ms", "blind_flags")[:MOST_TIMES]
-    )
-    cases: list[float] = []
-    rounds = set()
-    for round_id, judge_ms, flags, blind_ms, blind_flags in rows:
-        if steps == RoundSteps.OPEN:
-            blind_ms = 0
-        if judge_ms is None or blind_ms is None:
-            continue
-        if is_counted(judge_ms, flags) and is_counted(blind_ms, blind_flags or ()):
-            cases.append((judge_ms + blind_ms) / 60_000)
-            rounds.add(round_id)
-    return median_estimate(cases), len(rounds)
+    """The median over earlier reviews in rounds with these steps, and of how many rounds they are."""
+    cases = case_minutes(Review.objects.filter(assignment__round__steps=steps), most=MOST_TIMES)
+    return median_estimate([minutes for _round, minutes in cases]), len({pk for pk, _minutes in cases})

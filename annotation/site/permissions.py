@@ -47,6 +47,12 @@ def may_coordinate(person: Person, review_round: ReviewRound) -> bool:
     )
 
 
+def coordinates_any_round(person: User) -> bool:
+    """Coordinators of the site, and those of some round."""
+    rounds = Membership.objects.filter(user=person, round__isnull=False, role=Role.COORDINATOR)
+    return is_coordinator(person) or rounds.exists()
+
+
 def is_adjudicator(person: User, review_round: ReviewRound) -> bool:
     return Membership.objects.filter(user=person, round=review_round, role=Role.ADJUDICATOR).exists()
 

@@ -14,15 +14,17 @@ from annotation.enums import Degree, Flag, GradeName
 from annotation.review.kernels.anchors import NEEDS_IMAGE_ANCHORS, RELEVANT_ANCHORS, anchor_of
 from annotation.review.kernels.transitions import ReviewRefused
 
-FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these follow from step 1 and the key
-CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
-CHOICES: Mapping[str, Mapping[Degree, str]] = {"needs_image": NEEDS_IMAGE_ANCHORS, "relevant": RELEVANT_ANCHORS}
-ANCHOR_LIMIT = 120  # characters: an anchor stands in one line beside its value
-
 
 def _(text: str) -> str:
     """Mark a sentence for translation; pages translate it where it is shown."""
     return text
+
+
+FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these follow from step 1 and the key
+CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
+CHOICES: Mapping[str, Mapping[Degree, str]] = {"needs_image": NEEDS_IMAGE_ANCHORS, "relevant": RELEVANT_ANCHORS}
+CHOICE_LABELS = {"needs_image": _("Image needed"), "relevant": _("Clinically relevant")}
+ANCHOR_LIMIT = 120  # characters: an anchor stands in one line beside its value
 
 
 @dataclass(frozen=True, kw_only=True)

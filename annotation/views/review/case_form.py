@@ -15,7 +15,7 @@ from annotation.review.kernels.anchors import (
     GRADE_QUESTIONS,
 )
 from annotation.review.kernels.form import CANNOT_JUDGE, FormProblem, differs
-from annotation.review.kernels.form_design import FOLLOWING, FormDesign
+from annotation.review.kernels.form_design import CHOICE_LABELS, FOLLOWING, FormDesign
 from annotation.review.showing import ShownCase
 from annotation.templatetags.pages import kept_fragment
 
@@ -37,7 +37,6 @@ SHORT_FLAGS = {
 PARTS = "annotation/review/"
 GRADES = ("1", "2", "3", "4", "5", CANNOT_JUDGE)
 GIVEN_DEGREES = tuple(degree for degree in Degree if degree != Degree.CANNOT_JUDGE)
-CHOICE_LABELS = {"needs_image": _lazy("Image needed"), "relevant": _lazy("Clinically relevant")}
 FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OPTION: "N"}
 
 
@@ -150,7 +149,7 @@ def _degree_row(name: str, anchors: tuple[str, ...], chosen: str) -> dict[str, A
         _cannot_judge(chosen),
     ]
     shown = [(_(degree.label), _(text)) for degree, text in zip(GIVEN_DEGREES, anchors, strict=True)]
-    return {"row": {"name": name, "label": CHOICE_LABELS[name], "choices": choices, "anchors": shown}}
+    return {"row": {"name": name, "label": _(CHOICE_LABELS[name]), "choices": choices, "anchors": shown}}
 
 
 def _cannot_judge(chosen: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from annotation.models import ReviewForm, SamplingPlan
 from annotation.review.kernels.form_design import PAPER, stored_design
 from annotation.review.round_design import cost_of, newest_forms, store_form
 from annotation.review.rounds import change_draft, create_round, not_a_draft
-from annotation.site.permissions import is_coordinator
+from annotation.site.permissions import coordinates_any_round
 from annotation.views.review.rounds import coordinated_round
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
@@ -95,7 +95,7 @@ def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_GET
 def round_cost(request: AuthenticatedRequest) -> HttpResponse:
     """What a round designed as the form says would cost; nothing while a field that counts cannot be read."""
-    if not is_coordinator(request.user) and not request.user.memberships.filter(role=Role.COORDINATOR).exists():
+    if not coordinates_any_round(request.user):
         raise PermissionDenied(_("This page is for people who coordinate a round."))
     form = RoundDesignForm(request.GET)
     form.is_valid()
