@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.audit.recording import record
-from annotation.discussion.seeing import DiscussionRefused, judged_questions, withheld_questions
+from annotation.discussion.seeing import DiscussionRefused
 from annotation.models import Question, QuestionBank, QuestionTag, User
 from annotation.models.discussion import LONGEST_TAG
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.visibility import DiscussionPart
+from annotation.review.outcome_filters import judged_questions, withheld_questions
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000

@@ -7,12 +7,13 @@ from datetime import datetime
 import pytest
 from django.test import Client
 
-from annotation.discussion.seeing import DiscussionRefused, withheld_questions
+from annotation.discussion.seeing import DiscussionRefused
 from annotation.discussion.tagging import add_tag, remove_tag, tag_word, tags_in, tags_of
 from annotation.models import AuditEvent, BankImport, Exam, Question, QuestionBank, QuestionTag, ReviewRound, User
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import _delete as purge
 from annotation.review.ending import close_round, count_open
+from annotation.review.outcome_filters import withheld_questions
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.annotation.rounds.made import make_sample

@@ -118,6 +118,8 @@ FULL = [
     Shown("bank", "cora", ("bank",), "?category=nothing&state=imported", note="filtered"),
     Shown("bank-chosen", "cora", ("bank",), "?act=withdraw&number=1&number=2"),
     Shown("bank-chosen", "cora", ("bank",), "?act=sample", 422, note="nothing selected"),
+    Shown("bank-categories", "cora", ("bank",), act=unfold),
+    Shown("bank-categories", "cora", ("empty",)),
     Shown("bank-missing", "cora", ("bank",)),
     Shown("question", "cora", ("bank", "1"), act=unfold),
     Shown("question", "cora", ("bank", "2"), act=unfold, note="revised"),
