@@ -11,7 +11,7 @@ from annotation.models import Assignment, Membership, Question, User
 from annotation.refusals import Refused
 from annotation.review.kernels.transitions import GONE
 from annotation.review.kernels.visibility import DiscussionPart, QuestionOnlooker, visible_of_discussion
-from annotation.review.outcome_filters import QUESTION, withheld_questions
+from annotation.review.onlookers import QUESTION, withheld_questions
 from annotation.site.permissions import is_coordinator
 
 

@@ -17,7 +17,7 @@ from annotation.models import Question, QuestionBank, QuestionTag, User
 from annotation.models.discussion import LONGEST_TAG
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.visibility import DiscussionPart
-from annotation.review.outcome_filters import judged_questions, withheld_questions
+from annotation.review.onlookers import judged_questions, withheld_questions
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000

@@ -12,51 +12,16 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.enums import AssignmentState, Flag, Role, RoundState
-from annotation.models import Assignment, Membership, Question, Review, ReviewRound, Settlement, User
+from annotation.enums import Flag
+from annotation.models import Question, Review, ReviewRound, Settlement
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.settling import Against
-from annotation.review.kernels.transitions import GONE
-from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
-
-QUESTION = "revision__question"
-
-
-def _under_way() -> QuerySet[Assignment]:
-    return Assignment.objects.exclude(state__in=GONE).exclude(round__state=RoundState.CLOSED)
-
-
-def judged_questions() -> QuerySet[Question]:
-    """Those that anybody judges in a round under way: what is said of them is not for everybody who coordinates."""
-    return Question.objects.filter(pk__in=_under_way().order_by().values(QUESTION)).order_by()
-
-
-def withheld_questions(person: User) -> QuerySet[Question]:
-    """Those of which even a coordinator must not hear: to be excluded from what is searched, counted or changed."""
-    return Question.objects.filter(pk__in=_under_way().filter(reviewer=person).order_by().values(QUESTION)).order_by()
-
-
-def rounds_with_outcomes_for(person: User | None) -> list[int]:
-    """The rounds of which this coordinator of the site may know what others said; without a person, what all may."""
-    mine = Assignment.objects.filter(round=OuterRef("pk"), reviewer=person).exclude(state=AssignmentState.WITHDRAWN)
-    own = Membership.objects.filter(round=OuterRef("pk"), user=person, role=Role.ADJUDICATOR)
-    rows = ReviewRound.objects.annotate(is_reviewer=Exists(mine), is_adjudicator=Exists(own)).order_by()
-    seen = []
-    for pk, state, reviews, adjudicates in rows.values_list("pk", "state", "is_reviewer", "is_adjudicator"):
-        onlooker = Onlooker(
-            coordinates=True,
-            reviews=person is None or reviews,
-            adjudicates=adjudicates,
-            is_closed=state == RoundState.CLOSED,
-        )
-        if OthersPart.OUTCOMES in visible_of_others(onlooker):
-            seen.append(pk)
-    return seen
+from annotation.review.onlookers import judged_questions, rounds_with_outcomes_for, withheld_questions
 
 
 def _rounds_of(search: BankSearch) -> list[int]:
     if "rounds" not in search.kept:
-        search.kept["rounds"] = rounds_with_outcomes_for(search.person)
+        search.kept["rounds"] = list(rounds_with_outcomes_for(search.person, ReviewRound.objects.all()))
     found: list[int] = search.kept["rounds"]
     return found
 

@@ -20,7 +20,7 @@ from annotation.models import AnswerKey, QuestionBank
 from annotation.questionbank.bulk import insert_rows
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.questionbank.listing import MOST_LISTED
-from annotation.review.outcome_filters import judged_questions, withheld_questions
+from annotation.review.onlookers import judged_questions, withheld_questions
 from readerstudy.enums import Block, EntryState
 from readerstudy.models import (
     Enrolment,

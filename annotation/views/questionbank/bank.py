@@ -43,7 +43,7 @@ from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.listing import MOST_LISTED, SORTED_BY, Place, n_missing_images, n_questions, questions_page
 from annotation.review.kernels.visibility import DiscussionPart
-from annotation.review.outcome_filters import withheld_questions
+from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting
 from annotation.views.discussion.comments import discussion_context

@@ -13,7 +13,7 @@ from annotation.models import AuditEvent, BankImport, Exam, Question, QuestionBa
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import _delete as purge
 from annotation.review.ending import close_round, count_open
-from annotation.review.outcome_filters import withheld_questions
+from annotation.review.onlookers import withheld_questions
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.annotation.rounds.made import make_sample

@@ -28,7 +28,7 @@ from annotation.review.kernels.visibility import (
     visible_of_discussion,
     visible_of_others,
 )
-from annotation.review.outcome_filters import withheld_questions
+from annotation.review.onlookers import withheld_questions
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
