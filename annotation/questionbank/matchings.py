@@ -26,7 +26,7 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.strictjson import NO_TEXT, BankRefused
 from annotation.questionbank.known import questions_with_keys
 from annotation.questionbank.uploads import FILES, begin_check, source_of
 
@@ -109,7 +109,8 @@ def _first_of(batch: Batch) -> FirstQuestion:
 def _note_keys(upload: Upload, ids: Sequence[str], *, person: User, at: datetime) -> None:
     bank = QuestionBank.objects.filter(name=upload.asked["bank"]).first()
     if bank is not None:
-        seen = Question.objects.filter(pk__in=questions_with_keys(bank.pk, ids).values())
+        known = questions_with_keys(bank.pk, [one for one in ids if not NO_TEXT.search(one)])
+        seen = Question.objects.filter(pk__in=known.values())
         note_seen_keys(person, seen, source=KeySource.QUESTION_FILE, subject=upload, at=at)
 
 

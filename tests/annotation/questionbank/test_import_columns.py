@@ -238,6 +238,16 @@ def test_who_sees_the_rows_has_seen_the_keys_of_these_questions(coordinator: Cli
     }
 
 
+def test_a_row_whose_id_holds_a_nul_is_refused_alone(coordinator: Client) -> None:
+    import_sheet(coordinator)  # so that the ids of the file are looked for in the bank
+    address = send(coordinator, SHEET.replace(b"d-1", b"d\0-1"), "nul.csv")
+    assert "The text holds a NUL character" in coordinator.get(address).content.decode()
+    place = coordinator.post(address, filled(coordinator, address, check="yes"))["Location"]
+    work()
+    told = coordinator.get(place).context["result"]["errors"]
+    assert [(one["field"], one["code"]) for one in told] == [("no.", "nul_character")]
+
+
 def test_the_page_takes_few_queries(
     coordinator: Client, cora: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
