@@ -30,6 +30,8 @@ from annotation.questionbank.kernels.strictjson import NO_TEXT, BankRefused
 from annotation.questionbank.known import questions_with_keys
 from annotation.questionbank.uploads import FILES, begin_check, source_of
 
+LONGEST_NAME = 200  # of a matching
+
 
 class FirstQuestion(NamedTuple):
     """A row as it would be read: the question with its options as (letter, text, whether it is the key), or why not."""
@@ -70,6 +72,31 @@ def offer_matching(columns: FileColumns, name: str) -> tuple[Matching, ColumnMat
     for one in (*same, *usable):
         return Matching(**one.matching), one
     return guess_matching(columns.names, columns.rows, name), None
+
+
+@transaction.atomic
+def rename_matching(kept: ColumnMatching, name: str, *, actor: User, at: datetime) -> None:
+    """Imports that used it keep their copy under the old name. Refused: no name, a long one, that of another."""
+    text = " ".join(name.replace("\x00", "").split())
+    if not text or len(text) > LONGEST_NAME:
+        sentence = _("Give a name, of at most %(n)s characters.") % {"n": LONGEST_NAME}
+        raise BankRefused("no_name", sentence, status=422, field="name")
+    locked = ColumnMatching.objects.select_for_update().get(pk=kept.pk)
+    before = locked.name
+    if ColumnMatching.objects.filter(name=text).exclude(pk=kept.pk).exists():
+        sentence = _("Another matching is named “%s”. Give this one another name.") % text
+        raise BankRefused("name_taken", sentence, status=422, field="name")
+    if text != before:
+        locked.name, locked.matching = text, locked.matching | {"name": text}
+        locked.save(update_fields=["name", "matching"])
+        record("matching.renamed", actor=actor, at=at, subject=locked, facts={"name": text, "before": before})
+
+
+@transaction.atomic
+def delete_matching(kept: ColumnMatching, *, actor: User, at: datetime) -> None:
+    """It is offered no longer; imports that used it keep their copy."""
+    record("matching.deleted", actor=actor, at=at, subject=kept, facts={"name": kept.name})
+    kept.delete()
 
 
 def named_matching(name: str) -> Matching:

@@ -81,6 +81,7 @@ EMPTY = [  # a site on which nothing has happened yet
         Shown(name, "omni")
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
+    Shown("column-matchings", "omni"),
     *(Shown(name, "omni") for name in ("studies", "study-new", "models", "model-new", "predictions-import")),
 ]
 
@@ -125,6 +126,7 @@ FULL = [
     Shown("question-revise", "cora", ("bank", "3"), act=revise, note="preview"),
     Shown("question-import-new", "cora"),
     Shown("question-import-new", "cora", act=submit_empty, note="refused"),
+    Shown("column-matchings", "cora"),
     Shown("question-import", "cora", ("upload checked",)),
     Shown("question-import", "cora", ("upload checking",)),
     # what people say about a question
