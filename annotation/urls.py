@@ -98,6 +98,7 @@ urlpatterns = [
         name="bank-figure",
     ),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
+    path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),

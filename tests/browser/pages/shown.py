@@ -119,6 +119,8 @@ FULL = [
     Shown("bank", "cora", ("bank",), "?category=nothing&state=imported", note="filtered"),
     Shown("bank-chosen", "cora", ("bank",), "?act=withdraw&number=1&number=2"),
     Shown("bank-chosen", "cora", ("bank",), "?act=sample", 422, note="nothing selected"),
+    Shown("bank-chosen", "cora", ("bank",), "?act=tag&number=1"),
+    Shown("bank-chosen", "cora", ("bank",), "?act=untag&number=1"),
     Shown("bank-missing", "cora", ("bank",)),
     Shown("question", "cora", ("bank", "1"), act=unfold),
     Shown("question", "cora", ("bank", "2"), act=unfold, note="revised"),
@@ -320,6 +322,7 @@ FULL = [
     # jobs
     Shown("jobs", "cora"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
+    Shown("job", "cora", ("job changed",)),
     # refusals
     Shown("people", "rita", status=403, note="forbidden"),
     Shown("round", "remo", ("no-such-round",), status=404, note="missing"),
