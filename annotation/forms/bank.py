@@ -65,6 +65,7 @@ class ChosenForm(QuestionSearchForm):
             "sample": gettext("Make a sample"),
             "round": gettext("Make a sample for a round"),
             "tag": gettext("Tag the questions"),
+            "untag": gettext("Take a tag away from the questions"),
             "withdraw": gettext("Withdraw the questions"),
             "bring_back": gettext("Bring the questions back"),
         }
@@ -72,6 +73,7 @@ class ChosenForm(QuestionSearchForm):
         self.title = titles.get(self.act, gettext("Selected questions"))
         self.is_every = data.get("every") == "yes"
         self.name, self.reason, self.new_tag = self.text("name"), self.text("reason"), self.text("new_tag")
+        self.words = self.reason if self.act == "withdraw" else self.new_tag
 
     def text(self, name: str) -> str:
         found: str = self.data.get(name, "")

@@ -31,7 +31,7 @@ def question_tag_add(request: AuthenticatedRequest, slug: str, number: int) -> H
 
     def added() -> str:
         one = Question.objects.filter(pk=question.pk)
-        if add_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)):
+        if add_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)).n:
             return _("The tag is added.")
         return _("The question has this tag already.")
 
@@ -46,7 +46,7 @@ def question_tag_remove(request: AuthenticatedRequest, slug: str, number: int) -
 
     def removed() -> str:
         one = Question.objects.filter(pk=question.pk)
-        if remove_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)):
+        if remove_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)).n:
             return _("The tag is removed.")
         return _("The question does not have this tag.")
 

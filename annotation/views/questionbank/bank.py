@@ -47,6 +47,7 @@ from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting
 from annotation.views.discussion.comments import discussion_context
+from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.questionbank.question_lines import listed_questions
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
@@ -123,6 +124,8 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
         "export_form": BankExportForm(),
+        "outcome": last_outcome(request, one),
+        "change": last_job(request, one),
     }
     return render(request, "annotation/bank/detail.html", context)
 
