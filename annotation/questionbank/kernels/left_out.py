@@ -47,7 +47,10 @@ def put_back(record: dict[str, Any]) -> tuple[int, ...]:
         for name, member in entry.items():
             if name != PLACE:
                 record[name] = _with_member(name, record.get(name), entry[PLACE] - 1, member)
-    listed: Any = next((record[name] for name in PATH_NAMES if record.get(name)), ())
+    found: Any = next((record[name] for name in PATH_NAMES if name in record), None)
+    listed = found if isinstance(found, list) else []
+    if any(listed[one[PLACE] - 1 : one[PLACE]] != [_path_of(one)] for one in entries):
+        raise _malformed()
     if entries and len(listed) <= len(entries):
         raise FieldRefused("format", "At least one image of a question must count.")
     return tuple(sorted(entry[PLACE] - 1 for entry in entries))
@@ -75,7 +78,11 @@ def _is_entry(one: Any, *, is_text: bool) -> bool:
         return False
     members = [member for name, member in one.items() if name != PLACE]
     is_plain = all(member is None or isinstance(member, str) for member in members)
-    return any(isinstance(one.get(name), str) for name in PATH_NAMES) and (is_plain or not is_text)
+    return isinstance(_path_of(one), str) and (is_plain or not is_text)
+
+
+def _path_of(entry: dict[str, Any]) -> Any:
+    return next((entry[name] for name in PATH_NAMES if name in entry), None)
 
 
 def _malformed() -> FieldRefused:
