@@ -14,10 +14,11 @@ class AnnotationConfig(AppConfig):
         from annotation.discussion.tagging import TAGGED
         from annotation.people.open_work import works
         from annotation.questionbank.filters import register_filter
-        from annotation.review.flagged import FLAGGED
+        from annotation.review.outcome_filters import FLAGGED, SETTLED
         from annotation.review.own_reviews import finished_work
 
         register_filter(FLAGGED)
+        register_filter(SETTLED)
         register_filter(TAGGED)
         works.register("adjudication", adjudication_work)
         works.register("attention", attention_work)

@@ -71,6 +71,9 @@ urlpatterns = [
         question_imports.question_template,
         name="question-template",
     ),
+    path("banks/import/matchings/", import_columns.column_matchings, name="column-matchings"),
+    path("banks/import/matchings/<int:pk>/rename/", import_columns.matching_rename, name="matching-rename"),
+    path("banks/import/matchings/<int:pk>/delete/", import_columns.matching_delete, name="matching-delete"),
     path("banks/import/<str:public_id>/", question_imports.question_import, name="question-import"),
     path(
         "banks/import/<str:public_id>/columns/", import_columns.question_import_columns, name="question-import-columns"
@@ -82,6 +85,7 @@ urlpatterns = [
         name="question-import-report",
     ),
     path("banks/<slug:slug>/", bank.bank, name="bank"),
+    path("banks/<slug:slug>/categories/", bank.bank_categories, name="bank-categories"),
     path("banks/<slug:slug>/ids.csv", bank.bank_source_ids, name="bank-source-ids"),
     path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
     path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),
@@ -95,6 +99,7 @@ urlpatterns = [
         name="bank-figure",
     ),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
+    path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),

@@ -20,6 +20,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.accounts import parts as parts_of_people
         from annotation.people.open_work import works
         from annotation.people.roles import conflict_rules
+        from annotation.questionbank.filters import register_filter
         from annotation.questionbank.keeping import register_use
         from annotation.site import hooks
         from readerstudy.comparison import comparison_job
@@ -36,8 +37,10 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.report.report_job import KIND as REPORT
         from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import parts_in_studies
+        from readerstudy.unblinding.failed_questions import FAILED
         from readerstudy.unblinding.question_history import events_of_studies
 
+        register_filter(FAILED)
         register_use("study", use_of_bank)
         register_use("predictions", runs_on_bank)
         registry.register_accounts(*ACCOUNTS)

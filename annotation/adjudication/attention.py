@@ -16,11 +16,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.enums import AssignmentState, QuestionState, Role, RoundState
-from annotation.models import Assignment, CalibrationResult, Membership, ReviewRound, Settlement, User
+from annotation.models import Assignment, CalibrationResult, ReviewRound, Settlement, User
 from annotation.people.mailing import can_send, send_email
 from annotation.people.open_work import WorkItem, WorkSection
 from annotation.review.kernels.transitions import UNFINISHED
-from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
+from annotation.review.kernels.visibility import OthersPart, visible_of_others
+from annotation.review.onlookers import onlookers
 from annotation.review.reviewer_progress import n_expected
 from annotation.site.permissions import site_roles
 
@@ -47,21 +48,10 @@ def attention_of(person: User, at: datetime) -> list[Attention]:
         return []
     open_rounds = [one for one in rounds if one.state == RoundState.OPEN]
     ended = [one for one in rounds if one.state in (RoundState.COMPLETE, RoundState.ADJUDICATION)]
-    judged = _judged_by(person, rounds)
-    seen = [one for one in ended if OthersPart.OUTCOMES in visible_of_others(_onlooker(one.pk in judged))]
+    person_in = onlookers(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))
+    judged = {pk for pk, one in person_in.items() if one.reviews or one.adjudicates}
+    seen = [one for one in ended if OthersPart.OUTCOMES in visible_of_others(person_in[one.pk])]
     return [*_of_reviewers(open_rounds, judged, at), *_of_settling(seen, at)]
-
-
-def _judged_by(person: User, rounds: Sequence[ReviewRound]) -> set[int]:
-    """The rounds in which this person reviews or adjudicates."""
-    mine = Assignment.objects.filter(round__in=rounds, reviewer=person).exclude(state=AssignmentState.WITHDRAWN)
-    decides = Membership.objects.filter(round__in=rounds, user=person, role=Role.ADJUDICATOR)
-    pks = (*mine.values_list("round", flat=True), *decides.values_list("round", flat=True))
-    return {pk for pk in pks if pk is not None}
-
-
-def _onlooker(judges: bool) -> Onlooker:
-    return Onlooker(coordinates=True, reviews=judges, adjudicates=False, is_closed=False)
 
 
 def _coordinated(person: User) -> QuerySet[ReviewRound]:

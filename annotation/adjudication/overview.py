@@ -92,7 +92,7 @@ class OwnAdjudication:
 
 def own_adjudication(review_round: ReviewRound, adjudicator: User) -> OwnAdjudication:
     mine = Settlement.objects.filter(round=review_round, assignment__reviewer=adjudicator).exclude(decision="")
-    decided = list(mine.select_related("revision__question").order_by("-decided_at")[:SHOWN])
+    decided = list(mine.select_related("revision__question", "assignment").order_by("-decided_at")[:SHOWN])
     return OwnAdjudication(mine.count(), disputed(review_round).count(), decided)
 
 

@@ -15,16 +15,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.enums import AssignmentState, HistoryKind, QuestionState, Role, RoundState
+from annotation.enums import AssignmentState, HistoryKind, QuestionState, RoundState
 from annotation.models import (
     Assignment,
     AuditEvent,
     Finding,
-    Membership,
     Question,
     QuestionComment,
     QuestionTag,
     Review,
+    ReviewRound,
     Revision,
     SampledQuestion,
     Settlement,
@@ -33,7 +33,8 @@ from annotation.models import (
 from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.editing import PastRevision, history_of
 from annotation.review.ending import reasons_text
-from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
+from annotation.review.kernels.visibility import OthersPart, visible_of_others
+from annotation.review.onlookers import onlookers
 from annotation.site.hooks import Hooks
 
 Kind = HistoryKind
@@ -180,22 +181,8 @@ def _rounds(question: Question, person: User) -> Iterator[Event]:
 
 def _visible_rounds(assignments: Iterable[Assignment], person: User) -> dict[int, frozenset[OthersPart]]:
     """What this coordinator may see of others in each round, and in the cases of its adjudicators."""
-    rounds = {one.round.adjudicates or one.round for one in assignments}
-    theirs = Assignment.objects.filter(reviewer=person, round__in=rounds).exclude(state=AssignmentState.WITHDRAWN)
-    reviews = set(theirs.order_by().values_list("round", flat=True))
-    members = Membership.objects.filter(user=person, role=Role.ADJUDICATOR, round__in=rounds)
-    adjudicates = set(members.values_list("round", flat=True))
-    return {
-        one.pk: visible_of_others(
-            Onlooker(
-                coordinates=True,
-                reviews=one.pk in reviews,
-                adjudicates=one.pk in adjudicates,
-                is_closed=one.state == RoundState.CLOSED,
-            )
-        )
-        for one in rounds
-    }
+    rounds = ReviewRound.everywhere.filter(pk__in={one.round.adjudicates_id or one.round_id for one in assignments})
+    return {pk: visible_of_others(one) for pk, one in onlookers(person, rounds).items()}
 
 
 def _reviews(assignments: Sequence[Assignment], visible: dict[int, frozenset[OthersPart]]) -> Iterator[Event]:

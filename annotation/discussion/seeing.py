@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, Question, User
 from annotation.refusals import Refused
 from annotation.review.kernels.transitions import GONE
 from annotation.review.kernels.visibility import DiscussionPart, QuestionOnlooker, visible_of_discussion
+from annotation.review.onlookers import QUESTION, withheld_questions
 from annotation.site.permissions import is_coordinator
-
-QUESTION = "revision__question"
 
 
 class DiscussionRefused(Refused):
@@ -54,20 +53,6 @@ def people_of(question: Question) -> dict[User, frozenset[DiscussionPart]]:
 def coordinators() -> set[int]:
     """Those of the site, whose names everybody may read who may read their comments."""
     return set(Membership.objects.filter(role=Role.COORDINATOR, round=None).values_list("user", flat=True))
-
-
-def _under_way() -> QuerySet[Assignment]:
-    return Assignment.objects.exclude(state__in=GONE).exclude(round__state=RoundState.CLOSED)
-
-
-def judged_questions() -> QuerySet[Question]:
-    """Those that anybody judges in a round under way: what is said of them is not for everybody who coordinates."""
-    return Question.objects.filter(pk__in=_under_way().order_by().values(QUESTION)).order_by()
-
-
-def withheld_questions(person: User) -> QuerySet[Question]:
-    """Those of which even a coordinator must not hear: to be excluded from what is searched, counted or changed."""
-    return Question.objects.filter(pk__in=_under_way().filter(reviewer=person).order_by().values(QUESTION)).order_by()
 
 
 def open_questions(person: User) -> Q:

@@ -12,11 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.audit.recording import record
-from annotation.discussion.seeing import DiscussionRefused, judged_questions, withheld_questions
+from annotation.discussion.seeing import DiscussionRefused
 from annotation.models import Question, QuestionBank, QuestionTag, User
 from annotation.models.discussion import LONGEST_TAG
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
+from annotation.questionbank.question_states import ManyChanged
 from annotation.review.kernels.visibility import DiscussionPart
+from annotation.review.onlookers import judged_questions, withheld_questions
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000
@@ -37,42 +39,63 @@ def tag_word(text: str) -> str:
 
 
 @transaction.atomic
-def add_tag(questions: models.QuerySet[Question], tag: str, *, bank: QuestionBank, actor: User, at: datetime) -> int:
-    """Put a tag on these questions of a bank; how many did not have it. None: nothing changes, nothing is logged.
+def add_tag(
+    questions: models.QuerySet[Question], tag: str, *, bank: QuestionBank, actor: User, at: datetime
+) -> ManyChanged:
+    """Put a tag on these questions of a bank. None that lacks it: nothing changes, nothing is logged.
 
-    Those that the actor judges in a round under way are left out. Refused where that leaves none, for anybody but a
-    coordinator, and as ``tag_word``.
+    Left as they are: those that the actor judges in a round under way, and those that have the tag. The same person
+    at the same time is the same act: what it did in a run that was stopped counts as done by it. Refused where all
+    are judged by the actor, for anybody but a coordinator, and as ``tag_word``.
     """
     word = tag_word(tag)
-    there = QuestionTag.objects.standing().filter(word=word).values("question")
-    fresh = list(_may_change(questions, bank, actor).exclude(pk__in=there).order_by().values_list("pk", flat=True))
+    open_to, done = _sort_out(questions, bank, actor)
+    standing = QuestionTag.objects.standing().filter(word=word, question__in=list(open_to))
+    there = {question: act for question, *act in standing.order_by().values_list("question", "by", "at")}
+    fresh = [pk for pk in open_to if pk not in there]
     rows = (QuestionTag(question_id=pk, word=word, by=actor, at=at) for pk in fresh)
     QuestionTag.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)  # another may add it meanwhile
     if fresh:
         _record("question.tagged", word, fresh, bank, actor, at)
-    return len(fresh)
+    before = [pk for pk, act in there.items() if act != [actor.pk, at]]
+    done.leave("tagged", (open_to[pk] for pk in before))
+    done.n = len(open_to) - len(before)
+    return done
 
 
 @transaction.atomic
-def remove_tag(questions: models.QuerySet[Question], tag: str, *, bank: QuestionBank, actor: User, at: datetime) -> int:
-    """Take a tag from these questions; how many had it. Left out and refused as ``add_tag`` says."""
+def remove_tag(
+    questions: models.QuerySet[Question], tag: str, *, bank: QuestionBank, actor: User, at: datetime
+) -> ManyChanged:
+    """Take a tag from these questions; those without it are left. Run again, left out and refused as ``add_tag``."""
     word = tag_word(tag)
-    tagged = QuestionTag.objects.standing().filter(word=word, question__in=_may_change(questions, bank, actor))
-    found = list(tagged.order_by().values_list("question", flat=True))
-    tagged.update(removed_by=actor, removed_at=at)
+    open_to, done = _sort_out(questions, bank, actor)
+    theirs = QuestionTag.objects.filter(word=word, question__in=list(open_to)).order_by()
+    found = list(theirs.filter(removed_at=None).values_list("question", flat=True))
+    theirs.filter(removed_at=None).update(removed_by=actor, removed_at=at)
     if found:
         _record("question.untagged", word, found, bank, actor, at)
-    return len(found)
+    changed = set(theirs.filter(removed_by=actor, removed_at=at).values_list("question", flat=True))
+    done.leave("not_tagged", (number for pk, number in open_to.items() if pk not in changed))
+    done.n = len(changed)
+    return done
 
 
-def _may_change(questions: models.QuerySet[Question], bank: QuestionBank, actor: User) -> models.QuerySet[Question]:
+def _sort_out(
+    questions: models.QuerySet[Question], bank: QuestionBank, actor: User
+) -> tuple[dict[int, int], ManyChanged]:
+    """The numbers of those that the actor may change, by key; the others are left already."""
     if not is_coordinator(actor):
         raise DiscussionRefused("not_coordinator", _("Tags are for coordinators."), status=403)
-    rows = questions.filter(bank=bank).exclude(pk__in=withheld_questions(actor))
-    if not rows.exists() and questions.exists():
+    found = dict(questions.filter(bank=bank).order_by("pk").values_list("pk", "number"))
+    judged = set(withheld_questions(actor).filter(pk__in=list(found)).values_list("pk", flat=True))
+    open_to = {pk: number for pk, number in found.items() if pk not in judged}
+    if not open_to and (found or questions.exists()):
         sentence = _("You judge this question in a round under way: its tags are hidden until that is closed.")
         raise DiscussionRefused("withheld", sentence, status=403)
-    return rows
+    done = ManyChanged()
+    done.leave("judged", (number for pk, number in found.items() if pk in judged))
+    return open_to, done
 
 
 def _record(act: str, word: str, questions: list[int], bank: QuestionBank, actor: User, at: datetime) -> None:

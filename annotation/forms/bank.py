@@ -18,7 +18,7 @@ from annotation.exports.question_files import BankForm, forms_here
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, User
-from annotation.questionbank.filters import BankSearch, filters_for
+from annotation.questionbank.filters import FILTERS, BankSearch, filters_for
 from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.uploads import allowed_path
@@ -36,12 +36,18 @@ class QuestionSearchForm(PlainForm):
     def __init__(self, data: Any, bank: QuestionBank, person: User) -> None:
         super().__init__(data)
         self.all = BankSearch(bank, {}, person)
+        asked = self.all.asking({name: text for name, text in data.items() if name in FILTERS})
         for one in filters_for(person):
             if one.choices is None:
                 self.fields[one.name] = forms.CharField(label=one.label, max_length=100, required=False)
-            elif choices := one.choices(self.all):
+            elif choices := one.choices(asked):
                 listed = [("", gettext("all")), *choices]
                 self.fields[one.name] = forms.ChoiceField(label=one.label, choices=listed, required=False)
+
+    @property
+    def divisions(self) -> list[forms.BoundField]:
+        """Of the chosen category."""
+        return [self[name] for name in ("subcategory", "question_class") if name in self.fields]
 
     def search(self) -> BankSearch:
         """What is asked for."""
@@ -59,6 +65,7 @@ class ChosenForm(QuestionSearchForm):
             "sample": gettext("Make a sample"),
             "round": gettext("Make a sample for a round"),
             "tag": gettext("Tag the questions"),
+            "untag": gettext("Take a tag away from the questions"),
             "withdraw": gettext("Withdraw the questions"),
             "bring_back": gettext("Bring the questions back"),
         }
@@ -66,6 +73,7 @@ class ChosenForm(QuestionSearchForm):
         self.title = titles.get(self.act, gettext("Selected questions"))
         self.is_every = data.get("every") == "yes"
         self.name, self.reason, self.new_tag = self.text("name"), self.text("reason"), self.text("new_tag")
+        self.words = self.reason if self.act == "withdraw" else self.new_tag
 
     def text(self, name: str) -> str:
         found: str = self.data.get(name, "")

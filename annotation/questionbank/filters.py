@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 from django.core.cache import cache
@@ -137,7 +138,9 @@ def filters_for(person: User) -> list[BankFilter]:
     return [one for one in FILTERS.values() if not one.of_coordinators or is_coordinator(person)]
 
 
-def _field_filter(name: str, label: Label, choices: Callable[[BankSearch], Choices], *, empty: str = "") -> None:
+def _field_filter(
+    name: str, label: Label, choices: Callable[[BankSearch], Choices], *, empty: str = "", is_indexed: bool = True
+) -> None:
     """Of a column of revisions. Where it only narrows, its index is kept out: another one leads to the rows."""
 
     def narrow(rows: Rows, _search: BankSearch, value: str) -> Rows:
@@ -146,7 +149,7 @@ def _field_filter(name: str, label: Label, choices: Callable[[BankSearch], Choic
         )
 
     def seek(search: BankSearch, value: str) -> Sought | None:
-        if name == "difficulty":  # no index: half of a bank is of one difficulty
+        if not is_indexed:
             return None
         found = Revision.objects.filter(bank=search.bank, **{name: "" if value == empty else value})
         return "question__in", found.order_by("question_id").values("question")
@@ -200,27 +203,52 @@ def _rules(_search: BankSearch) -> Choices:
 
 def _categories(search: BankSearch) -> Choices:
     """Each found by one step along the index; kept until the next import."""
-    newest = next((one.pk for one in search.files), 0)
-    key = f"categories:{search.bank.pk}:{newest}"
-    known: list[str] | None = cache.get(key)
-    if known is None:
-        known = []
+
+    def find() -> list[str]:
         rows = Revision.objects.filter(bank=search.bank).order_by("category").values_list("category", flat=True)
-        step = rows.filter(category__gt="").first()
+        known, step = [], rows.filter(category__gt="").first()
         while step is not None:
             known.append(step)
             step = rows.filter(category__gt=step).first()
-        known.sort(key=str.casefold)
-        if rows.filter(category="").exists():
-            known.append("")
+        return [*known, ""] if rows.filter(category="").exists() else known
+
+    return _kept_choices(search, "categories", find)
+
+
+def _kept_choices(search: BankSearch, name: str, find: Callable[[], list[str]]) -> Choices:
+    """By name, what is empty last."""
+    newest = next((one.pk for one in search.files), 0)
+    key = f"{name}:{search.bank.pk}:{newest}"
+    known: list[str] | None = cache.get(key)
+    if known is None:
+        known = sorted(find(), key=lambda one: (not one, one.casefold()))
         cache.set(key, known, 3600)
-    return [(name or NO_CATEGORY, name or _("unknown")) for name in known]
+    return [(one or NO_CATEGORY, one or _("unknown")) for one in known]
+
+
+def _within_category(name: str, label: Label) -> None:
+    """A column that divides a category further: it can be chosen once the category is."""
+
+    def choices(search: BankSearch) -> Choices:
+        category = search.wanted.get("category")
+        if not category:
+            return []
+        rows = Revision.objects.filter(bank=search.bank, category=FILTERS["category"].stored(category)).order_by()
+        digest = sha256(category.encode()).hexdigest()
+        found = _kept_choices(search, f"{name}:{digest}", lambda: list(rows.values_list(name, flat=True).distinct()))
+        return found if found != [(NO_CATEGORY, _("unknown"))] else []
+
+    _field_filter(name, label, choices, empty=NO_CATEGORY, is_indexed=False)
 
 
 register_filter(BankFilter(name="q", label=gettext_lazy("Words in the question"), narrow=_words))
 _field_filter("task", gettext_lazy("Task"), _labelled(Task))
 _field_filter("category", gettext_lazy("Category"), _categories, empty=NO_CATEGORY)
-_field_filter("difficulty", gettext_lazy("Difficulty"), _difficulties, empty=UNKNOWN)
+_within_category("subcategory", gettext_lazy("Subcategory"))
+_within_category("question_class", gettext_lazy("Class"))
+_field_filter(  # half of a bank is of one difficulty: an index would not help
+    "difficulty", gettext_lazy("Difficulty"), _difficulties, empty=UNKNOWN, is_indexed=False
+)
 register_filter(
     BankFilter(
         name="state",

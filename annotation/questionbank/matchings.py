@@ -26,9 +26,11 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.strictjson import NO_TEXT, BankRefused
 from annotation.questionbank.known import questions_with_keys
 from annotation.questionbank.uploads import FILES, begin_check, source_of
+
+LONGEST_NAME = 200  # of a matching
 
 
 class FirstQuestion(NamedTuple):
@@ -72,6 +74,31 @@ def offer_matching(columns: FileColumns, name: str) -> tuple[Matching, ColumnMat
     return guess_matching(columns.names, columns.rows, name), None
 
 
+@transaction.atomic
+def rename_matching(kept: ColumnMatching, name: str, *, actor: User, at: datetime) -> None:
+    """Imports that used it keep their copy under the old name. Refused: no name, a long one, that of another."""
+    text = " ".join(name.replace("\x00", "").split())
+    if not text or len(text) > LONGEST_NAME:
+        sentence = _("Give a name, of at most %(n)s characters.") % {"n": LONGEST_NAME}
+        raise BankRefused("no_name", sentence, status=422, field="name")
+    locked = ColumnMatching.objects.select_for_update().get(pk=kept.pk)
+    before = locked.name
+    if ColumnMatching.objects.filter(name=text).exclude(pk=kept.pk).exists():
+        sentence = _("Another matching is named “%s”. Give this one another name.") % text
+        raise BankRefused("name_taken", sentence, status=422, field="name")
+    if text != before:
+        locked.name, locked.matching = text, locked.matching | {"name": text}
+        locked.save(update_fields=["name", "matching"])
+        record("matching.renamed", actor=actor, at=at, subject=locked, facts={"name": text, "before": before})
+
+
+@transaction.atomic
+def delete_matching(kept: ColumnMatching, *, actor: User, at: datetime) -> None:
+    """It is offered no longer; imports that used it keep their copy."""
+    record("matching.deleted", actor=actor, at=at, subject=kept, facts={"name": kept.name})
+    kept.delete()
+
+
 def named_matching(name: str) -> Matching:
     """Raises BankRefused, with the names that there are."""
     kept = ColumnMatching.objects.filter(name=name).first()
@@ -109,7 +136,8 @@ def _first_of(batch: Batch) -> FirstQuestion:
 def _note_keys(upload: Upload, ids: Sequence[str], *, person: User, at: datetime) -> None:
     bank = QuestionBank.objects.filter(name=upload.asked["bank"]).first()
     if bank is not None:
-        seen = Question.objects.filter(pk__in=questions_with_keys(bank.pk, ids).values())
+        known = questions_with_keys(bank.pk, [one for one in ids if not NO_TEXT.search(one)])
+        seen = Question.objects.filter(pk__in=known.values())
         note_seen_keys(person, seen, source=KeySource.QUESTION_FILE, subject=upload, at=at)
 
 

@@ -17,25 +17,21 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import CLOCK_RULES, RULE
 from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag, is_counted
-from annotation.enums import FINAL_STATES, AssignmentState, KeySource, Role, RoundState
+from annotation.enums import FINAL_STATES, AssignmentState, KeySource, RoundState
 from annotation.models import (
     AnswerKey,
     Assignment,
     AuditEvent,
-    Membership,
     Question,
-    QuestionBank,
     Review,
     ReviewRound,
     User,
 )
 from annotation.people.mailing import can_send, send_email
 from annotation.questionbank.answers import note_seen_keys
-from annotation.review.assigning import assigned_now, lock_round, reviewers_of
+from annotation.review.assigning import lock_round, reviewers_of
 from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
-from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
-from annotation.site.permissions import is_adjudicator, is_coordinator
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
@@ -121,50 +117,6 @@ def _progress(
         last_seen=max((moment for moment in moments if isinstance(moment, datetime)), default=None),
         has_left=not is_present,
     )
-
-
-def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
-    """Of somebody who may coordinate the round: whoever judges in it stays blinded until it closes."""
-    onlooker = Onlooker(
-        coordinates=True,
-        reviews=assigned_now(review_round).filter(reviewer=person).exists(),
-        adjudicates=is_adjudicator(person, review_round),
-        is_closed=review_round.state == RoundState.CLOSED,
-    )
-    return OthersPart.OUTCOMES in visible_of_others(onlooker)
-
-
-def rounds_in_sight(person: User, bank: QuestionBank) -> tuple[list[ReviewRound], int]:
-    """The rounds of a bank that this person coordinates and whose outcomes they may see, newest first, in four queries;
-    and how many of those that they coordinate are hidden from them, since they judge in them. Drafts are left out.
-    """
-    begun = ReviewRound.objects.filter(plan__bank=bank).exclude(state=RoundState.DRAFT)
-    begun = begun.select_related("plan__bank").order_by("-created_at", "-pk")
-    mine = Membership.objects.filter(user=person, round__in=begun)
-    roles = set(mine.values_list("round", "role"))
-    reviews = set(
-        Assignment.objects.filter(round__in=begun, reviewer=person)
-        .exclude(state=AssignmentState.WITHDRAWN)
-        .order_by()
-        .values_list("round", flat=True)
-        .distinct()
-    )
-    everywhere = is_coordinator(person)
-    theirs = [one for one in begun if everywhere or (one.pk, Role.COORDINATOR) in roles]
-    in_sight = [
-        one
-        for one in theirs
-        if OthersPart.OUTCOMES
-        in visible_of_others(
-            Onlooker(
-                coordinates=True,
-                reviews=one.pk in reviews,
-                adjudicates=(one.pk, Role.ADJUDICATOR) in roles,
-                is_closed=one.state == RoundState.CLOSED,
-            )
-        )
-    ]
-    return in_sight, len(theirs) - len(in_sight)
 
 
 def open_assignments(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:

@@ -3,7 +3,14 @@
 from readerstudy.models.analysis import Analysis, AnalysisReport, InputsMark, ModelComparison, ResultsLink
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, ShownImage, StudyCase, StudyRole, Voiding
 from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
-from readerstudy.models.predictions import ModelEntry, Prediction, PredictionRun, SubmissionCall
+from readerstudy.models.predictions import (
+    FailureCount,
+    FailureCounts,
+    ModelEntry,
+    Prediction,
+    PredictionRun,
+    SubmissionCall,
+)
 from readerstudy.models.reading import (
     Reading,
     ReadingSession,
@@ -19,6 +26,8 @@ __all__ = [
     "Arm",
     "CaseSet",
     "Enrolment",
+    "FailureCount",
+    "FailureCounts",
     "InputsMark",
     "ModelComparison",
     "ModelEntry",

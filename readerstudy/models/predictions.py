@@ -159,3 +159,32 @@ class SubmissionCall(models.Model):
 
     def __str__(self) -> str:
         return f"submissions for bank {self.bank_id}"
+
+
+class FailureCounts(models.Model):
+    """Which results the counts of a bank were made from. Made anew by readerstudy.unblinding.failed_questions."""
+
+    bank = models.OneToOneField("annotation.QuestionBank", on_delete=models.CASCADE, related_name="+")
+    inputs_sha256 = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"failures in bank {self.bank_id}"
+
+
+class FailureCount(models.Model):
+    """How many models answered a question in this wording, and how many of them never gave the key."""
+
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.CASCADE, related_name="+", db_index=False)
+    revision = models.OneToOneField("annotation.Revision", on_delete=models.CASCADE, related_name="+")
+    n_models = models.PositiveSmallIntegerField()
+    n_failed = models.PositiveSmallIntegerField()
+    percent = models.PositiveSmallIntegerField()  # failed, rounded down
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["bank", "n_failed"], name="failure_by_number"),
+            models.Index(fields=["bank", "percent"], name="failure_by_share"),
+        )
+
+    def __str__(self) -> str:
+        return f"failures at revision {self.revision_id}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
@@ -72,6 +73,14 @@ def is_read_elsewhere(study: ReaderStudy) -> bool:
     if study.state != StudyState.FROZEN:
         return False
     return study.enrolments.exists() and not study.enrolments.filter(reader__isnull=False).exists()
+
+
+def with_seen_results(studies: QuerySet[ReaderStudy]) -> QuerySet[ReaderStudy]:
+    """Those whose results may be seen, as may_see_results says, and somebody has seen before."""
+    enrolments = Enrolment.objects.filter(study=OuterRef("pk"))
+    elsewhere = Exists(enrolments) & ~Exists(enrolments.filter(reader__isnull=False)) & Q(state=StudyState.FROZEN)
+    over = Q(state__in=(StudyState.CLOSED, StudyState.ANALYSED))
+    return studies.filter(over | elsewhere, unblinded_at__isnull=False)
 
 
 @transaction.atomic

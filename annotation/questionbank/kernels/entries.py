@@ -35,6 +35,7 @@ from annotation.questionbank.kernels.strictjson import (
     Fault,
     ObjectReader,
     unreadable,
+    value_faults,
 )
 
 Line = tuple[int, list[str]]  # number of the row as a spreadsheet counts it, and its cells
@@ -211,6 +212,7 @@ def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
 
 def _header(cells: Sequence[str]) -> list[str]:
     """The field of each column; "" for one without a name, which is passed over."""
+    check_names_are_text(cells)
     names = [field_of_column(cell) for cell in cells]
     check_named_once(names)
     found = {*names, "study_id"} if "StudyInstanceUid" in names else set(names)
@@ -229,6 +231,13 @@ def check_named_once(names: Sequence[str]) -> None:
         raise unreadable("columns", f"The column {twice!r} is there twice")
 
 
+def check_names_are_text(names: Sequence[str]) -> None:
+    """Raises BankRefused for what no database takes."""
+    for number, name in enumerate(names, start=1):
+        if faults := value_faults("", name):
+            raise unreadable("columns", f"The name of column {number}: {faults[0].message.rstrip('.')}")
+
+
 def fault_of_width(number: int, names: Sequence[str], cells: Sequence[str]) -> Fault:
     """Of a row with more cells than columns."""
     sentence = f"Row {number} has {len(cells)} cells, the first row {len(names)}. A text with a separator in it "
@@ -237,9 +246,11 @@ def fault_of_width(number: int, names: Sequence[str], cells: Sequence[str]) -> F
 
 def _entry(number: int, names: list[str], cells: list[str]) -> Entry:
     row = dict(zip(names, cells, strict=False))
-    key, faults = row.pop(ID, ""), []
+    faults = [fault for name, cell in row.items() if name and "\0" in cell for fault in value_faults(name, cell)]
+    key = row.pop(ID, "")
     if not key:
-        key, faults = f"row {number}", [Fault(ID, "completeness", f"Row {number} has no id.")]
+        key = f"row {number}"
+        faults.append(Fault(ID, "completeness", f"Row {number} has no id."))
     if any(cells[len(names) :]):
         faults.append(fault_of_width(number, names, cells))
     return Entry(key, _fields(row), tuple(faults))

@@ -24,6 +24,7 @@ from annotation.questionbank.kernels.entries import (
     TABLES,
     Line,
     check_named_once,
+    check_names_are_text,
     fault_of_width,
     field_of_column,
     find_form,
@@ -92,8 +93,7 @@ def _check_names(names: tuple[str, ...]) -> None:
     for number, name in enumerate(names, start=1):
         if len(name) > MOST_NAME_CHARS:
             raise unreadable("columns", f"The name of column {number} has more than {MOST_NAME_CHARS} characters")
-        if faults := value_faults("", name):
-            raise unreadable("columns", f"The name of column {number}: {faults[0].message.rstrip('.')}")
+    check_names_are_text(names)
 
 
 def _read_table(lines: Iterator[Line]) -> tuple[tuple[str, ...], Iterator[ForeignRow]]:

@@ -27,7 +27,7 @@ from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, 
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
 from annotation.questionbank.kernels.left_out import LEFT_OUT, put_back
 from annotation.questionbank.kernels.spelling import FileFrame, Spelling, SpellingWatch, Style
-from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, BankRefused, Entry
+from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, BankRefused, Entry
 
 PRIVATE_NAMES = {
     "image_path": "ImagePath",
@@ -147,7 +147,8 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
                 seen.add(hash(entry.key))
                 if record is None or found:
                     n_refused += 1
-                    problems += found if matched is None else [_in_their_file(one, matched) for one in found]
+                    told = found if matched is None else [_in_their_file(one, matched) for one in found]
+                    problems += [RecordProblem(*(NO_TEXT.sub("\ufffd", part) for part in one)) for one in told]
                 else:
                     questions.append(record)
         except BankRefused as error:

@@ -27,7 +27,8 @@ CHUNK_BYTES = 1 << 18
 MAX_ENTRY_CHARS = 1_000_000
 MAX_KEY_CHARS = 255
 _skip_space = re.compile(r"[ \t\n\r]*").match
-_NO_TEXT = (
+NO_TEXT = re.compile("[\0\ud800-\udfff]")  # what no database takes as a character
+_FAULTS_OF_TEXT = (
     (re.compile("\0").search, "nul_character", "The text holds a NUL character."),
     (
         re.compile("[\ud800-\udfff]").search,
@@ -274,5 +275,5 @@ def value_faults(field: str, value: Any) -> list[Fault]:
         elif isinstance(part, list):
             waiting += part
         elif isinstance(part, str):
-            faults += [Fault(field, code, sentence) for finds, code, sentence in _NO_TEXT if finds(part)]
+            faults += [Fault(field, code, sentence) for finds, code, sentence in _FAULTS_OF_TEXT if finds(part)]
     return faults

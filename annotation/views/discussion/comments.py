@@ -19,6 +19,8 @@ from annotation.review.kernels.visibility import DiscussionPart
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 
+UNSENT = "unsent_comment"  # in the session: the text by the question, until its page is shown again
+MOST_KEPT = 20_000  # characters of it
 MOST_SHOWN = 100  # of what mentions a person; the next come when these are read and done
 
 
@@ -29,7 +31,7 @@ def question_tag_add(request: AuthenticatedRequest, slug: str, number: int) -> H
 
     def added() -> str:
         one = Question.objects.filter(pk=question.pk)
-        if add_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)):
+        if add_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)).n:
             return _("The tag is added.")
         return _("The question has this tag already.")
 
@@ -44,7 +46,7 @@ def question_tag_remove(request: AuthenticatedRequest, slug: str, number: int) -
 
     def removed() -> str:
         one = Question.objects.filter(pk=question.pk)
-        if remove_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)):
+        if remove_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)).n:
             return _("The tag is removed.")
         return _("The question does not have this tag.")
 
@@ -83,6 +85,7 @@ def discussion_context(
         return {}
     return {
         "question": question,
+        "unsent": request.session.pop(UNSENT, {}).get(question.public_id, ""),
         "comments": acts.comments_of(question, request.user, parts),
         "mentionable": acts.mentionable(question, request.user, parts),
         "tags": tags_at(question, parts),
@@ -102,7 +105,7 @@ def comment_add(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         acts.add_comment(question, text, mentioned=mentioned, is_todo=is_todo, **by(request))
         return _("The comment is stored.")
 
-    return _answered(request, question, added)
+    return _answered(request, question, added, unsent=request.POST.get("text", ""))
 
 
 @person_required
@@ -129,11 +132,17 @@ def comment_done(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     return _answered(request, comment.question, done)
 
 
-def _answered(request: AuthenticatedRequest, question: Question, act: Callable[[], str]) -> HttpResponse:
-    """Run an act at a question and go back to it; to whoever may read nothing there, it does not exist."""
+def _answered(
+    request: AuthenticatedRequest, question: Question, act: Callable[[], str], *, unsent: str = ""
+) -> HttpResponse:
+    """Run an act at a question and go back to it; to whoever may read nothing there, it does not exist.
+
+    ``unsent``: a text that stands in its field again where the act is refused.
+    """
     if DiscussionPart.COMMENTS not in parts_of(request.user, question):
         raise Http404
-    run_and_flash(request, act)
+    if not run_and_flash(request, act) and unsent:
+        request.session[UNSENT] = {question.public_id: unsent[:MOST_KEPT]}
     if request.POST.get("back") == "mentions":
         return redirect("mentions")
     return redirect(acts.places_of([question], request.user)[question.pk])

@@ -21,7 +21,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.bin.deleting import archive, bring_back
 from annotation.discussion.commenting import note_seen
 from annotation.discussion.history import Event, life_of
-from annotation.discussion.seeing import parts_of, withheld_questions
+from annotation.discussion.seeing import parts_of
 from annotation.discussion.tagging import tags_of
 from annotation.enums import (
     HistoryKind,
@@ -37,14 +37,17 @@ from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
+from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.listing import MOST_LISTED, SORTED_BY, Place, n_missing_images, n_questions, questions_page
 from annotation.review.kernels.visibility import DiscussionPart
+from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting
 from annotation.views.discussion.comments import discussion_context
+from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.questionbank.question_lines import listed_questions
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
@@ -113,7 +116,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "most": MOST_LISTED,
     }
     if asks_for_part(request):
-        return render(request, "annotation/bank/_questions.html", context)
+        return render(request, "annotation/bank/_questions.html", context | {"is_part": True})
     context |= {
         "n_questions": n_questions(search.files),
         "imports": search.files[:20],
@@ -121,6 +124,8 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
         "export_form": BankExportForm(),
+        "outcome": last_outcome(request, one),
+        "change": last_job(request, one),
     }
     return render(request, "annotation/bank/detail.html", context)
 
@@ -221,6 +226,14 @@ def _closed_reviews(one: Question) -> list[Review]:
     for row in rows.order_by("assignment", "version"):
         newest[row.assignment_id] = row
     return list(newest.values())
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def bank_categories(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Tasks, categories, subcategories and classes, each with a link to its questions."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    return render(request, "annotation/bank/categories.html", {"bank": one, "tree": category_tree(one)})
 
 
 @role_required(Role.COORDINATOR)

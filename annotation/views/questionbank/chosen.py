@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,89 +12,156 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.discussion.tagging import add_tag
+from annotation.discussion.selected_questions import (
+    UNDOES,
+    Act,
+    Outcome,
+    QuestionsAct,
+    ask_for_change,
+    change_questions,
+    changed_numbers,
+)
+from annotation.discussion.tagging import tags_in
 from annotation.enums import Role
 from annotation.forms.bank import ChosenForm
-from annotation.models import Question, QuestionBank
+from annotation.models import Job, QuestionBank
 from annotation.questionbank.filters import BankSearch
-from annotation.questionbank.question_states import bring_back_questions, withdraw_questions
 from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
-AT_ONCE = 2_000  # changed in one request; samples may be larger
+AT_ONCE = 2_000  # changed in one request; more are changed by a job, and samples may be larger
+CHANGED = "changed_questions"  # in the session: what the last act of the person did, and in which bank
 
 
 @role_required(Role.COORDINATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def bank_chosen(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """GET asks, POST does it."""
-    bank = get_object_or_404(QuestionBank, slug=slug, archived_at=None)
+    bank = _bank(slug)
     form = ChosenForm(request.POST or request.GET, bank, request.user)
     search, numbers = form.search(), form.numbers()
+    wanted = search.wanted
     is_sample = form.act in ("sample", "round")
     if is_sample:  # by what every coordinator may know: the sample says what it was drawn from
-        search = BankSearch(bank, search.wanted)
+        search = BankSearch(bank, wanted)
     found = (
         search.revisions() if form.is_every else BankSearch(bank, {}).revisions().filter(question__number__in=numbers)
     )
     n = found.count()
-    refusal = _refusal(form, n, is_sample=is_sample)
+    tags = tags_in(bank, request.user) if form.act in (Act.TAG, Act.UNTAG) else []
+    refusal = _refusal(form, n, tags)
     if request.method == "POST" and not refusal:
         try:
-            return _done(request, form, search, numbers)
+            if is_sample:
+                return _drawn(request, form, search, numbers)
+            chosen = list(found.order_by("question_id").values_list("question__number", flat=True))
+            one = QuestionsAct.of(Act(form.act), form.words, bank=bank, **by(request))
+            return _changed(request, one, chosen, wanted)
         except Refused as refused:
             refusal = str(refused)
-    back = f"{reverse('bank', args=[slug])}?{urlencode(form.search().wanted)}"
-    context = {"bank": bank, "form": form, "n": n, "refusal": refusal, "back": back, "chips": search.sentences()}
-    status = 422 if refusal else 200
-    return render(
-        request, "annotation/bank/chosen.html", context | {"search": search, "numbers": numbers}, status=status
-    )
+    context = {
+        "bank": bank,
+        "form": form,
+        "search": search,
+        "numbers": numbers,
+        "n": n,
+        "refusal": refusal,
+        "back": _list_of(bank, wanted),
+        "chips": search.sentences(),
+        "is_job": not is_sample and n > AT_ONCE,
+        "tags": tags,
+        "offered_tag": form.new_tag or wanted.get("tag", ""),
+    }
+    return render(request, "annotation/bank/chosen.html", context, status=422 if refusal else 200)
 
 
-def _refusal(form: ChosenForm, n: int, *, is_sample: bool) -> str:
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_chosen_undo(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Undo an act of this person on many questions, which its time tells from others."""
+    bank = _bank(slug)
+    act, at = request.POST.get("act", ""), _time(request.POST.get("at", ""))
+    try:
+        if at is None or act not in UNDOES:
+            raise Refused("nothing", _("There is nothing to undo."), status=422)
+        words = request.POST.get("words", "")
+        one = QuestionsAct.of(Act(act), words, bank=bank, actor=request.user, at=at)
+        numbers = changed_numbers(one)
+        if not numbers:
+            raise Refused("nothing", _("There is nothing to undo: the questions have changed since."))
+        return _changed(request, QuestionsAct.of(UNDOES[one.act], one.words, bank=bank, **by(request)), numbers, {})
+    except Refused as refused:
+        messages.error(request, str(refused))
+        return redirect("bank", slug)
+
+
+def last_outcome(request: AuthenticatedRequest, bank: QuestionBank) -> Outcome | None:
+    """What the last act of this person did, where the address of the list asks for it."""
+    told = _told(request, bank) if "changed" in request.GET else {}
+    return Outcome.of(bank, told, told) if "act" in told else None
+
+
+def last_job(request: AuthenticatedRequest, bank: QuestionBank) -> Job | None:
+    """The job that does the last act of this person, until it is over."""
+    told = _told(request, bank)
+    return Job.objects.unfinished().filter(public_id=told["job"]).first() if "job" in told else None
+
+
+def _told(request: AuthenticatedRequest, bank: QuestionBank) -> dict[str, Any]:
+    told: dict[str, Any] = request.session.get(CHANGED, {})
+    return told if told.get("bank") == bank.pk else {}
+
+
+def _bank(slug: str) -> QuestionBank:
+    return get_object_or_404(QuestionBank, slug=slug, archived_at=None)
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return at if at.tzinfo else None
+
+
+def _list_of(bank: QuestionBank, query: Mapping[str, str]) -> str:
+    address = reverse("bank", args=[bank.slug])
+    return f"{address}?{urlencode(query)}" if query else address
+
+
+def _refusal(form: ChosenForm, n: int, tags: Sequence[str]) -> str:
     if not form.act:
         return _("Choose what to do with the questions.")
     if n == 0:
         return _("No question is selected. Select some in the list, or all that match.")
-    if not is_sample and n > AT_ONCE:
-        sentence = _("%(n)s questions are more than can be changed at once: filter the list to at most %(most)s.")
-        return sentence % {"n": f"{n:,}", "most": f"{AT_ONCE:,}"}
+    if form.act == Act.UNTAG and not tags:
+        return _("No question of this bank has a tag.")
     return ""
 
 
-def _done(request: AuthenticatedRequest, form: ChosenForm, search: BankSearch, numbers: list[int]) -> HttpResponse:
-    bank = search.bank
-    if form.act in ("sample", "round"):
-        chosen: dict[str, Any] = {"wanted": search.wanted} if form.is_every else {"numbers": numbers}
-        name = form.text("name")
-        plan = draw_sample(bank, name=name, by=StratifyBy.NONE, per_thousand=1000, **chosen, **by(request))
-        messages.success(request, _("The sample is stored."))
-        if form.act == "round":
-            return redirect(f"{reverse('round-new')}?sample={plan.slug}")
-        return redirect("sample", plan.slug)
-    questions = Question.objects.filter(bank=bank).order_by("number")
-    if form.is_every:
-        questions = questions.filter(pk__in=list(search.revisions().values_list("question", flat=True)))
-    else:
-        questions = questions.filter(number__in=numbers)
-    if form.act == "tag":
-        n = add_tag(questions, form.new_tag, bank=bank, **by(request))
-        words = ngettext("%(n)s question is tagged.", "%(n)s questions are tagged.", n) % {"n": n}
-        messages.success(request, words)
-        return redirect("bank", bank.slug)
-    if form.act == "withdraw":
-        n, n_left = withdraw_questions(list(questions), form.text("reason"), **by(request))
-        words = ngettext("%(n)s question is withdrawn.", "%(n)s questions are withdrawn.", n) % {"n": n}
-        rest = ngettext("%(n)s was before.", "%(n)s were before.", n_left) % {"n": n_left}
-    else:
-        n, n_left = bring_back_questions(list(questions), **by(request))
-        words = ngettext("%(n)s question is back.", "%(n)s questions are back.", n) % {"n": n}
-        rest = ngettext("%(n)s was not withdrawn.", "%(n)s were not withdrawn.", n_left) % {"n": n_left}
-    messages.success(request, f"{words} {rest}" if n_left else words)
-    return redirect("bank", bank.slug)
+def _drawn(request: AuthenticatedRequest, form: ChosenForm, search: BankSearch, numbers: list[int]) -> HttpResponse:
+    chosen: dict[str, Any] = {"wanted": search.wanted} if form.is_every else {"numbers": numbers}
+    name = form.text("name")
+    plan = draw_sample(search.bank, name=name, by=StratifyBy.NONE, per_thousand=1000, **chosen, **by(request))
+    messages.success(request, _("The sample is stored."))
+    if form.act == "round":
+        return redirect(f"{reverse('round-new')}?sample={plan.slug}")
+    return redirect("sample", plan.slug)
+
+
+def _changed(
+    request: AuthenticatedRequest, one: QuestionsAct, chosen: list[int], wanted: Mapping[str, str]
+) -> HttpResponse:
+    """Do it and go back to the list, which says what was done; with many, go to the page of the job that does it."""
+    if len(chosen) > AT_ONCE:
+        job = ask_for_change(one, chosen)
+        request.session[CHANGED] = {"bank": one.bank.pk, "job": job.public_id}
+        return redirect("job", job.public_id)
+    outcome = change_questions(one, chosen)
+    told = {"bank": one.bank.pk, "act": one.act.value, "words": one.words, "at": one.at.isoformat()}
+    request.session[CHANGED] = told | outcome.as_json()
+    return redirect(_list_of(one.bank, {**wanted, "changed": "yes"}))

@@ -1,19 +1,29 @@
-"""Match the columns of a foreign question file to fields, before it is checked."""
+"""Match the columns of a foreign question file to fields, before it is checked; and the matchings that are kept."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.enums import Role
 from annotation.forms.columns import ColumnsForm
-from annotation.models import Upload
-from annotation.questionbank.matchings import check_matched, columns_of, first_questions, offer_matching
+from annotation.models import ColumnMatching, Upload
+from annotation.questionbank.matchings import (
+    LONGEST_NAME,
+    check_matched,
+    columns_of,
+    delete_matching,
+    first_questions,
+    offer_matching,
+    rename_matching,
+)
 from annotation.questionbank.uploads import PURPOSE
 from annotation.refusals import Refused
-from annotation.views.site.confirming import run_on_form
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 
@@ -45,3 +55,46 @@ def question_import_columns(request: AuthenticatedRequest, public_id: str) -> Ht
         "first": first_questions(upload, columns, shown, person=request.user, at=by(request)["at"]),
     }
     return render(request, "annotation/bank/import_columns.html", context, status=422 if form.errors else 200)
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def column_matchings(request: AuthenticatedRequest) -> HttpResponse:
+    """All that are kept, the newest first."""
+    kept = ColumnMatching.objects.select_related("created_by")
+    return render(request, "annotation/bank/matchings.html", {"matchings": kept, "longest": LONGEST_NAME})
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def matching_rename(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    kept = get_object_or_404(ColumnMatching, pk=pk)
+
+    def renamed() -> str:
+        rename_matching(kept, request.POST.get("name", ""), **by(request))
+        return _("The matching is renamed.")
+
+    run_and_flash(request, renamed)
+    return redirect("column-matchings")
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def matching_delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Asks first."""
+    kept = get_object_or_404(ColumnMatching, pk=pk)
+    if not is_confirmed(request):
+        confirmation = Confirmation(
+            title=_("Delete the matching “%(name)s”") % {"name": kept.name},
+            sentences=[
+                _("Later files with these columns are matched anew. Imports that used it keep their copy."),
+                _("This cannot be undone."),
+            ],
+            label=_("Delete the matching"),
+            back=reverse("column-matchings"),
+            about=_("Kept matchings of columns"),
+        )
+        return confirm(request, confirmation)
+    delete_matching(kept, **by(request))
+    messages.success(request, _("The matching is deleted."))
+    return redirect("column-matchings")

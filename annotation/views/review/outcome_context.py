@@ -16,9 +16,10 @@ from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, do
 from annotation.forms.outcomes import OutcomeGroupsForm
 from annotation.models import ReviewRound
 from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
+from annotation.review.onlookers import may_see_outcomes
 from annotation.review.outcome_groups import GroupBy, group_outcomes
 from annotation.review.outcomes import outcomes_over, round_outcomes, rules_of
-from annotation.review.reviewer_progress import may_see_outcomes, round_times
+from annotation.review.reviewer_progress import round_times
 from annotation.review.round_figures import (
     RoundFigure,
     figure_file,

@@ -14,7 +14,7 @@ from annotation.exports.review_report import write_review_report_zip
 from annotation.exports.tables import scratch_file
 from annotation.models import QuestionBank, ReviewRound
 from annotation.review.agreement import own_agreement, round_agreement
-from annotation.review.reviewer_progress import rounds_in_sight
+from annotation.review.onlookers import rounds_in_sight
 from annotation.site.permissions import is_coordinator
 from annotation.views.review.outcome_context import (
     Scope,

@@ -32,9 +32,9 @@ from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.calibrating import calibration_of, distances_of
 from annotation.review.kernels.policy import RoundAct, why_not
+from annotation.review.onlookers import may_see_outcomes
 from annotation.review.reviewer_progress import (
     due_text,
-    may_see_outcomes,
     not_done,
     open_assignments,
     past_reviews,

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.discussion.selected_questions import outcome_of_job
 from annotation.jobs import queueing
 from annotation.jobs.handlers import JobRefused
 from annotation.models import Job, User
@@ -36,7 +37,8 @@ def _may_manage(person: User, job: Job) -> bool:
 @person_required
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
-    context = sorted_page(request.GET, _jobs_of(request.user), SORTED_BY, JOBS_PER_PAGE)
+    jobs = _jobs_of(request.user).defer("params", "result")  # of an act on a whole bank they are long
+    context = sorted_page(request.GET, jobs, SORTED_BY, JOBS_PER_PAGE)
     return render(request, "annotation/jobs/list.html", context)
 
 
@@ -47,8 +49,10 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
     template = "annotation/jobs/_job.html" if asks_for_part(request) else "annotation/jobs/detail.html"
     result = job.result or {}
+    outcome = outcome_of_job(job) if job.created_by_id == request.user.pk else None
     context = {
         "job": job,
+        "outcome": outcome,
         "facts": {name: value for name, value in result.items() if not isinstance(value, list | dict)},
         "refusals": result.get("refused") or result.get("errors") or [],
         "may_manage": _may_manage(request.user, job),

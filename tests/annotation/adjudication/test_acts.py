@@ -30,7 +30,8 @@ from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
 from annotation.review.ending import close_round, complete_reviews, disputed
 from annotation.review.kernels.transitions import ROUND_TRANSITIONS, ReviewRefused
-from annotation.review.reviewer_progress import may_see_outcomes, reviewer_progress
+from annotation.review.onlookers import may_see_outcomes
+from annotation.review.reviewer_progress import reviewer_progress
 from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.review.submitting import hand_back, submit_review
 from tests.annotation.adjudication.made import JUDGEMENT, N_OPEN, by_number, make_adjudicated, make_reviewed

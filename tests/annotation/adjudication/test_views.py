@@ -255,6 +255,19 @@ def test_a_decided_question_is_read_only(hers: Client, settlement: Settlement, j
     assert "This question is decided" in answer.content.decode()
 
 
+def test_after_closing_an_adjudicator_reads_the_comments(
+    hers: Client, settlement: Settlement, cora: User, judy: User, noon: datetime
+) -> None:
+    show_reviews(settlement, actor=judy, at=noon)
+    decide(settlement, "accept", "Plain on the lateral view.", actor=judy, at=noon)
+    assert settlement.assignment is not None
+    address = f"/review/{settlement.assignment.public_id}/comments/"
+    assert address not in hers.get("/adjudication/spring/").content.decode()
+    close_round(settlement.round, actor=cora, at=noon, confirmed_open=1)
+    assert address in hers.get("/adjudication/spring/").content.decode()
+    assert hers.get(address).status_code == 200
+
+
 def test_an_adjudicator_who_coordinates_sees_no_reason_on_the_page_of_the_round(
     client: Client, adjudicated: ReviewRound, cora: User, ada: User, noon: datetime
 ) -> None:

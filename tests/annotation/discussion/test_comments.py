@@ -204,6 +204,10 @@ def test_the_page_of_a_question_holds_the_comments(
     assert "Mark as done" in text
     empty = client.post(f"/comments/on/{question.public_id}/", {"text": "", "mentioned": ["x", "²"]}, follow=True)
     assert "Write a comment first." in empty.content.decode()
+    long = "Worth a look. " * 400
+    refused = client.post(f"/comments/on/{question.public_id}/", {"text": long}, follow=True).content.decode()
+    assert f"required>{long}</textarea>" in refused  # what was typed is not lost
+    assert "Worth a look." not in client.get(page).content.decode()
     [made] = QuestionComment.objects.all()
     client.post(f"/comments/{made.public_id}/withdraw/")
     assert "Is the key right?" not in client.get(page).content.decode()

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 from django.test import Client
 
-from annotation.discussion.seeing import DiscussionRefused, withheld_questions
+from annotation.discussion.seeing import DiscussionRefused
 from annotation.discussion.tagging import add_tag, remove_tag, tag_word, tags_in, tags_of
 from annotation.models import AuditEvent, BankImport, Exam, Question, QuestionBank, QuestionTag, ReviewRound, User
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import _delete as purge
 from annotation.review.ending import close_round, count_open
+from annotation.review.onlookers import withheld_questions
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.annotation.rounds.made import make_sample
 from tests.refusals import refuses
+
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -32,9 +35,10 @@ def every(bank: QuestionBank) -> list[int]:
 
 def test_a_tag_on_one_and_on_many(bank: QuestionBank, cora: User, noon: datetime) -> None:
     one = Question.objects.filter(bank=bank, number=2)
-    assert add_tag(one, "  Needs a\n PRIOR ", bank=bank, actor=cora, at=noon) == 1
-    assert add_tag(bank.questions.all(), "needs a prior", bank=bank, actor=cora, at=noon) == 2
-    assert add_tag(bank.questions.all(), "needs a prior", bank=bank, actor=cora, at=noon) == 0
+    assert add_tag(one, "  Needs a\n PRIOR ", bank=bank, actor=cora, at=noon).n == 1
+    later = add_tag(bank.questions.all(), "needs a prior", bank=bank, actor=cora, at=noon + MINUTE)
+    assert (later.n, later.left) == (2, {"tagged": [2]})
+    assert add_tag(bank.questions.all(), "needs a prior", bank=bank, actor=cora, at=noon + 2 * MINUTE).n == 0
     add_tag(one, "course", bank=bank, actor=cora, at=noon)
     first, second, third = every(bank)
     expected = {first: ["needs a prior"], second: ["course", "needs a prior"], third: ["needs a prior"]}
@@ -48,12 +52,17 @@ def test_a_tag_on_one_and_on_many(bank: QuestionBank, cora: User, noon: datetime
 
 def test_a_removed_tag_is_kept_and_may_come_again(bank: QuestionBank, cora: User, noon: datetime) -> None:
     add_tag(bank.questions.all(), "course", bank=bank, actor=cora, at=noon)
-    assert remove_tag(bank.questions.filter(number__lt=3), "Course", bank=bank, actor=cora, at=noon) == 2
-    assert remove_tag(bank.questions.filter(number__lt=3), "course", bank=bank, actor=cora, at=noon) == 0
+    assert remove_tag(bank.questions.filter(number__lt=3), "Course", bank=bank, actor=cora, at=noon).n == 2
+    again = remove_tag(bank.questions.all(), "course", bank=bank, actor=cora, at=noon)
+    assert (again.n, again.left) == (3, {})  # the same act, run to its end
+    assert add_tag(bank.questions.filter(number=3), "course", bank=bank, actor=cora, at=noon).n == 1
+    later = remove_tag(bank.questions.filter(number__lt=3), "course", bank=bank, actor=cora, at=noon + MINUTE)
+    assert (later.n, later.left) == (0, {"not_tagged": [1, 2]})
     assert tags_of(every(bank), cora) == {every(bank)[2]: ["course"]}
-    assert add_tag(bank.questions.filter(number=1), "course", bank=bank, actor=cora, at=noon) == 1
+    assert add_tag(bank.questions.filter(number=1), "course", bank=bank, actor=cora, at=noon + MINUTE).n == 1
     assert QuestionTag.objects.filter(question=every(bank)[0]).count() == 2
-    assert AuditEvent.objects.get(act="question.untagged").facts == {"tag": "course", "questions": 2}
+    log = AuditEvent.objects.filter(act="question.untagged").order_by("pk")
+    assert [row.facts for row in log] == [{"tag": "course", "questions": 2}, {"tag": "course", "questions": 1}]
 
 
 @pytest.mark.parametrize(
@@ -107,10 +116,11 @@ def test_who_judges_a_question_neither_sees_nor_changes_its_tags(
 ) -> None:
     bank, other = judged.plan.bank, User.objects.create(name="Conrad", email="conrad@example.org")
     other.memberships.create(role="coordinator", granted_at=noon)
-    assert add_tag(bank.questions.all(), "doubtful", bank=bank, actor=other, at=noon) == 6
+    assert add_tag(bank.questions.all(), "doubtful", bank=bank, actor=other, at=noon).n == 6
     assert tags_of(every(bank), cora) == {pk: ["doubtful"] for pk in every(bank)[4:]}
     assert {one.pk for one in withheld_questions(cora)} == set(every(bank)[:4])
-    assert remove_tag(bank.questions.all(), "doubtful", bank=bank, actor=cora, at=noon) == 2
+    removed = remove_tag(bank.questions.all(), "doubtful", bank=bank, actor=cora, at=noon)
+    assert (removed.n, removed.left) == (2, {"judged": [1, 2, 3, 4]})
     with refuses(DiscussionRefused, "withheld"):
         add_tag(bank.questions.filter(number=1), "mine", bank=bank, actor=cora, at=noon)
     client.force_login(cora)

@@ -1,15 +1,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
 
 from annotation.enums import AssignmentState, Flag, QuestionState, RoundState, Task
-from annotation.models import AnswerKey, Assignment, Finding, Question, QuestionBank, ReviewRound, Revision, User
+from annotation.models import (
+    AnswerKey,
+    Assignment,
+    Finding,
+    Question,
+    QuestionBank,
+    ReviewRound,
+    Revision,
+    Settlement,
+    User,
+)
 from annotation.questionbank import listing
+from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.review.cases import make_round
@@ -290,3 +303,80 @@ def test_a_flag_is_found_by_whom_it_is_not_hidden_from(client: Client, cora: Use
     assert numbers(client.get(address)) == []  # the newest version counts
     client.force_login(ada)
     assert "flag" not in client.get(address).context["form"].fields
+
+
+def test_questions_are_found_by_what_became_of_their_reviews(client: Client, cora: User, rita: User) -> None:
+    """The newest settlement counts; of a round in which the coordinator reviews nothing is learned before its end."""
+    review_round = make_round(rita, name="Settled", n_questions=5)
+    revisions = list(Revision.objects.filter(bank=review_round.plan.bank).order_by("question__number"))
+    differ: list[dict[str, Any]] = [{"code": "answers_differ", "word": "", "n": 2}]
+    grade: list[dict[str, Any]] = [{"code": "grade", "word": "flag", "n": 2}]
+    came_about: list[dict[str, Any]] = [
+        {"reasons": []},
+        {"reasons": differ},
+        {"reasons": grade, "decided_at": NOON},
+        {"reasons": differ + grade, "decided_at": NOON, "against_all": True},
+    ]
+    for revision, fields in zip(revisions, came_about, strict=False):
+        Settlement.objects.create(
+            round=review_round, revision=revision, outcome="disputed", rule="x", settled_at=NOON, **fields
+        )
+    address = f"/banks/{review_round.plan.bank.slug}/?outcome="
+    client.force_login(cora)
+    for value, found in {
+        "by_rule": [1], "waits": [2], "decided": [3, 4], "against_all": [4], "answers_differ": [2, 4],
+        "grade": [3, 4], "flag": [], "nonsense": [1, 2, 3, 4, 5],
+    }.items():  # fmt: skip
+        assert numbers(client.get(address + value)) == found, value
+    assert BankSearch(review_round.plan.bank, {"outcome": "by_rule"}).revisions().count() == 0  # what all may know
+    later = make_round(cora, name="Later", bank=review_round.plan.bank, n_questions=0)
+    Settlement.objects.create(
+        round=later, revision=revisions[1], outcome="accepted", rule="x", reasons=[], settled_at=NOON
+    )
+    assert numbers(client.get(address + "by_rule")) == [1, 2]
+    Assignment.objects.update(reviewer=cora)
+    assert numbers(client.get(address + "by_rule")) == []  # a question that is theirs to judge
+    ReviewRound.objects.update(state=RoundState.CLOSED)
+    assert numbers(client.get(address + "by_rule")) == [1, 2]
+
+
+def test_categories_are_a_tree_and_each_branch_a_filter(
+    client: Client, cora: User, ada: User, rita: User, tmp_path: Path
+) -> None:
+    places = [("Lung", "Base", "Opacity"), ("Lung", "Apex", ""), ("Lung", "", ""), ("Heart", "", "")]
+    records = {
+        f"q{n}": make_record(n, exam=n, **dict(zip(("category", "subcategory", "class"), place, strict=True)))
+        for n, place in enumerate(places, 1)
+    }
+    run_import(write_file(tmp_path, records), bank="Tree")
+    bank = QuestionBank.objects.get()
+    tree = category_tree(bank)
+    (task,) = tree.divisions
+    assert [(one.words, one.n) for one in task.divisions] == [("Heart", 1), ("Lung", 3)]
+    heart, lung = task.divisions
+    assert heart.divisions == []
+    assert [(one.words, one.n) for one in lung.divisions] == [("Apex", 1), ("Base", 1), ("unknown", 1)]
+    client.force_login(cora)
+    for branch, found in {lung: [1, 2, 3], lung.divisions[1]: [1], lung.divisions[2]: [3]}.items():
+        assert numbers(client.get(f"/banks/tree/?{branch.query}")) == found
+        assert f'href="/banks/tree/?{escape(branch.query)}"' in client.get("/banks/tree/categories/").content.decode()
+    page = client.get("/banks/tree/?category=Lung&subcategory=Base&question_class=Opacity")
+    assert numbers(page) == [1]
+    assert "Class: Opacity" in page.content.decode()
+    assert [one.name for one in page.context["form"].divisions] == ["subcategory", "question_class"]
+    assert numbers(client.get("/banks/tree/?category=Heart&subcategory=Base")) == [4]  # of another category
+    assert client.get("/banks/tree/?category=Heart").context["form"].divisions == []
+    part = client.get("/banks/tree/?category=Lung", headers={"HX-Request": "true"}).content.decode()
+    assert 'id="divisions" class="fields-row" hx-swap-oob="true"' in part
+    for person, status in ((ada, 200), (rita, 403)):
+        client.force_login(person)
+        assert client.get("/banks/tree/categories/").status_code == status
+        assert client.get("/banks/none/categories/").status_code in (403, 404)
+
+
+def test_the_tree_of_a_bank_is_counted_by_one_query(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    client.get("/banks/chest-bank/categories/")
+    with CaptureQueriesContext(connection) as queries:
+        client.get("/banks/chest-bank/categories/")
+    assert len(queries) == 6  # session, person, role, bank, its imports, the counts

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import QuestionState
-from annotation.models import AuditEvent, Question, QuestionBank, SamplingPlan, User
+from annotation.audit.recording import first_broken_link
+from annotation.discussion import selected_questions
+from annotation.enums import JobState, QuestionState, Role
+from annotation.jobs import queueing, running
+from annotation.jobs.handlers import JobCancelled
+from annotation.models import (
+    Assignment,
+    AuditEvent,
+    Job,
+    Membership,
+    Question,
+    QuestionBank,
+    QuestionTag,
+    Revision,
+    SamplingPlan,
+    User,
+)
 from annotation.views.questionbank import chosen
 from tests.annotation.questionbank.files import make_record, run_import, write_file
+from tests.annotation.review.cases import make_round
+from tests.conftest import make_person
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/banks/chest/chosen/"
@@ -80,13 +102,235 @@ def test_what_says_too_little_is_refused(
     assert client.post(ADDRESS, sent).status_code == 422
 
 
-def test_more_than_a_request_can_change_is_refused(
-    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chosen, "AT_ONCE", 3)
+def test_a_tag_is_taken_away_from_many(client: Client, cora: User, bank: QuestionBank) -> None:
     client.force_login(cora)
-    answer = client.post(ADDRESS, {"act": "withdraw", "every": "yes", "reason": "all"})
-    assert (answer.status_code, "12 questions are more" in answer.content.decode()) == (422, True)
+    none = client.get(f"{ADDRESS}?act=untag&every=yes")
+    assert (none.status_code, "No question of this bank has a tag." in none.content.decode()) == (422, True)
+    client.post(ADDRESS, {"act": "tag", "number": [1, 2, 3], "new_tag": "course"})
+    asked = client.get(f"{ADDRESS}?act=untag&every=yes&tag=course").content.decode()
+    assert '<option value="course" selected>' in asked
+    done = client.post(ADDRESS, {"act": "untag", "number": [2, 3, 4], "new_tag": "course"}, follow=True)
+    assert "The tag is taken away from 2 questions." in done.content.decode()
+    assert "1 did not have the tag:" in done.content.decode()
+    assert numbers_with("course") == [1]
+
+
+# What was done, what was not, and undoing it
+
+
+def numbers_with(tag: str) -> list[int]:
+    return sorted(QuestionTag.objects.standing().filter(word=tag).values_list("question__number", flat=True))
+
+
+def withdrawn() -> list[int]:
+    return sorted(Question.objects.filter(state=QuestionState.WITHDRAWN).values_list("number", flat=True))
+
+
+def undo(client: Client, page: str) -> Any:
+    """Press the button of the page that undoes what was done."""
+    fields = dict(re.findall(r'<input type="hidden" name="(act|words|at)" value="(.*?)">', page))
+    return client.post(f"{ADDRESS}undo/", {name: unescape(text) for name, text in fields.items()}, follow=True)
+
+
+def test_the_list_says_what_was_left_and_offers_to_undo_the_rest(
+    client: Client, cora: User, bank: QuestionBank
+) -> None:
+    client.force_login(cora)
+    client.post(ADDRESS, {"act": "withdraw", "number": [3, 5], "reason": "no images"})
+    done = client.post(
+        ADDRESS, {"act": "withdraw", "every": "yes", "category": "Heart", "reason": "a & b"}, follow=True
+    )
+    assert done.redirect_chain[-1][0] == "/banks/chest/?category=Heart&changed=yes"
+    page = done.content.decode()
+    assert "3 questions are withdrawn." in page
+    assert "1 was withdrawn before:" in page
+    assert '<a href="/banks/chest/3/">3</a>' in page
+    assert "withdrawn before" not in client.get("/banks/chest/?category=Heart").content.decode()
+    back = undo(client, page).content.decode()
+    assert "3 questions are back." in back
+    assert "Bring these back" not in back
+    assert withdrawn() == [3, 5]
+    assert "There is nothing to undo" in undo(client, page).content.decode()
+
+
+def test_undoing_leaves_what_somebody_did_later(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    page = client.post(ADDRESS, {"act": "withdraw", "number": [1, 2, 3], "reason": "x"}, follow=True).content.decode()
+    client.post(ADDRESS, {"act": "bring_back", "number": [1, 2]})
+    client.post(ADDRESS, {"act": "withdraw", "number": [2], "reason": "on purpose"})
+    assert "1 question is back." in undo(client, page).content.decode()
+    assert withdrawn() == [2]
+
+
+def test_tags_are_taken_away_and_put_back(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    client.post(ADDRESS, {"act": "tag", "number": [1], "new_tag": "course"})
+    tagged = client.post(ADDRESS, {"act": "tag", "number": [1, 2, 3], "new_tag": "Course"}, follow=True)
+    assert "1 had the tag before:" in tagged.content.decode()
+    untagged = undo(client, tagged.content.decode())
+    assert numbers_with("course") == [1]
+    undo(client, untagged.content.decode())
+    assert numbers_with("course") == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"act": "bring_back", "at": "2026-11-21T12:00:00+00:00"},
+        {"act": "withdraw", "words": "x", "at": "yesterday"},
+        {"act": "withdraw", "words": "x", "at": "2026-11-21T12:00:00"},
+        {"act": "tag", "words": "", "at": "2026-11-21T12:00:00+00:00"},
+    ],
+)
+def test_what_names_no_act_undoes_nothing(client: Client, cora: User, bank: QuestionBank, sent: dict[str, str]) -> None:
+    client.force_login(cora)
+    client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"})
+    told = client.post(f"{ADDRESS}undo/", sent, follow=True)
+    assert 'class="notice error"' in told.content.decode()
+    assert withdrawn() == [1]
+
+
+def test_nobody_undoes_what_another_did(client: Client, cora: User, ada: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    page = client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"}, follow=True).content.decode()
+    client.force_login(make_person("Conrad", Role.COORDINATOR))
+    assert "There is nothing to undo" in undo(client, page).content.decode()
+    client.force_login(ada)
+    assert client.post(f"{ADDRESS}undo/").status_code == 403
+    client.force_login(cora)
+    assert client.get(f"{ADDRESS}undo/").status_code == 405
+    assert client.post("/banks/other/chosen/undo/").status_code == 404
+    assert withdrawn() == [1]
+
+
+def test_the_list_with_an_outcome_takes_few_queries(
+    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(cora)
+    client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"})
+    client.get("/banks/chest/?changed=yes")
+    with django_assert_max_num_queries(25):
+        client.get("/banks/chest/?changed=yes")
+
+
+# More than a request takes: a job
+
+
+@pytest.fixture
+def many(client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A coordinator for whom four questions are many, and a queue that nobody listens to."""
+    monkeypatch.setattr(chosen, "AT_ONCE", 3)
+    monkeypatch.setattr(selected_questions, "BLOCK", 2)
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+    client.force_login(cora)
+    return client
+
+
+class Steps:
+    """The progress of a job, stopped before a block where a test asks for it."""
+
+    def __init__(self, stop_at: int = 10**9) -> None:
+        self.stop_at, self.told = stop_at, list[tuple[int, int]]()
+
+    def report(self, done: int, total: int, message: str = "") -> None:
+        self.told.append((done, total))
+        if done >= self.stop_at:
+            raise JobCancelled
+
+
+def work() -> Job:
+    job = Job.objects.get(state=JobState.QUEUED)
+    running.run(job.public_id, clock=timezone.now)
+    job.refresh_from_db()
+    return job
+
+
+def ask(client: Client, **sent: object) -> str:
+    """The address of the job, which has not begun."""
+    response = client.post(ADDRESS, {"act": "withdraw", "every": "yes", "reason": "all", **sent})
+    assert response.status_code == 302
+    return str(response["Location"])
+
+
+def test_more_than_a_request_changes_are_changed_by_a_job(many: Client, cora: User) -> None:
+    many.post(ADDRESS, {"act": "withdraw", "number": [2], "reason": "before"})
+    asked = many.get(f"{ADDRESS}?act=withdraw&every=yes").content.decode()
+    assert "So many questions are changed in the background" in asked
+    page = ask(many)
+    assert withdrawn() == [2]
+    assert page in many.get("/banks/chest/").content.decode()
+    job = work()
+    assert (job.state, job.progress_done, job.progress_total) == (JobState.SUCCEEDED, 12, 12)
+    assert job.result == {"changed": 11, "left": {"withdrawn": {"n": 1, "numbers": [2]}}}
+    rows = AuditEvent.objects.filter(act="question.withdrawn", actor=cora, facts__reason="all")
+    assert rows.count() == 11
+    told = many.get(page).content.decode()
+    assert "11 questions are withdrawn." in told
+    assert '<a href="/banks/chest/2/">2</a>' in told
+    assert page not in many.get("/banks/chest/").content.decode()
+    back = undo(many, told)
+    assert back.redirect_chain[-1][0].startswith("/jobs/")
+    assert work().result == {"changed": 11, "left": {}}
+    assert withdrawn() == [2]
+
+
+def test_a_job_changes_what_was_found_when_it_was_asked_for(many: Client) -> None:
+    ask(many, category="Lung")
+    Revision.objects.filter(question__number=1).update(category="Heart")
+    Revision.objects.filter(question__number=3).update(category="Lung")
+    work()
+    assert withdrawn() == [1, 2, 4, 5, 7, 8, 10, 11]
+
+
+@pytest.mark.parametrize("act", ["tag", "withdraw"])
+def test_a_job_that_was_stopped_goes_on_where_it_ended(many: Client, act: str) -> None:
+    page = ask(many, act=act, new_tag="course")
+    job = Job.objects.get()
+    stopped = Steps(stop_at=4)
+    with pytest.raises(JobCancelled):
+        selected_questions.run_change(stopped, job.params)
+    assert stopped.told == [(0, 12), (2, 12), (4, 12)]
+    assert (withdrawn() if act == "withdraw" else numbers_with("course")) == [1, 2, 3, 4]
+    Job.objects.update(state=JobState.CANCELLED)
+    told = many.get(page).content.decode()
+    assert ("4 questions are tagged." if act == "tag" else "4 questions are withdrawn.") in told
+    for _again in range(2):
+        assert selected_questions.run_change(Steps(), job.params) == {"changed": 12, "left": {}}
+    assert first_broken_link() is None
+    events = AuditEvent.objects.filter(act__in=["question.withdrawn", "question.tagged"])
+    assert events.count() == (12 if act == "withdraw" else 6)
+
+
+def test_a_job_leaves_what_its_person_judges(client: Client, many: Client, cora: User, bank: QuestionBank) -> None:
+    judged = make_round(cora, n_questions=1)
+    for number in (1, 2, 3):
+        revision = Revision.objects.get(question__bank=bank, question__number=number)
+        Assignment.objects.create(round=judged, reviewer=cora, revision=revision, position=number + 1)
+    page = ask(many, act="tag", new_tag="course")
+    assert work().result == {"changed": 9, "left": {"judged": {"n": 3, "numbers": [1, 2, 3]}}}
+    assert "3 were left out, since you judge them in a round under way:" in many.get(page).content.decode()
+    client.force_login(make_person("Conrad", Role.COORDINATOR))
+    others = client.get(page).content.decode()
+    assert "course" not in others  # whoever else coordinates may judge these questions
+    assert "you judge" not in others
+
+
+def test_a_job_is_refused_where_its_person_or_bank_changed(many: Client, cora: User, bank: QuestionBank) -> None:
+    ask(many)
+    QuestionBank.objects.update(archived_at=timezone.now())
+    assert "is archived" in work().error
+    QuestionBank.objects.update(archived_at=None)
+    ask(many)
+    Membership.objects.filter(user=cora).delete()
+    assert "no coordinator any more" in work().error
+    assert withdrawn() == []
+
+
+@pytest.mark.parametrize("sent", [{"act": "tag", "new_tag": "x" * 41}, {"act": "withdraw", "reason": " "}])
+def test_a_job_that_cannot_be_done_is_not_begun(many: Client, sent: dict[str, str]) -> None:
+    assert many.post(ADDRESS, {"every": "yes", **sent}).status_code == 422
+    assert not Job.objects.exists()
 
 
 def test_others_select_nothing(client: Client, ada: User, rita: User, bank: QuestionBank) -> None:

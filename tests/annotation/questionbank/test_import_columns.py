@@ -40,6 +40,7 @@ from tests.conftest import make_person
 
 pytestmark = pytest.mark.django_db
 NEW = "/banks/import/"
+KEPT = "/banks/import/matchings/"
 
 
 @pytest.fixture(autouse=True)
@@ -238,6 +239,16 @@ def test_who_sees_the_rows_has_seen_the_keys_of_these_questions(coordinator: Cli
     }
 
 
+def test_a_row_whose_id_holds_a_nul_is_refused_alone(coordinator: Client) -> None:
+    import_sheet(coordinator)  # so that the ids of the file are looked for in the bank
+    address = send(coordinator, SHEET.replace(b"d-1", b"d\0-1"), "nul.csv")
+    assert "The text holds a NUL character" in coordinator.get(address).content.decode()
+    place = coordinator.post(address, filled(coordinator, address, check="yes"))["Location"]
+    work()
+    told = coordinator.get(place).context["result"]["errors"]
+    assert [(one["field"], one["code"]) for one in told] == [("no.", "nul_character")]
+
+
 def test_the_page_takes_few_queries(
     coordinator: Client, cora: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -251,6 +262,74 @@ def test_uploads_of_an_earlier_version_have_nothing_to_match(coordinator: Client
     job = Job.objects.create(kind="check_questions", title="-", params={}, state=JobState.SUCCEEDED, created_at=NOON)
     old = Upload.objects.create(created_by=cora, created_at=NOON - timedelta(days=1), purpose="questions", job=job)
     assert coordinator.get(f"/banks/import/{old.public_id}/columns/").status_code == 302
+
+
+# The list of what is kept
+
+
+def test_a_kept_matching_is_renamed_and_deleted(coordinator: Client, cora: User) -> None:
+    import_sheet(coordinator)
+    kept = ColumnMatching.objects.get()
+    listed = coordinator.get(KEPT).content.decode()
+    assert 'value="sheet"' in listed
+    assert '<bdi class="mono">Stem</bdi>' in listed
+    coordinator.post(f"{KEPT}{kept.pk}/rename/", {"name": "  Department \n 2026 "})
+    kept.refresh_from_db()
+    assert (kept.name, named_matching("Department 2026").name) == ("Department 2026", "Department 2026")
+    asked = coordinator.post(f"{KEPT}{kept.pk}/delete/")
+    assert (asked.status_code, ColumnMatching.objects.count()) == (409, 1)
+    coordinator.post(f"{KEPT}{kept.pk}/delete/", {"confirmed": "yes"})
+    assert not ColumnMatching.objects.exists()
+    assert BankImport.objects.get().result["matching"]["name"] == "sheet"  # its own copy
+    log = AuditEvent.objects.filter(act__startswith="matching.").order_by("pk").values_list("act", "facts__name")
+    assert list(log)[1:] == [("matching.renamed", "Department 2026"), ("matching.deleted", "Department 2026")]
+    assert "No matching is kept yet" in coordinator.get(KEPT).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("  ", "Give a name"), ("x" * 201, "Give a name"), ("other", "Another matching is named “other”")],
+)
+def test_a_name_that_is_none_or_taken_changes_nothing(
+    coordinator: Client, cora: User, name: str, sentence: str
+) -> None:
+    keep(cora)
+    keep(cora, "other")
+    kept = ColumnMatching.objects.get(name="sheet")
+    told = coordinator.post(f"{KEPT}{kept.pk}/rename/", {"name": name}, follow=True)
+    assert sentence in told.content.decode()
+    assert ColumnMatching.objects.filter(name="sheet", matching__name="sheet").exists()
+    assert not AuditEvent.objects.filter(act="matching.renamed").exists()
+
+
+def test_a_name_that_stays_is_no_change(coordinator: Client, cora: User) -> None:
+    keep(cora)
+    coordinator.post(f"{KEPT}{ColumnMatching.objects.get().pk}/rename/", {"name": "sheet"})
+    assert not AuditEvent.objects.filter(act="matching.renamed").exists()
+
+
+def test_only_coordinators_keep_matchings(client: Client, cora: User, ada: User, rita: User) -> None:
+    keep(cora)
+    own = f"{KEPT}{ColumnMatching.objects.get().pk}/"
+    for person in (ada, rita):
+        client.force_login(person)
+        assert client.get(KEPT).status_code == 403
+        for act in ("rename", "delete"):
+            assert client.post(f"{own}{act}/", {"name": "x", "confirmed": "yes"}).status_code == 403
+    client.force_login(make_person("Omni", Role.COORDINATOR))
+    for act in ("rename", "delete"):
+        assert client.get(f"{own}{act}/").status_code == 405
+        assert client.post(f"{KEPT}999999/{act}/", {"name": "x", "confirmed": "yes"}).status_code == 404
+    assert ColumnMatching.objects.get().name == "sheet"
+
+
+def test_the_list_takes_few_queries(
+    coordinator: Client, cora: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(3):
+        keep(cora, f"sheet {number}")
+    with django_assert_max_num_queries(8):
+        coordinator.get(KEPT)
 
 
 # The command

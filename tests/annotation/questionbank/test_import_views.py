@@ -15,8 +15,9 @@ from pytest_django.fixtures import Settings
 from annotation.enums import JobState
 from annotation.jobs import queueing, running
 from annotation.models import Job, Question, QuestionBank, Revision, Upload, User
-from annotation.questionbank.template import TEMPLATE_FORMS
+from annotation.questionbank.template import TEMPLATE_FORMS, template_file
 from tests.annotation.questionbank.files import make_record, run_import, write_file
+from tests.annotation.questionbank.test_parquet import file_of
 
 pytestmark = pytest.mark.django_db
 
@@ -224,6 +225,48 @@ def test_a_fragment_for_htmx_polls_until_it_is_over(coordinator: Client) -> None
     text = coordinator.get(address, headers=fragment).content.decode()
     assert text.lstrip().startswith('<div id="import"')
     assert "hx-trigger" not in text
+
+
+def with_nul(form: str, before: str, after: str) -> bytes:
+    """The template in one of the forms that come in, with a text replaced by one that holds a NUL."""
+    if form != "parquet":
+        written = after if form == "csv" else after.replace("\0", "\\u0000")
+        return template_file(form).replace(before.encode(), written.encode(), 1)
+    rows = list(csv.DictReader(io.StringIO(template_file("csv").decode("utf-8-sig"))))
+    return file_of([{name: cell.replace(before, after) for name, cell in row.items()} for row in rows])
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "json"])
+@pytest.mark.parametrize(
+    ("before", "after", "key", "field"),
+    [
+        ("The left costophrenic angle", "The left\0angle", "q-001", "correct_answer_explanation"),
+        ("q-001", "q\0-1", "q\ufffd-1", "id"),
+    ],
+)
+def test_a_nul_is_an_error_of_its_row_on_every_database(
+    coordinator: Client, form: str, before: str, after: str, key: str, field: str
+) -> None:
+    """PostgreSQL takes no NUL, neither in a text nor in JSON, which is how the errors are kept."""
+    file = SimpleUploadedFile(f"q.{form}", with_nul(form, before, after))
+    address = coordinator.post(NEW, {"file": file, "bank": "Chest"})["Location"]
+    work()
+    told = coordinator.get(address).context["result"]["errors"]
+    assert [(one["key"], one["code"]) for one in told] == [(key, "nul_character")]
+    assert told[0]["message"] == "The text holds a NUL character."
+    assert told[0]["field"] == (field if form != "json" or field != "id" else "")
+    coordinator.post(address + "store/", {"skip_refused": "yes"})
+    work()
+    assert Question.objects.count() == 1
+    assert "NUL character" in coordinator.get(address).content.decode()
+
+
+def test_a_nul_in_the_name_of_a_column_is_told(coordinator: Client) -> None:
+    file = SimpleUploadedFile("q.csv", template_file("csv").replace(b"Findings", b"Find\0ings", 1))
+    address = coordinator.post(NEW, {"file": file, "bank": "Chest"})["Location"]
+    work()
+    assert "The text holds a NUL character" in coordinator.get(address).content.decode()
+    assert not Question.objects.exists()
 
 
 def test_only_coordinators_import(client: Client, rita: User, ada: User, cora: User) -> None:

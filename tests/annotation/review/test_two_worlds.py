@@ -16,7 +16,7 @@ from django.db import transaction
 from django.test import Client
 
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator, take_next
-from annotation.discussion.seeing import open_questions, parts_of, people_of, withheld_questions
+from annotation.discussion.seeing import open_questions, parts_of, people_of
 from annotation.enums import AssignmentState, Flag, RoundState
 from annotation.models import Assignment, Mention, QuestionComment, QuestionTag, ReviewRound, User
 from annotation.review.ending import close_round, complete_reviews, count_open
@@ -28,6 +28,7 @@ from annotation.review.kernels.visibility import (
     visible_of_discussion,
     visible_of_others,
 )
+from annotation.review.onlookers import withheld_questions
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person

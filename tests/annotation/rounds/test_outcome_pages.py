@@ -17,9 +17,9 @@ from annotation.review.judged_difficulty import (
     judged_difficulties,
     panel_difficulty,
 )
+from annotation.review.onlookers import rounds_in_sight
 from annotation.review.outcome_groups import COUNTED_ISSUES, GroupBy, GroupOutcome, group_outcomes
 from annotation.review.outcomes import outcomes_over
-from annotation.review.reviewer_progress import rounds_in_sight
 from annotation.review.rounds import create_round, open_round
 from annotation.review.state_flow import FlowCount, state_flow
 from annotation.statistics.kernels.issues import CountingRule

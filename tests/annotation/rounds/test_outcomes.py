@@ -10,9 +10,10 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import Flag, RoundSteps, Verdict
 from annotation.models import Assignment, ReviewRound, User
 from annotation.review.ending import close_round
+from annotation.review.onlookers import may_see_outcomes
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reassigning import remove_reviewer
-from annotation.review.reviewer_progress import may_see_outcomes, reviewer_progress
+from annotation.review.reviewer_progress import reviewer_progress
 from annotation.review.rounds import create_round, open_round
 from annotation.sampling.samples import draw_sample
 from annotation.statistics.kernels.issues import CountingRule, PaperOutcome

@@ -25,6 +25,7 @@ from annotation.enums import AssignmentState, Flag, ImageState, JobState, Role, 
 from annotation.ingest import storage
 from annotation.models import (
     Assignment,
+    ColumnMatching,
     Image,
     Invitation,
     Job,
@@ -41,6 +42,7 @@ from annotation.models import (
 )
 from annotation.people.invitations import Grant, invite
 from annotation.questionbank.editing import current_revision, revise, wording_of
+from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.uploads import receive_file
 from annotation.review.calibrating import begin_calibration, finish_calibration
 from annotation.review.ending import complete_reviews, count_open
@@ -365,6 +367,14 @@ def _start_jobs(place: Place) -> None:
     results["taken"] = {"state": JobState.SUCCEEDED, "kind": "ingest_upload", "result": taken}
     results["checked"] = {"state": JobState.SUCCEEDED, "kind": "check_questions", "params": asked, "result": checked}
     results["checking"] = {"state": JobState.QUEUED, "kind": "check_questions", "params": asked}
+    many = {"bank": place.things["bank"].pk, "act": "tag", "words": place.said("course")[:40].strip()}
+    left = {"tagged": {"n": 212, "numbers": [*range(1, 101)]}, "judged": {"n": 2, "numbers": [3, 5]}}
+    results["changed"] = {
+        "state": JobState.SUCCEEDED,
+        "kind": "change_questions",
+        "params": many | {"at": now.isoformat()},
+        "result": {"changed": 4_000, "left": left},
+    }
     for name, columns in results.items():
         place.things[f"job {name}"] = Job.objects.create(
             **{
@@ -390,6 +400,12 @@ def _start_jobs(place: Place) -> None:
     )
     place.things["upload foreign"] = receive_file(
         [sheet.encode()], f"{asked['name'][:190]}.csv", None, bank_name=asked["bank"], actor=cora, at=now
+    )
+
+    names = [place.named(name) for name in ("qid", "image_name", "question", "answer")]
+    matching = Matching(place.named("VQA-RAD"), {"id": names[0], "ImagePath": names[1]}).as_json()
+    ColumnMatching.objects.create(
+        name=matching["name"], columns=names, matching=matching, created_by=cora, created_at=now, changed_at=now
     )
 
 

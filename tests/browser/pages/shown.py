@@ -81,6 +81,7 @@ EMPTY = [  # a site on which nothing has happened yet
         Shown(name, "omni")
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
+    Shown("column-matchings", "omni"),
     *(Shown(name, "omni") for name in ("studies", "study-new", "models", "model-new", "predictions-import")),
 ]
 
@@ -118,6 +119,10 @@ FULL = [
     Shown("bank", "cora", ("bank",), "?category=nothing&state=imported", note="filtered"),
     Shown("bank-chosen", "cora", ("bank",), "?act=withdraw&number=1&number=2"),
     Shown("bank-chosen", "cora", ("bank",), "?act=sample", 422, note="nothing selected"),
+    Shown("bank-categories", "cora", ("bank",), act=unfold),
+    Shown("bank-categories", "cora", ("empty",)),
+    Shown("bank-chosen", "cora", ("bank",), "?act=tag&number=1"),
+    Shown("bank-chosen", "cora", ("bank",), "?act=untag&number=1"),
     Shown("bank-missing", "cora", ("bank",)),
     Shown("question", "cora", ("bank", "1"), act=unfold),
     Shown("question", "cora", ("bank", "2"), act=unfold, note="revised"),
@@ -125,6 +130,7 @@ FULL = [
     Shown("question-revise", "cora", ("bank", "3"), act=revise, note="preview"),
     Shown("question-import-new", "cora"),
     Shown("question-import-new", "cora", act=submit_empty, note="refused"),
+    Shown("column-matchings", "cora"),
     Shown("question-import", "cora", ("upload checked",)),
     Shown("question-import", "cora", ("upload checking",)),
     # what people say about a question
@@ -318,6 +324,7 @@ FULL = [
     # jobs
     Shown("jobs", "cora"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
+    Shown("job", "cora", ("job changed",)),
     # refusals
     Shown("people", "rita", status=403, note="forbidden"),
     Shown("round", "remo", ("no-such-round",), status=404, note="missing"),

@@ -1,0 +1,73 @@
+"""Who judges, and what somebody who coordinates may therefore know: rows for the rules in kernels/visibility.py."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotation.enums import AssignmentState, Role, RoundState
+from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, User
+from annotation.review.kernels.transitions import GONE
+from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
+from annotation.site.permissions import is_coordinator
+
+QUESTION = "revision__question"
+
+
+# --- of rounds ------------------------------------------------------------------------------------
+def onlookers(person: User | None, rounds: QuerySet[ReviewRound]) -> dict[int, Onlooker]:
+    """This person, who coordinates these rounds, in each by its id; one query.
+
+    None stands for everybody who coordinates, as if they all judged in every round.
+    """
+    mine = Assignment.objects.filter(round=OuterRef("pk"), reviewer=person).exclude(state=AssignmentState.WITHDRAWN)
+    own = Membership.objects.filter(round=OuterRef("pk"), user=person, role=Role.ADJUDICATOR)
+    rows = rounds.order_by().annotate(is_reviewer=Exists(mine), is_adjudicator=Exists(own))
+    return {
+        pk: Onlooker(
+            coordinates=True,
+            reviews=person is None or reviews,
+            adjudicates=adjudicates,
+            is_closed=state == RoundState.CLOSED,
+        )
+        for pk, state, reviews, adjudicates in rows.values_list("pk", "state", "is_reviewer", "is_adjudicator")
+    }
+
+
+def rounds_with_outcomes_for(person: User | None, rounds: QuerySet[ReviewRound]) -> set[int]:
+    """Those of which this person, who coordinates them, may know what others said; see ``onlookers``."""
+    found = onlookers(person, rounds)
+    return {pk for pk, onlooker in found.items() if OthersPart.OUTCOMES in visible_of_others(onlooker)}
+
+
+def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
+    """Of somebody who may coordinate the round: whoever judges in it stays blinded until it closes."""
+    return bool(rounds_with_outcomes_for(person, ReviewRound.everywhere.filter(pk=review_round.pk)))
+
+
+def rounds_in_sight(person: User, bank: QuestionBank) -> tuple[list[ReviewRound], int]:
+    """The rounds of a bank that this person coordinates and whose outcomes they may see, newest first;
+    and how many of those that they coordinate are hidden from them, since they judge in them. Drafts are left out.
+    """
+    begun = ReviewRound.objects.filter(plan__bank=bank).exclude(state=RoundState.DRAFT)
+    if not is_coordinator(person):
+        mine = Membership.objects.filter(user=person, role=Role.COORDINATOR, round__isnull=False)
+        begun = begun.filter(pk__in=mine.values("round"))
+    seen = rounds_with_outcomes_for(person, begun)
+    theirs = list(begun.select_related("plan__bank").order_by("-created_at", "-pk"))
+    in_sight = [one for one in theirs if one.pk in seen]
+    return in_sight, len(theirs) - len(in_sight)
+
+
+# --- of questions ---------------------------------------------------------------------------------
+def _under_way() -> QuerySet[Assignment]:
+    return Assignment.objects.exclude(state__in=GONE).exclude(round__state=RoundState.CLOSED)
+
+
+def judged_questions() -> QuerySet[Question]:
+    """Those that anybody judges in a round under way: what is said of them is not for everybody who coordinates."""
+    return Question.objects.filter(pk__in=_under_way().order_by().values(QUESTION)).order_by()
+
+
+def withheld_questions(person: User) -> QuerySet[Question]:
+    """Those of which even a coordinator must not hear: to be excluded from what is searched, counted or changed."""
+    return Question.objects.filter(pk__in=_under_way().filter(reviewer=person).order_by().values(QUESTION)).order_by()

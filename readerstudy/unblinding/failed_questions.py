@@ -1,0 +1,159 @@
+"""Questions that models failed, as a filter of the bank.
+
+Counted are the named runs of listed models: on studies whose results were seen, and on the bank for questions that no
+study keeps secret. The counts are kept, and made anew when any of that has changed since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from django.core.cache import cache
+from django.db import transaction
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from annotation.discussion.seeing import coordinators
+from annotation.models import AnswerKey, QuestionBank
+from annotation.questionbank.bulk import insert_rows
+from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
+from annotation.questionbank.listing import MOST_LISTED
+from annotation.review.onlookers import judged_questions, withheld_questions
+from readerstudy.enums import Block, EntryState
+from readerstudy.models import (
+    Enrolment,
+    FailureCount,
+    FailureCounts,
+    Prediction,
+    PredictionRun,
+    ReaderStudy,
+    StudyCase,
+)
+from readerstudy.unblinding.looks import with_seen_results
+
+MOST = 8  # models that can be asked for by number
+RULE = "failures-1"
+KEPT_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What the counts of a bank are made from; ``sha256`` says whether any of it has changed."""
+
+    runs: list[int]
+    n_predictions: int
+    secret: QuerySet[StudyCase]
+    sha256: str
+
+
+def _inputs_of(bank: QuestionBank) -> _Inputs:
+    studies = ReaderStudy.objects.filter(bank=bank).order_by()
+    seen = with_seen_results(studies)
+    runs = PredictionRun.objects.filter(
+        Q(study=None) | Q(study__in=seen), bank=bank, is_named=True, withdrawn_at=None, entry__state=EntryState.LISTED
+    )
+    n_matched = dict(runs.order_by().values_list("pk", "n_matched"))
+    counted = sorted(n_matched)
+    hiding = studies.filter(frozen_at__isnull=False).exclude(pk__in=seen.values("pk"))
+    hidden_by = sorted(hiding.annotate(n_voided=Count("cases__voiding")).values_list("pk", "n_voided"))
+    secret = StudyCase.objects.filter(study__in=[pk for pk, _n in hidden_by], block=Block.MAIN, voiding=None)
+    digest = sha256(f"{RULE} {counted} {hidden_by}".encode()).hexdigest()
+    return _Inputs(counted, sum(n_matched.values()), secret.order_by(), digest)
+
+
+def count_failures(bank: QuestionBank) -> None:
+    """Bring the counts of a bank up to date; three queries where they are, none within a minute for a large bank.
+
+    A model failed a question if none of its named runs gave the key; an answer that could not be extracted gave none.
+    """
+    kept = f"failures:{bank.pk}"
+    if cache.get(kept):
+        return
+    inputs = _inputs_of(bank)
+    if inputs.n_predictions > MOST_LISTED:
+        cache.set(kept, True, KEPT_SECONDS)
+    if FailureCounts.objects.filter(bank=bank, inputs_sha256=inputs.sha256).exists():
+        return
+    with transaction.atomic():
+        QuestionBank.objects.select_for_update().get(pk=bank.pk)
+        FailureCount.objects.filter(bank=bank).delete()
+        key = AnswerKey.objects.filter(revision=OuterRef("revision")).values("key")
+        given = Prediction.objects.filter(run__in=inputs.runs)
+        given = given.exclude(run__study=None, revision__question__in=inputs.secret.values("revision__question"))
+        rows = (
+            given.order_by()
+            .values("revision")
+            .annotate(
+                n=Count("run__entry", distinct=True),
+                right=Count("run__entry", distinct=True, filter=Q(option=Subquery(key))),
+            )
+            .values_list("revision", "n", "right")
+        )
+        insert_rows(
+            FailureCount,
+            ("bank_id", "revision_id", "n_models", "n_failed", "percent"),
+            [(bank.pk, revision, n, n - right, 100 * (n - right) // n) for revision, n, right in rows],
+        )
+        FailureCounts.objects.update_or_create(bank=bank, defaults={"inputs_sha256": inputs.sha256})
+
+
+def _condition(value: str) -> Q:
+    match value:
+        case "all":
+            return Q(percent=100)
+        case "half":
+            return Q(percent__gte=50)
+        case "none":
+            return Q(n_failed=0)
+    return Q(n_failed__gte=int(value))
+
+
+def _may_be_known(search: BankSearch, question: str) -> Q:
+    """Not of what the person judges or reads; without a person, of nothing that any coordinator judges or reads."""
+    person = search.person
+    readers = [person.pk] if person else coordinators()
+    read = StudyCase.objects.filter(study__in=Enrolment.objects.filter(reader__in=readers).values("study")).order_by()
+    hidden = withheld_questions(person) if person else judged_questions()
+    name = f"{question}__in"
+    return ~Q(**{name: read.values("revision__question")}) & ~Q(**{name: hidden})
+
+
+def _counts(search: BankSearch) -> QuerySet[FailureCount]:
+    """Brought up to date by the first that asks of a request."""
+    if "failures" not in search.kept:
+        count_failures(search.bank)
+        search.kept["failures"] = True
+    return FailureCount.objects.filter(bank=search.bank).order_by()
+
+
+def _narrow(rows: Rows, search: BankSearch, value: str) -> Rows:
+    """By two look-ups for each row, so that no database begins with all the counts."""
+    of_row = _counts(search).filter(revision=OuterRef("pk"))
+    counts = {name: Subquery(of_row.values(name)) for name in ("n_failed", "percent")}
+    return rows.alias(**counts).filter(_condition(value), _may_be_known(search, "question"))
+
+
+def _seek(search: BankSearch, value: str) -> Sought | None:
+    found = _counts(search).filter(_condition(value), _may_be_known(search, "revision__question"))
+    return "pk__in", found.values("revision")
+
+
+def _choices(_search: BankSearch) -> Choices:
+    at_least = [
+        (str(n), ngettext("by at least %(n)s model", "by at least %(n)s models", n) % {"n": n})
+        for n in range(1, MOST + 1)
+    ]
+    half = ("half", _("by at least half of the models"))
+    return [("all", _("by every model")), half, *at_least, ("none", _("by no model"))]
+
+
+FAILED = BankFilter(
+    name="failed",
+    label=gettext_lazy("Failed by models"),
+    choices=_choices,
+    narrow=_narrow,
+    seek=_seek,
+    of_coordinators=True,
+)

@@ -1,0 +1,82 @@
+"""Selecting many questions of a bank with the mouse, one act about them, its outcome in the list, and undoing it."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.enums import JobState, QuestionState
+from annotation.jobs import queueing, running
+from annotation.models import Job, Question, QuestionTag, User
+from annotation.views.questionbank import chosen
+from tests.annotation.review.cases import make_bank, make_revisions
+from tests.browser.pages.test_quarantine_many import keep, logged_in
+from tests.browser.server import leave
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def withdrawn() -> int:
+    return Question.objects.filter(state=QuestionState.WITHDRAWN).count()
+
+
+def begin(page: Page, act: str) -> None:
+    page.get_by_role("button", name=act, exact=True).click()
+
+
+def test_all_that_match_are_selected_changed_and_brought_back(
+    browser: Browser, live_server: LiveServer, cora: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bank = make_bank("Chest")
+    make_revisions(bank, {number: {"category": "Heart" if number % 5 else "Lung"} for number in range(1, 71)})
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    page = logged_in(context.new_page(), live_server, cora)
+    page.goto(f"{live_server.url}/banks/chest/")
+
+    boxes = page.locator("input[name=number]")
+    boxes.nth(1).click()
+    boxes.nth(4).click(modifiers=["Shift"])
+    begin(page, "Withdraw")
+    expect(page.get_by_text("4 questions are selected.")).to_be_visible()
+    page.get_by_label("Reason").fill("an old model wrote them")
+    page.get_by_role("button", name="Withdraw the questions").click()
+    expect(page.get_by_text("4 questions are withdrawn.")).to_be_visible()
+
+    page.get_by_label("Category").select_option("Heart")
+    page.get_by_label("all 56 that match").check()
+    begin(page, "Withdraw")
+    expect(page.get_by_text("56 questions are selected.")).to_be_visible()
+    keep(page, "bank-chosen")
+    page.get_by_label("Reason").fill("another model wrote them")
+    page.get_by_role("button", name="Withdraw the questions").click()
+    expect(page.get_by_text("53 questions are withdrawn.")).to_be_visible()
+    expect(page.get_by_text("3 were withdrawn before:")).to_be_visible()
+    expect(page.get_by_role("link", name="Category: Heart")).to_be_visible()
+    keep(page, "bank-withdrawn")
+    page.get_by_role("link", name="4", exact=True).first.click()
+    page.go_back()
+    page.get_by_role("button", name="Bring these back").click()
+    expect(page.get_by_text("53 questions are back.")).to_be_visible()
+    assert withdrawn() == 4
+
+    monkeypatch.setattr(chosen, "AT_ONCE", 50)
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+    page.get_by_label("all questions of the bank").check()
+    begin(page, "Tag")
+    expect(page.get_by_text("So many questions are changed in the background")).to_be_visible()
+    page.get_by_label("Tag").fill("Course 2026")
+    keep(page, "bank-chosen-many")
+    page.get_by_role("button", name="Tag the questions").click()
+    expect(page.get_by_text("Waiting for a worker.")).to_be_visible()
+    keep(page, "bank-job-waits")
+    running.run(Job.objects.get(state=JobState.QUEUED).public_id, clock=timezone.now)
+    expect(page.get_by_text("70 questions are tagged.")).to_be_visible()
+    keep(page, "bank-job-done")
+    page.get_by_role("button", name="Take the tag away from these").click()
+    expect(page.get_by_text("Waiting for a worker.")).to_be_visible()
+    running.run(Job.objects.get(state=JobState.QUEUED).public_id, clock=timezone.now)
+    expect(page.get_by_text("The tag is taken away from 70 questions.")).to_be_visible()
+    assert not QuestionTag.objects.standing().exists()
+    leave(context, live_server)

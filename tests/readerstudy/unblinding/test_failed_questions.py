@@ -1,0 +1,117 @@
+"""Questions are found by how many models failed them, by whom that may be known."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from annotation.enums import RoundState
+from annotation.models import Assignment, QuestionBank, ReviewRound, User
+from annotation.questionbank.filters import BankSearch
+from readerstudy.enums import StudyState
+from readerstudy.models import Enrolment, ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.predictions.listing import Target
+from readerstudy.unblinding.looks import may_see_results, with_seen_results
+from tests.annotation.review.cases import NOON, make_round
+from tests.readerstudy.predictions.made import answers, import_file, keyed_bank
+from tests.readerstudy.studies import enrol, make_study
+
+pytestmark = pytest.mark.django_db
+# The key of every made-up question is B.
+ANSWERS = {"Alpha": ("B", "C", "C"), "Beta": ("B", "B", "D"), "Gamma": ("B", "C", "")}
+
+
+def send(target: Target, given: dict[str, tuple[str, str, str]], prefix: str = "Q") -> None:
+    for name, letters in given.items():
+        entry, _is_new = ModelEntry.objects.get_or_create(name=name, defaults={"created_at": NOON})
+        content = answers(**{f"{prefix}{n}": letter or "no idea" for n, letter in enumerate(letters, 1)})
+        assert import_file(entry, target, content, at=NOON).run
+
+
+def found(bank: QuestionBank, value: str, person: User | None) -> list[int]:
+    rows = BankSearch(bank, {"failed": value}, person).revisions()
+    return sorted(rows.values_list("question__number", flat=True))
+
+
+@pytest.fixture
+def bank() -> QuestionBank:
+    made = keyed_bank()
+    send(Target(made), ANSWERS)
+    return made
+
+
+def test_questions_by_the_number_of_models_that_failed_them(bank: QuestionBank, cora: User, client: Client) -> None:
+    for value, numbers in {
+        "all": [3], "half": [2, 3], "none": [1], "1": [2, 3], "2": [2, 3], "3": [3], "4": [],
+    }.items():  # fmt: skip
+        assert found(bank, value, cora) == numbers, value
+        assert found(bank, value, None) == numbers, value
+    client.force_login(cora)
+    page = client.get(f"/banks/{bank.slug}/?failed=3")
+    assert [one.question.number for one in page.context["page"].revisions] == [3]
+    assert "Failed by models: by at least 3 models" in page.content.decode()
+    assert page.context["page"].n_found == 1
+    assert len(client.get(f"/banks/{bank.slug}/?failed=nonsense").context["page"].revisions) == 3
+
+
+def test_a_model_that_has_it_right_in_one_of_two_runs_did_not_fail(cora: User) -> None:
+    study = make_study("Trial", state=StudyState.OPEN)
+    send(Target.of_study(study), {"Alpha": ("B", "C", "C")}, prefix="")
+    ReaderStudy.objects.update(state=StudyState.CLOSED, unblinded_at=NOON)
+    assert found(study.bank, "all", cora) == [2, 3]
+    send(Target(study.bank), {"Alpha": ("C", "B", "C")}, prefix="")
+    assert found(study.bank, "all", cora) == [3]
+
+
+def test_what_changes_is_counted_anew(bank: QuestionBank, cora: User) -> None:
+    assert found(bank, "all", cora) == [3]
+    PredictionRun.objects.filter(entry__name="Beta").update(is_named=False, withdrawn_at=NOON)
+    assert found(bank, "all", cora) == [2, 3]
+    send(Target(bank), {"Delta": ("C", "C", "B")})
+    assert found(bank, "all", cora) == [2]
+    assert found(bank, "none", cora) == []
+    ModelEntry.objects.filter(name="Delta").update(state="withdrawn")
+    assert found(bank, "all", cora) == [2, 3]
+
+
+def test_a_study_keeps_its_questions_secret_until_its_results_were_seen(cora: User, rita: User) -> None:
+    study = make_study("Trial", state=StudyState.OPEN)
+    bank = study.bank
+    send(Target.of_study(study), ANSWERS, prefix="")
+    send(Target(bank), ANSWERS, prefix="")
+    assert found(bank, "1", cora) == []
+    ReaderStudy.objects.update(unblinded_at=NOON + timedelta(hours=1))  # an interim look; readers still read
+    assert found(bank, "1", cora) == []
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
+    assert found(bank, "1", cora) == [2, 3]
+    assert found(bank, "1", None) == [2, 3]
+    enrol(study, cora)
+    assert found(bank, "1", cora) == []
+    assert found(bank, "1", None) == []  # what is stored of a search is read by every coordinator
+
+
+def test_who_judges_a_question_learns_nothing_of_it(cora: User, rita: User) -> None:
+    bank = make_round(rita, name="Judged").plan.bank
+    send(Target(bank), ANSWERS, prefix="")
+    assert found(bank, "all", cora) == [3]
+    assert found(bank, "all", None) == []
+    Assignment.objects.update(reviewer=cora)
+    assert found(bank, "all", cora) == []
+    ReviewRound.objects.update(state=RoundState.CLOSED)
+    assert found(bank, "all", cora) == found(bank, "all", None) == [3]
+
+
+def test_the_rule_of_pages_and_that_of_lists_agree(rita: User) -> None:
+    for n, state in enumerate(StudyState):
+        for seen in (None, NOON):
+            study = make_study(f"Trial {n} {seen}", state=state)
+            ReaderStudy.objects.filter(pk=study.pk).update(unblinded_at=seen)
+    imported = make_study("Imported", state=StudyState.FROZEN)
+    enrol(imported, rita)
+    Enrolment.objects.update(reader=None)
+    ReaderStudy.objects.filter(pk=imported.pk).update(unblinded_at=NOON)
+    listed = set(with_seen_results(ReaderStudy.objects.all()))
+    assert listed == {one for one in ReaderStudy.objects.all() if one.unblinded_at and may_see_results(one)}
+    assert imported in listed
