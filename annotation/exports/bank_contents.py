@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.db.models import QuerySet
@@ -13,9 +13,10 @@ from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionSt
 from annotation.exports.kernels.change_list import EditStep
 from annotation.exports.kernels.question_records import ExamNames, RecordWording, StoredQuestion
 from annotation.models import AnswerKey, BankImport, Edit, Question, QuestionBank, Revision, SourceIdentifier
+from annotation.questionbank.editing import labels_of_exam
 from annotation.questionbank.kernels.kept_source import parsed, read_source
 from annotation.questionbank.kernels.spelling import USUAL_FRAME, USUAL_STYLE, FileFrame, Style
-from annotation.questionbank.known import keys_of_questions
+from annotation.questionbank.known import images_at, keys_of_questions, roots_of
 
 AT_ONCE = 1_000
 
@@ -106,7 +107,35 @@ class BankContents:
         written = steps[-1].wording if steps and self._latest else imported
         source = read_source(extra, layouts)
         stored = StoredQuestion(key, imported, written, exam, said, extra, source, base.content_sha256)
+        if any(one.images_left_out for one in revisions):
+            return self._with_left_out(BankQuestion(question, stored, steps), revisions)
         return BankQuestion(question, stored, steps)
+
+    def _with_left_out(self, one: BankQuestion, revisions: Sequence[Revision]) -> BankQuestion:
+        """The same with the images that each of its wordings leaves out, in the order of the record."""
+        exam, paths = one.question.exam_id, dict(zip(one.stored.placed_paths(), one.stored.paths(), strict=True))
+        found = images_at({(exam, path) for path in paths}, self._roots)
+        named = {found[exam, path]: own for path, own in paths.items() if (exam, path) in found}
+        labels = labels_of_exam(exam)
+        named |= {
+            public_id: f"{label}, which the file does not name"
+            for public_id, label in labels.items()
+            if public_id not in named
+        }
+        imported, *later = [
+            tuple(name for public_id, name in named.items() if public_id in revision.left_out) for revision in revisions
+        ]
+        steps = tuple(
+            step._replace(wording=step.wording._replace(left_out=left_out))
+            for step, left_out in zip(one.steps, later, strict=True)
+        )
+        base = one.stored.imported._replace(left_out=imported)
+        written = steps[-1].wording if steps and self._latest else base
+        return BankQuestion(one.question, replace(one.stored, imported=base, written=written), steps)
+
+    @cached_property
+    def _roots(self) -> set[str]:
+        return roots_of(self.bank.pk, "")
 
     @cached_property
     def _names(self) -> dict[int, ExamNames]:
@@ -133,9 +162,11 @@ def _names_of(rows: Iterable[tuple[str, str, dict[str, str]]]) -> ExamNames:
 
 
 def _wording(row: Revision, truth: AnswerKey) -> RecordWording:
+    task, category, subcategory, question_class, difficulty = map(
+        str, (row.task, row.category, row.subcategory, row.question_class, row.difficulty)
+    )
     said = (row.stem, tuple(row.options), truth.key, truth.explanation)
-    groups = (row.task, row.category, row.subcategory, row.question_class, row.difficulty)
-    return RecordWording(*said, *map(str, groups))
+    return RecordWording(*said, task, category, subcategory, question_class, difficulty)
 
 
 def _step(row: Revision, truth: AnswerKey, edit: Edit | None) -> EditStep:

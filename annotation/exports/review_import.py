@@ -19,15 +19,15 @@ from annotation.exports.kernels.review_cells import CellFault, ReviewRow, read_r
 from annotation.exports.review_placing import Placing
 from annotation.exports.reviews import columns_of_reviews
 from annotation.ingest.quarantine import quarantine_image
+from annotation.ingest.serving import case_images
 from annotation.models import (
     Assignment,
     BlindAnswer,
-    Exam,
-    Image,
     Membership,
     Review,
     ReviewDraft,
     ReviewRound,
+    Revision,
     User,
 )
 from annotation.review.assigning import lock_round, make_reviewer
@@ -129,8 +129,8 @@ def _store(review_round: ReviewRound, placing: Placing, *, actor: User | None, a
         [_blind_answer(assignment, row, at) for assignment, row in pairs if row.blind is not None], batch_size=AT_ONCE
     )
     Review.objects.bulk_create([_review(assignment, row, at) for assignment, row in pairs], batch_size=AT_ONCE)
-    exams = {one.wording.question.exam_id for one in placing.placed if Flag.IDENTIFIES in one.row.judgement.flags}
-    _hide_images(exams, actor=actor, at=at)
+    identifying = {one.key[1] for one in placing.placed if Flag.IDENTIFIES in one.row.judgement.flags}
+    _hide_images(identifying, actor=actor, at=at)
 
 
 def _assignments(review_round: ReviewRound, placing: Placing) -> dict[tuple[int, int], Assignment]:
@@ -197,10 +197,10 @@ def _time_of(row: ReviewRow) -> dict[str, Any]:
     return simulated_time() if row.simulated else dict(TIME_ELSEWHERE)
 
 
-def _hide_images(exams: Iterable[int], *, actor: User | None, at: datetime) -> None:
-    """As when a reviewer flags identifying text: all images of exam and prior, unless somebody has said which."""
-    for exam in Exam.objects.filter(pk__in=exams).order_by("pk"):
-        images = list(Image.objects.filter(exam__in=exam.shown_ids))
+def _hide_images(revisions: Iterable[int], *, actor: User | None, at: datetime) -> None:
+    """As when a reviewer flags identifying text: all images of the case, unless somebody has said which."""
+    for revision in Revision.objects.filter(pk__in=revisions).select_related("question__exam").order_by("pk"):
+        images = list(case_images(revision))
         if any(image.state == ImageState.QUARANTINED for image in images):
             continue
         for image in images:

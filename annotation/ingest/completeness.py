@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.enums import ImageState, ViewPosition
-from annotation.models import Exam, Image, QuestionBank
+from annotation.models import Exam, Image, QuestionBank, Revision
 
 LOST = (ImageState.REMOVED, ImageState.QUARANTINED)
 AT_ONCE = 500  # ids in one query
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass
@@ -35,51 +38,59 @@ class ExamImages:
         return self.n_waiting > 0 or self.n_seen == 0
 
 
-def images_of_exams(exams: Collection[int]) -> dict[int, ExamImages]:
-    """Of each of these exams; one query for every few hundred, and one more where some have a prior.
+def images_of_questions(asked: Iterable[tuple[Key, int, Collection[str] | None]]) -> dict[Key, ExamImages]:
+    """Of each of these questions, given as any name, its exam, and the images that do not count for it.
 
-    Images of the prior are waited for and missed like the exam's own; alone they are nothing to answer a question by.
+    One query for every few hundred exams, and one more where some have a prior. Images of the prior are waited for and
+    missed like the exam's own; alone they are nothing to answer a question by.
     """
-    found: dict[int, ExamImages] = defaultdict(ExamImages)
-    priors: dict[int, int] = {}
-    ids = list(dict.fromkeys(exams))
+    questions = list(asked)
+    rows = _rows({exam for _key, exam, _left_out in questions})
+    prior_of = {row.exam: row.prior for listed in rows.values() for row in listed if row.prior is not None}
+    rows |= _rows(set(prior_of.values()).difference(rows))
+    found: dict[Key, ExamImages] = {}
+    for key, exam, left_out in questions:
+        found[key] = ExamImages()
+        for row in rows.get(exam, ()):
+            if row.public_id not in (left_out or ()):
+                _count(found[key], row)
+        for row in rows.get(prior_of.get(exam, 0), ()):
+            _count(found[key], row, of_prior=True)
+    return found
+
+
+class _Row(NamedTuple):
+    exam: int
+    prior: int | None
+    public_id: str
+    state: str
+    view: str
+    reason: str
+
+
+def _rows(exams: Collection[int]) -> dict[int, list[_Row]]:
+    """The images of these exams in their order, by exam."""
+    found: dict[int, list[_Row]] = defaultdict(list)
+    ids = list(exams)
+    columns = ("exam_id", "exam__prior_id", "public_id", "state", "view_position", "state_reason")
     for start in range(0, len(ids), AT_ONCE):
-        for exam, prior, state, view, reason in _rows(ids[start : start + AT_ONCE]):
-            _count(found[exam], state, view, reason)
-            if prior is not None:
-                priors[exam] = prior
-    if priors:
-        _count_priors(found, priors)
-    return {exam: found[exam] for exam in ids}
+        rows = Image.objects.filter(exam__in=ids[start : start + AT_ONCE]).order_by("position", "pk")
+        for row in rows.values_list(*columns):
+            found[row[0]].append(_Row(*row))
+    return found
 
 
-def _rows(exams: Collection[int]) -> QuerySet[Image, tuple[int, int | None, str, str, str]]:
-    rows = Image.objects.filter(exam__in=exams).order_by("position", "pk")
-    return rows.values_list("exam_id", "exam__prior_id", "state", "view_position", "state_reason")
-
-
-def _count(one: ExamImages, state: str, view: str, reason: str, *, of_prior: bool = False) -> None:
-    if state == ImageState.AVAILABLE:
+def _count(one: ExamImages, row: _Row, *, of_prior: bool = False) -> None:
+    if row.state == ImageState.AVAILABLE:
         one.n_seen += not of_prior
-    elif state == ImageState.REMOVED:
+    elif row.state == ImageState.REMOVED:
         removed = _("prior, %(view)s removed") if of_prior else _("%(view)s removed")
-        one.removed.append(lost_in_words(removed, view, reason))
+        one.removed.append(lost_in_words(removed, row.view, row.reason))
     else:
         one.n_waiting += 1
-    if state == ImageState.QUARANTINED:
+    if row.state == ImageState.QUARANTINED:
         withheld = _("prior, %(view)s in quarantine") if of_prior else _("%(view)s in quarantine")
-        one.withheld.append(lost_in_words(withheld, view, reason))
-
-
-def _count_priors(found: dict[int, ExamImages], priors: dict[int, int]) -> None:
-    of_exam: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
-    ids = list(dict.fromkeys(priors.values()))
-    for start in range(0, len(ids), AT_ONCE):
-        for exam, _prior, state, view, reason in _rows(ids[start : start + AT_ONCE]):
-            of_exam[exam].append((state, view, reason))
-    for exam, prior in priors.items():
-        for state, view, reason in of_exam[prior]:
-            _count(found[exam], state, view, reason, of_prior=True)
+        one.withheld.append(lost_in_words(withheld, row.view, row.reason))
 
 
 def lost_in_words(sentence: str, view: str, reason: str) -> str:
@@ -107,3 +118,16 @@ def lost_exams(bank: QuestionBank) -> QuerySet[Exam, int]:
     lost = Image.objects.filter(exam__bank=bank, state__in=LOST).order_by().values("exam_id")
     exams = Exam.objects.filter(Q(pk__in=lost) | Q(prior__in=lost), bank=bank)
     return exams.order_by().values_list("pk", flat=True)
+
+
+def has_lost_images(bank: QuestionBank) -> Q:
+    """The revisions of a bank whose exam is one of lost_exams. What does not count for a question is not missed."""
+    is_lost, whole = Q(question__exam__in=lost_exams(bank)), _whole_without(bank)
+    return is_lost & ~Q(pk__in=whole) if whole else is_lost
+
+
+def _whole_without(bank: QuestionBank) -> list[int]:
+    """The revisions that leave out all that their exam lost."""
+    rows = Revision.objects.filter(bank=bank, images_left_out__isnull=False, question__exam__in=lost_exams(bank))
+    leaving = rows.order_by().values_list("pk", "question__exam", "images_left_out")
+    return [pk for pk, images in images_of_questions(leaving).items() if not images.lost]

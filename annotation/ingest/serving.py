@@ -16,7 +16,7 @@ from annotation.enums import FINAL_STATES, AssignmentState, ImageState, Renditio
 from annotation.imaging.kernels.rendering import gzip_of, thumbnail_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
-from annotation.models import Assignment, Image, Membership, Rendition, User
+from annotation.models import Assignment, Image, Membership, Rendition, Revision, User
 from annotation.site import hooks
 from annotation.site.kept_queries import KeptQuery
 from annotation.site.permissions import is_coordinator
@@ -166,6 +166,12 @@ def _keep(
             row.save(force_insert=True)
     except IntegrityError:
         storage.remove([row.name])
+
+
+def case_images(revision: Revision) -> QuerySet[Image]:
+    """What is shown with a question, in order: the images of its exam that count, and those of the prior."""
+    shown = Image.objects.filter(exam__in=revision.question.exam.shown_ids)
+    return shown.exclude(public_id__in=revision.left_out).order_by("position", "pk")
 
 
 def image_descriptors(

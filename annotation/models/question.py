@@ -136,6 +136,7 @@ class Revision(models.Model):
     question_class = models.CharField(_("class"), max_length=200, blank=True)
     difficulty = WordField(Difficulty, max_length=6, blank=True, default=Difficulty.UNKNOWN)
     content_sha256 = models.CharField(max_length=64)  # over everything that an import brings for the question
+    images_left_out = models.JSONField(null=True, blank=True)  # public ids of images of the exam; null: all count
 
     objects = RevisionQuerySet.as_manager()
 
@@ -147,10 +148,16 @@ class Revision(models.Model):
             models.Index(
                 fields=["superseded_by"], name="revision_superseded", condition=Q(superseded_by__isnull=False)
             ),
+            models.Index(fields=["bank"], name="revision_left_out", condition=Q(images_left_out__isnull=False)),
         )
 
     def __str__(self) -> str:
         return f"revision {self.number} of question {self.question_id}"
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Public ids of the images of its exam that do not count: nobody who judges or reads the question sees them."""
+        return frozenset(self.images_left_out or ())
 
 
 class Edit(models.Model):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 
@@ -29,6 +29,7 @@ from annotation.questionbank.known import (
     KnownQuestion,
     arrived_images,
     exams_with_keys,
+    images_at,
     known_questions,
     paths_of_exams,
     roots_of,
@@ -99,7 +100,9 @@ class BatchStore:
     def match(self, questions: Sequence[QuestionRecord]) -> Match:
         """What storing these questions means; writes nothing."""
         known = {} if self._is_new else known_questions(self._bank_id, [question.key for question in questions])
-        acts = {question.key: _act_on(question, known.get(question.key)) for question in questions}
+        choosing = [one for one in questions if one.left_out or (known and _leaves_out(known.get(one.key)))]
+        stored = self._images_of(choosing)
+        acts = {question.key: _act_on(question, known.get(question.key), stored) for question in questions}
         waiting = [question for question in questions if acts[question.key] != "unchanged"]
         exams = list({id(question.exam): question.exam for question in waiting}.values())
         keys = {exam.key for exam in exams}
@@ -114,6 +117,19 @@ class BatchStore:
             self._seen_exams |= keys
             self._seen_images |= images.keys()
         return Match(acts, known, waiting, exams, exam_ids, taken_ids, images, arrived)
+
+    def _images_of(self, questions: Collection[QuestionRecord]) -> dict[tuple[str, str], str]:
+        """Public ids of the images that the bank has of these questions, by key of the exam and path."""
+        if not questions:
+            return {}
+        exam_ids = exams_with_keys(self._bank_id, {one.exam.key for one in questions})
+        named = {
+            (exam_ids[one.exam.key], image.path): (one.exam.key, image.path)
+            for one in questions
+            for image in one.exam.images
+            if one.exam.key in exam_ids
+        }
+        return {named[name]: public_id for name, public_id in images_at(named.keys(), self._roots).items()}
 
     def _new_images(
         self, exams: Sequence[ExamRecord], exam_ids: dict[str, int]
@@ -229,6 +245,7 @@ class BatchStore:
             ],
         )
         revisions, keys, superseded = [], [], []
+        leaving_out: dict[int, QuestionRecord] = {}
         for row, pk in zip(match.waiting, reserve_ids(Revision, len(match.waiting)), strict=True):
             old, difficulty = match.known.get(row.key), row.difficulty.value
             if old is None:
@@ -242,29 +259,46 @@ class BatchStore:
             revisions.append((pk, question_id, number, *mine, row.stem, options, *groups, row.content_sha256))
             report_id = reports.get((exam_ids[row.exam.key], row.exam.report_sha256))
             keys.append((pk, row.answer, row.explanation, report_id, self._extra_of(row)))
+            if row.left_out:
+                leaving_out[pk] = row
         Revision.objects.filter(pk__in=superseded).update(superseded_by=self._import_id)
         insert_rows(Revision, _REVISION, revisions)
         insert_rows(AnswerKey, _KEY, keys)
         kind = IdentifierKind.QUESTION_KEY
         named = [self._named(kind, key, question=pk) for key, pk in question_ids.items()]
         insert_rows(SourceIdentifier, _IDENTIFIER, named)
+        images = self._images_of(leaving_out.values())
+        for pk, row in leaving_out.items():
+            left_out = sorted(images[row.exam.key, path] for path in row.left_out if (row.exam.key, path) in images)
+            Revision.objects.filter(pk=pk).update(images_left_out=left_out)
 
 
-def _act_on(row: QuestionRecord, old: KnownQuestion | None) -> str:
+def _act_on(row: QuestionRecord, old: KnownQuestion | None, images: Mapping[tuple[str, str], str]) -> str:
     """What the row does. An unknown difficulty says nothing: a side file may have given it."""
     if old is None:
         return "created"
     is_same = old.content_sha256 == row.content_sha256 and row.difficulty in ("", old.difficulty)
-    return "unchanged" if is_same or (old.edited and _brings_back(row, old, old.edited)) else "updated"
+    return "unchanged" if is_same or (old.edited and _brings_back(row, old, old.edited, images)) else "updated"
 
 
-def _brings_back(row: QuestionRecord, old: KnownQuestion, edited: EditedWording) -> bool:
+def _leaves_out(old: KnownQuestion | None) -> bool:
+    return old is not None and old.edited is not None and any(one.left_out for one in old.edited)
+
+
+def _brings_back(
+    row: QuestionRecord, old: KnownQuestion, edited: EditedWording, images: Mapping[tuple[str, str], str]
+) -> bool:
     """Whether the row is the edited question as an export writes it: worded as it is now, else as it was imported."""
+
+    def left_out(one: Wording) -> tuple[str, ...]:
+        return tuple(path for path, _view in row.exam.images if images.get((row.exam.key, path)) in one.left_out)
+
     groups = (row.task, row.category, row.subcategory, row.question_class)
     said = (row.stem, tuple(row.options), row.answer, row.explanation, groups, row.difficulty or edited.now.difficulty)
-    if said != (*_hashed(edited.now), edited.now.difficulty):
+    if said != (*_hashed(edited.now), edited.now.difficulty) or row.left_out != left_out(edited.now):
         return False
-    return content_sha256(row.exam, *_hashed(edited.imported), row.extra) == old.content_sha256
+    imported = content_sha256(row.exam, *_hashed(edited.imported), row.extra, left_out(edited.imported))
+    return imported == old.content_sha256
 
 
 def _hashed(one: Wording) -> tuple[str, tuple[str, ...], str, str, tuple[str, ...]]:

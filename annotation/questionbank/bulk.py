@@ -18,6 +18,7 @@ COPIED_AT_ONCE = 1 << 20  # characters handed to PostgreSQL
 
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]) -> None:
     """Insert rows given in ``columns``; others take the default of their field, or of the database where it has one.
+    Without any they are null.
 
     No signal, no save(). Values are texts, numbers and None; a JSON column takes its text.
     """
@@ -26,6 +27,7 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
     given = (each for each in model._meta.concrete_fields if not each.has_db_default())
     fields = [each for each in given if not isinstance(each, models.AutoField)]
     rest = {str(each.column): _default(each) for each in fields if each.column not in columns}
+    rest = {column: value for column, value in rest.items() if value is not None}
     names = ", ".join(map(connection.ops.quote_name, (*columns, *rest)))
     table, defaults = connection.ops.quote_name(model._meta.db_table), tuple(rest.values())
     with connection.cursor() as cursor:

@@ -6,21 +6,40 @@ by hand is current and superseded by the same rules as an imported one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import Difficulty, ImportKind, ImportState, KeySource, OptionLetter, QuestionState, Task
-from annotation.models import AnswerKey, BankImport, Edit, Question, QuestionBank, Revision, Settlement, User
+from annotation.enums import (
+    Difficulty,
+    ImportKind,
+    ImportState,
+    KeySource,
+    OptionLetter,
+    QuestionState,
+    Task,
+    ViewPosition,
+)
+from annotation.models import AnswerKey, BankImport, Edit, Image, Question, QuestionBank, Revision, Settlement, User
 from annotation.quality.checking import check_revisions
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.kernels.strictjson import BankRefused, Fault
-from annotation.questionbank.kernels.wording import LABELS, Change, Wording, changes, check_wording
+from annotation.questionbank.kernels.wording import (
+    IMAGES,
+    LABELS,
+    Change,
+    Piece,
+    PieceKind,
+    Wording,
+    changes,
+    check_wording,
+)
 from annotation.questionbank.known import stored_wording
 from annotation.questionbank.question_states import move_questions
 
@@ -34,7 +53,22 @@ def wording_of(revision: Revision) -> Wording:
 
 def current_revision(question: Question) -> Revision:
     """Raises Revision.DoesNotExist for a question of an import that is not published."""
-    return Revision.objects.current().select_related("bank", "bank_import").get(question=question)
+    return Revision.objects.current().select_related("bank", "bank_import", "question").get(question=question)
+
+
+def image_labels(images: Iterable[Image]) -> dict[str, str]:
+    """How each image of an exam is called in a sentence, by public id; in the order of the exam."""
+    views = {word.value: _(word.label) for word in ViewPosition if word != ViewPosition.UNKNOWN}
+    named = {}
+    for n, image in enumerate(images, start=1):
+        facts = {"n": n, "view": views.get(image.view_position, "")}
+        named[image.public_id] = (_("Image %(n)s (%(view)s)") if facts["view"] else _("Image %(n)s")) % facts
+    return named
+
+
+def labels_of_exam(exam_id: int) -> dict[str, str]:
+    images = Image.objects.filter(exam=exam_id).only("public_id", "view_position")
+    return image_labels(images.order_by("position", "pk"))
 
 
 @dataclass(frozen=True)
@@ -46,8 +80,31 @@ class Proposal:
 
 
 def propose(revision: Revision, wording: Wording) -> Proposal:
-    before = wording_of(revision)
-    return Proposal(changes(before, wording), check_wording(wording, before, MIN_EXPLANATION))
+    before, images = wording_of(revision), labels_of_exam(revision.question.exam_id)
+    faults = [*check_wording(wording, before, MIN_EXPLANATION), *_faults_of_images(wording, images)]
+    return Proposal(differences(before, wording, images), faults)
+
+
+def differences(before: Wording, after: Wording, images: Mapping[str, str]) -> list[Change]:
+    """The fields in which two wordings differ, in the order of the editor. ``images``: see image_labels."""
+    found = changes(before, after)
+    if before.left_out == after.left_out:
+        return found
+    goes, comes = _("%(image)s no longer counts."), _("%(image)s counts again.")
+    sentences = [
+        (goes if public_id in after.left_out else comes) % {"image": label}
+        for public_id, label in images.items()
+        if public_id in before.left_out ^ after.left_out
+    ]
+    said = " ".join(sentences)
+    return [Change(IMAGES, "", said, [Piece(PieceKind.SAME, said)]), *found]
+
+
+def _faults_of_images(wording: Wording, images: Mapping[str, str]) -> Iterator[Fault]:
+    if wording.left_out - images.keys():
+        yield Fault(IMAGES, "unknown_image", _("The exam has no such image. Load the page again."))
+    elif images and wording.left_out == images.keys():
+        yield Fault(IMAGES, "no_image", _("At least one image must count."))
 
 
 @transaction.atomic
@@ -126,10 +183,12 @@ def history_of(revisions: Sequence[Revision]) -> list[PastRevision]:
     """Newest first, as the revisions are given; the caller has seen to it that the person may read the keys."""
     truths = AnswerKey.objects.defer("extra").in_bulk([one.pk for one in revisions])
     wordings = [stored_wording(one, truths[one.pk]) for one in revisions]
+    leaves_out = next((one for one in revisions if one.images_left_out), None)
+    images = labels_of_exam(leaves_out.question.exam_id) if leaves_out is not None else {}
     found = []
     for place, one in enumerate(revisions):
         before = wordings[place + 1] if place + 1 < len(wordings) else None
-        differing = changes(before, wordings[place]) if before is not None else []
+        differing = differences(before, wordings[place], images) if before is not None else []
         found.append(PastRevision(one, getattr(one, "edit", None), differing))
     return found
 
@@ -160,6 +219,7 @@ def _store(current: Revision, wording: Wording) -> Revision:
         question_class=wording.question_class,
         difficulty=Difficulty(wording.difficulty),
         content_sha256=current.content_sha256,
+        images_left_out=sorted(wording.left_out) or None,
     )
     AnswerKey.objects.create(
         revision=revision,
@@ -193,7 +253,10 @@ def _changed_meanwhile(question: Question, current: Revision, based_on: int) -> 
     shown = Revision.objects.filter(question=question, number=based_on).first()
     edit = Edit.objects.filter(revision=current).select_related("author").first()
     who = edit.author.name if edit else _("an import")
-    labels = [_(one.label) for one in changes(wording_of(shown), wording_of(current))] if shown else []
+    labels: list[str] = []
+    if shown is not None:
+        differing = differences(wording_of(shown), wording_of(current), {})
+        labels = [_(one.label) for one in differing]
     sentence = _("%(who)s has changed this question since you opened it: %(fields)s. Your text is kept below.")
     facts = {"who": who, "fields": ", ".join(labels) or _("its wording")}
     return BankRefused("changed", sentence % facts, labels=labels)
@@ -211,5 +274,5 @@ def with_texts(wording: Wording, texts: dict[str, str]) -> Wording:
         texts.get(f"option_{letter.lower()}", old)
         for letter, old in zip(OptionLetter.values(), wording.options, strict=False)
     )
-    others = {name: text for name, text in texts.items() if not name.startswith("option_")}
+    others: dict[str, Any] = {name: text for name, text in texts.items() if not name.startswith("option_")}
     return replace(wording, options=options, **others)

@@ -113,6 +113,7 @@ def stored_wording(revision: Revision, truth: AnswerKey) -> Wording:
         subcategory=revision.subcategory,
         question_class=revision.question_class,
         difficulty=revision.difficulty,
+        left_out=revision.left_out,
     )
 
 
@@ -127,6 +128,17 @@ def paths_of_exams(exam_ids: Collection[int], paths: Collection[str], roots: Col
     digests = [image_path_digest(root, path) for root in roots for path in paths]
     named = _named(IdentifierKind.IMAGE_PATH, digests, "exam_id", "value")
     return {(exam_id, path) for exam_id, path in named if exam_id in exam_ids}
+
+
+def images_at(named: Collection[tuple[int, str]], roots: Collection[str]) -> dict[tuple[int, str], str]:
+    """Public id of the image that an exam has at a path, for each of these pairs of exam and path."""
+    pairs = {(exam_id, _full_path(root, path)): (exam_id, path) for root in roots for exam_id, path in named}
+    digests = [image_path_digest(root, path) for root in roots for path in {path for _exam, path in named}]
+    rows = _named(IdentifierKind.IMAGE_PATH, digests, "exam_id", "root", "value", "image_id")
+    found = {(exam_id, _full_path(root, path)): image_id for exam_id, root, path, image_id in rows}
+    ids = {pairs[name]: image_id for name, image_id in found.items() if name in pairs}
+    public_ids = dict(Image.objects.filter(pk__in=ids.values()).values_list("pk", "public_id"))
+    return {name: public_ids[pk] for name, pk in ids.items() if pk in public_ids}
 
 
 def arrived_images(bank_id: int, root: str, paths: Collection[str]) -> dict[str, tuple[int, int]]:

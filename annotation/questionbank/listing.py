@@ -327,7 +327,7 @@ def _count(page: QuestionPage, asked: _PageRequest) -> None:
 def _shown(pks: list[int]) -> list[Revision]:
     """Revisions in this order, each with the images of its exam; previews of those that may be shown."""
     previews = Rendition.objects.filter(kind=RenditionKind.PREVIEW, image=OuterRef("pk")).values("name")[:1]
-    images = Image.objects.order_by("position", "id").only("exam_id", "view_position", "state")
+    images = Image.objects.order_by("position", "id").only("exam_id", "public_id", "view_position", "state")
     of_exam = Prefetch("question__exam__images", images.annotate(preview=Subquery(previews)))
     found = Revision.objects.select_related("question__exam").prefetch_related(of_exam).in_bulk(pks)
     return [found[pk] for pk in pks]

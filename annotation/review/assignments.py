@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.db import connection
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
@@ -29,7 +29,7 @@ _COLUMNS = (
     *("round__form__name", "round__form__version", "round__form__design"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
-    "revision__question__exam__prior",
+    *("revision__images_left_out", "revision__question__exam__prior"),
     *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "blind_answer__unreadable"),
     "blind_answer__time_flags",
     *("draft__data", "draft__sequence"),
@@ -163,9 +163,12 @@ def _skipped(rows: QuerySet[Assignment, Row], user: int, review_round: int) -> Q
 _AT_MOST = N_AHEAD + 2  # the one to open, those to prepare, and the one that is left, which may stand first
 _CASES_IN_ORDER: KeptQuery[Assignment] = KeptQuery(lambda *mine: _in_order(CASES, *mine), int, int)
 _CASES_SKIPPED: KeptQuery[Assignment] = KeptQuery(lambda *mine: _skipped(CASES, *mine), int, int)
-_EXAMS = Assignment.objects.values_list("pk", "revision__question__exam_id", "revision__question__exam__prior_id")
-_EXAMS_IN_ORDER: KeptQuery[tuple[int, int, int | None]] = KeptQuery(lambda *mine: _in_order(_EXAMS, *mine), int, int)
-_EXAMS_SKIPPED: KeptQuery[tuple[int, int, int | None]] = KeptQuery(lambda *mine: _skipped(_EXAMS, *mine), int, int)
+_EXAMS = Assignment.objects.values_list(
+    *("pk", "revision__question__exam_id", "revision__question__exam__prior_id", "revision__images_left_out")
+)
+_ExamRow = tuple[int, int, int | None, list[str] | None]
+_EXAMS_IN_ORDER: KeptQuery[_ExamRow] = KeptQuery(lambda *mine: _in_order(_EXAMS, *mine), int, int)
+_EXAMS_SKIPPED: KeptQuery[_ExamRow] = KeptQuery(lambda *mine: _skipped(_EXAMS, *mine), int, int)
 # By hand: the database needs a tenth of the time that it takes to build this query from models.
 GONE_WORDS = ", ".join(f"'{state}'" for state in GONE)
 _PROGRESS = KeptSQL(f"""
@@ -220,16 +223,30 @@ def next_assignments(
     return found[:most]
 
 
-def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, most: int) -> list[tuple[int, ...]]:
-    """The exams of the questions that come next, in their order; questions may share one. Never more than N_AHEAD.
+class CaseExams(NamedTuple):
+    """What a case shows: its exam, the prior where it has one, and which images do not count for its question."""
 
-    Each with its prior, where it has one.
-    """
-    found: list[tuple[int, ...]] = []
+    exam: int
+    prior: int | None
+    left_out: frozenset[str]
+
+    @property
+    def ids(self) -> list[int]:
+        return [self.exam] if self.prior is None else [self.exam, self.prior]
+
+
+def exams_of(assignment: Assignment) -> CaseExams:
+    exam = assignment.revision.question.exam
+    return CaseExams(exam.pk, exam.prior_id, assignment.revision.left_out)
+
+
+def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, most: int) -> list[CaseExams]:
+    """What the questions that come next show, in their order; they may share an exam. Never more than N_AHEAD."""
+    found: list[CaseExams] = []
     for rows in (_EXAMS_IN_ORDER, _EXAMS_SKIPPED):
         if len(found) < most:
-            mine = [exams for pk, *exams in rows(user.pk, review_round.pk) if pk != leaving.pk]
-            found += [tuple(exam for exam in exams if exam is not None) for exams in mine]
+            mine = [row for row in rows(user.pk, review_round.pk) if row[0] != leaving.pk]
+            found += [CaseExams(exam, prior, frozenset(left_out or ())) for _pk, exam, prior, left_out in mine]
     return found[:most]
 
 

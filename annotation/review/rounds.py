@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, archive, note_purged
 from annotation.enums import QuestionState, RoundState, RoundSteps
-from annotation.ingest.completeness import images_of_exams
+from annotation.ingest.completeness import images_of_questions
 from annotation.models import (
     BlindAnswer,
     Review,
@@ -232,9 +232,9 @@ class MissingImages:
 def missing_images(review_round: ReviewRound) -> MissingImages:
     """Of the questions in its sample. An image that was removed is not missed: reviewers see a placeholder."""
     rows = SampledQuestion.objects.filter(plan=review_round.plan_id).order_by("revision__question__number")
-    exams = list(rows.values_list("revision__question__number", "revision__question__exam"))
-    images = images_of_exams([exam for _number, exam in exams])
-    return MissingImages([number for number, exam in exams if images[exam].is_waiting], len(exams))
+    columns = ("revision__question__number", "revision__question__exam", "revision__images_left_out")
+    images = images_of_questions(rows.values_list(*columns))
+    return MissingImages([number for number, one in images.items() if one.is_waiting], len(images))
 
 
 @transaction.atomic

@@ -22,8 +22,10 @@ from annotation.ingest.serving import Names, image_descriptors
 from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
 from annotation.review.assignments import (
     N_AHEAD,
+    CaseExams,
     RoundProgress,
     design_of,
+    exams_of,
     is_final,
     knows_key,
     newest_review,
@@ -175,7 +177,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     answer = stored_answer(assignment)
     own = stored_blind(answer) if answer is not None and Part.OWN_ANSWER in parts else None
     revision, exam = assignment.revision, assignment.revision.question.exam
-    exams = [exam.shown_ids, *(_exams_ahead(assignment, ahead, viewer) if state.round_open else [])]
+    exams = [exams_of(assignment), *(_exams_ahead(assignment, ahead, viewer) if state.round_open else [])]
     names = _names(exams)
     images, *next_images = _images(exams)
     stored_draft = getattr(assignment, "draft", None)
@@ -256,26 +258,25 @@ def _options(texts: list[str], own: Blind | None, key: str) -> list[ShownOption]
     ]
 
 
-def _exams_ahead(assignment: Assignment, ahead: Sequence[Assignment] | None, viewer: User) -> list[tuple[int, ...]]:
-    """The exams of the next cases, each with its prior."""
+def _exams_ahead(assignment: Assignment, ahead: Sequence[Assignment] | None, viewer: User) -> list[CaseExams]:
     if ahead is not None:
-        return [following.revision.question.exam.shown_ids for following in ahead]
+        return [exams_of(following) for following in ahead]
     return next_exams(viewer, assignment.round, leaving=assignment, most=N_AHEAD)
 
 
-def _images(cases: Sequence[tuple[int, ...]]) -> list[CaseImages]:
+def _images(cases: Sequence[CaseExams]) -> list[CaseImages]:
     """The images of each of these cases, of which there are at most one and N_AHEAD."""
     images = _IMAGES(*_filled(cases))
     return [
         CaseImages(
-            [image for image in images if image.exam_id == exam],
-            [image for image in images if image.exam_id in prior],
+            [image for image in images if image.exam_id == exam and image.public_id not in left_out],
+            [image for image in images if image.exam_id == prior],
         )
-        for exam, *prior in cases
+        for exam, prior, left_out in cases
     ]
 
 
-def _names(cases: Sequence[tuple[int, ...]]) -> Names:
+def _names(cases: Sequence[CaseExams]) -> Names:
     """How the renditions of their images are called."""
     names: Names = {}
     for image_id, kind, name in _RENDITIONS(*_filled(cases)):
@@ -283,9 +284,9 @@ def _names(cases: Sequence[tuple[int, ...]]) -> Names:
     return names
 
 
-def _filled(cases: Sequence[tuple[int, ...]]) -> list[int]:
+def _filled(cases: Sequence[CaseExams]) -> list[int]:
     """As many exams as the queries take; the first one may stand there several times."""
-    exams = [exam for of_one in cases for exam in of_one]
+    exams = [exam for of_one in cases for exam in of_one.ids]
     return [*exams, *[exams[0]] * (len(_EXAMS) - len(exams))]
 
 

@@ -14,7 +14,8 @@ from annotation.audit.recording import record
 from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import PAPER_FORM, Flag, ImageState, ReturnReason, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
-from annotation.models import AnswerKey, Assignment, Image, Review, User
+from annotation.ingest.serving import case_images
+from annotation.models import AnswerKey, Assignment, Review, User
 from annotation.review.answering import answer_first, mark_opened
 from annotation.review.assignments import (
     N_AHEAD,
@@ -124,13 +125,13 @@ def ground_of(assignment: Assignment) -> Ground:
 def hide_identifying_images(
     assignment: Assignment, public_ids: list[str] | None = None, *, actor: User, at: datetime
 ) -> int:
-    """Send the named images of the exam, or of its prior, to quarantine and return how many went.
+    """Send the named images of the case, those of a prior among them, to quarantine and return how many went.
 
     Without names all of them go, unless one is in quarantine already: then somebody has said which. Raises
     ReviewRefused.
     """
     locked = lock_assignment(assignment, actor=actor)
-    images = list(Image.objects.filter(exam__in=locked.revision.question.exam.shown_ids).order_by("position", "pk"))
+    images = list(case_images(locked.revision))
     if public_ids is None and any(image.state == ImageState.QUARANTINED for image in images):
         return 0
     chosen = [

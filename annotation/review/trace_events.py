@@ -81,7 +81,7 @@ def add_trace(locked: Assignment, trace: Trace, *, at: datetime) -> TraceSoFar:
 
 
 def check_seen(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
-    """Every available image of the exam, and of its prior, was on screen, or is marked as unreadable. Raises
+    """Every available image of the case, those of a prior among them, was on screen, or is marked as unreadable. Raises
     ReviewRefused, and CaseRefused for an image of another case.
 
     What cannot be shown need not be seen, but a blind answer is one to images: without any of the exam it is refused.
@@ -90,6 +90,7 @@ def check_seen(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], 
     """
     exam = locked.revision.question.exam
     rows = _IMAGES(exam.shown_ids[0], exam.shown_ids[-1])
+    rows = [row for row in rows if row[0] not in locked.revision.left_out]
     images = {name: is_shown for name, is_shown, _exam in rows}
     if step == Step.BLIND and not any(is_shown and of_exam == exam.pk for _name, is_shown, of_exam in rows):
         raise ReviewRefused("no_images", _("No image can be shown, so nothing can be answered. Skip it (K)."))

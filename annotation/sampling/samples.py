@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import QuestionState
-from annotation.ingest.completeness import images_of_exams, lost_exams
+from annotation.ingest.completeness import has_lost_images, images_of_questions
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
 from annotation.questionbank.filters import BankSearch
 from annotation.refusals import Refused
@@ -88,11 +89,12 @@ def preview_sample(
     """
     check_request(bank, per_thousand, seed)
     column = {StratifyBy.NONE: "task"}.get(by, by.value)
-    whole = BankSearch(bank, wanted or {}).revisions().exclude(question__exam__in=lost_exams(bank))
+    is_lost = has_lost_images(bank)
+    whole = BankSearch(bank, wanted or {}).revisions().exclude(is_lost)
     if numbers:
         whole = whole.filter(question__number__in=numbers)
     whole = whole.exclude(question__state=QuestionState.WITHDRAWN)
-    rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), lost_questions(bank)
+    rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(bank, is_lost)
     if not rows and (wanted or numbers):
         sentence = _("None of these questions can be drawn: they are withdrawn, or lost an image, or none matches.")
         raise SampleRefused("no_questions", sentence, status=422)
@@ -122,12 +124,11 @@ def preview_sample(
     )
 
 
-def lost_questions(bank: QuestionBank) -> list[LostQuestion]:
+def _lost_questions(bank: QuestionBank, is_lost: Q) -> list[LostQuestion]:
     """The current questions of a bank that lost an image, by number, each with why."""
-    rows = Revision.objects.in_bank(bank).current().filter(question__exam__in=lost_exams(bank))
-    found = list(rows.order_by("question__number").values_list("question__number", "question__exam"))
-    images = images_of_exams([exam for _number, exam in found])
-    return [LostQuestion(number, "; ".join(images[exam].lost)) for number, exam in found]
+    rows = Revision.objects.in_bank(bank).current().filter(is_lost).order_by("question__number")
+    images = images_of_questions(rows.values_list("question__number", "question__exam", "images_left_out"))
+    return [LostQuestion(number, "; ".join(one.lost)) for number, one in images.items()]
 
 
 def check_request(bank: QuestionBank, per_thousand: int, seed: int) -> None:

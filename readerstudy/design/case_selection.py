@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from msgspec import structs
 
 from annotation.audit.recording import record
-from annotation.ingest.completeness import images_of_exams
+from annotation.ingest.completeness import images_of_questions
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import listed
 from readerstudy.design.drafting import update_rules, update_seed
@@ -168,10 +168,9 @@ def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
 
 def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
     """Of these revisions those whose exam lost images that somebody removed: how many."""
-    rows = [Revision.objects.filter(pk__in=part).values_list("pk", "question__exam_id") for part in in_parts(revisions)]
-    exam_of = {pk: exam for part in rows for pk, exam in part}
-    images = images_of_exams(list(exam_of.values()))
-    return {pk: len(images[exam].removed) for pk, exam in exam_of.items() if images[exam].removed}
+    parts = [Revision.objects.filter(pk__in=part) for part in in_parts(revisions)]
+    rows = [row for part in parts for row in part.values_list("pk", "question__exam_id", "images_left_out")]
+    return {pk: len(images.removed) for pk, images in images_of_questions(rows).items() if images.removed}
 
 
 def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:

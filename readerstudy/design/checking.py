@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from annotation.enums import ImageState
-from annotation.ingest.completeness import ExamImages, images_of_exams
+from annotation.ingest.completeness import ExamImages, images_of_questions
 from annotation.models import Revision
 from annotation.site.slugs import listed
 from readerstudy.design.kernels.analysis_plan import (
@@ -140,13 +140,17 @@ def _unknown_in_pairs(study: ReaderStudy) -> list[str]:
 def problems_of_images(study: ReaderStudy) -> list[str]:
     """Why its readers would not see what its questions are about: images that are not there, or were removed."""
     cases = list(_cases(study))
-    by_exam = images_of_exams([case.revision.question.exam_id for case in cases])
-    images = {case.pk: by_exam[case.revision.question.exam_id] for case in cases}
+    images = _images_of(cases)
     missing = [case for case in cases if images[case.pk].is_waiting]
     lost = [case for case in cases if len(images[case.pk].removed) > case.n_lost and case not in missing]
     sentence = _("Images of these cases were removed: %(names)s. Choose other cases, or list these with a reason.")
     found = [_missing_images(missing, len(cases))] if missing else []
     return [*found, *_naming(sentence, _with_removed(lost, images))]
+
+
+def _images_of(cases: Iterable[StudyCase]) -> dict[int, ExamImages]:
+    revisions = ((case.pk, case.revision) for case in cases)
+    return images_of_questions((pk, one.question.exam_id, one.images_left_out) for pk, one in revisions)
 
 
 def _missing_images(cases: Sequence[StudyCase], n_all: int) -> str:
@@ -165,8 +169,7 @@ def _lost_with_reason(study: ReaderStudy) -> list[str]:
     cases = [case for case in _cases(study) if case.n_lost]
     if not cases:
         return []
-    by_exam = images_of_exams([case.revision.question.exam_id for case in cases])
-    images = {case.pk: by_exam[case.revision.question.exam_id] for case in cases}
+    images = _images_of(cases)
     sentence = _("These cases are used, with a reason, although an image was removed: %(names)s.")
     return _naming(sentence, _with_removed(cases, images))
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Difficulty, Task, Verdict
-from annotation.ingest.completeness import lost_exams
+from annotation.ingest.completeness import has_lost_images
 from annotation.models import Question, QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
 from annotation.questionbank.known import questions_with_keys
@@ -153,7 +153,7 @@ def candidates_of(bank: QuestionBank) -> list[Candidate]:
 
 def drawable(bank: QuestionBank) -> RevisionQuerySet:
     """Current questions. One whose exam lost an image is never drawn: it can be listed, with a reason."""
-    return Revision.objects.in_bank(bank).current().exclude(question__exam__in=lost_exams(bank))
+    return Revision.objects.in_bank(bank).current().exclude(has_lost_images(bank))
 
 
 def candidates_among(bank: QuestionBank, rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:

@@ -53,16 +53,18 @@ def shown_now(study: ReaderStudy, cases: Iterable[StudyCase]) -> dict[int, Shown
     for image, frozen in _images_now(exams | set(priors.values())):
         by_exam[image.exam_id].append((image, frozen))
 
-    def images(exam: int) -> list[tuple[Image, dict[str, Any]]]:
+    def images(revision: Revision) -> list[tuple[Image, dict[str, Any]]]:
+        exam = revision.question.exam_id
+        own = [(image, frozen) for image, frozen in by_exam[exam] if image.public_id not in revision.left_out]
         prior = priors.get(exam)
         before = by_exam[prior] if prior is not None else []
-        return [*by_exam[exam], *((image, {**frozen, PRIOR: True}) for image, frozen in before)]
+        return [*own, *((image, {**frozen, PRIOR: True}) for image, frozen in before)]
 
     return {
         case.pk: Shown(
             [
                 ShownImage(case=case, position=position, image=image, frozen=frozen)
-                for position, (image, frozen) in enumerate(images(case.revision.question.exam_id), 1)
+                for position, (image, frozen) in enumerate(images(case.revision), 1)
             ],
             information.get(case.revision_id),
         )

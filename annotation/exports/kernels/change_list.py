@@ -32,7 +32,7 @@ def changes_of(key: str, imported: RecordWording, steps: Sequence[EditStep]) -> 
     """The fields that differ in the end, each with the reasons of all edits that touched it."""
     if not steps:
         return
-    said = [imported.fields(), *(step.wording.fields() for step in steps)]
+    said = [imported.compared(), *(step.wording.compared() for step in steps)]
     for name, before in said[0].items():
         if said[-1][name] == before:
             continue

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from annotation.enums import Difficulty, Task
 from annotation.questionbank.kernels.entries import OPTIONS
 from annotation.questionbank.kernels.examfields import KEPT_FIELDS, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
-from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from
+from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from, place_path
 from annotation.questionbank.kernels.kept_source import NOTHING_KEPT, KeptSource
+from annotation.questionbank.kernels.left_out import IMAGE_LISTS, LEFT_OUT, take_out
 from annotation.questionbank.kernels.records import RecordReader, RecordRules
 from annotation.questionbank.kernels.spelling import Style, member_text
 from annotation.questionbank.kernels.strictjson import Entry
@@ -36,6 +38,7 @@ class RecordWording(NamedTuple):
     subcategory: str
     question_class: str
     difficulty: str
+    left_out: tuple[str, ...] = ()  # images that do not count: paths as the record writes them, or words for others
 
     def fields(self) -> dict[str, str]:
         """By the names of the template, which are those of the list of changes; options without letters."""
@@ -50,6 +53,10 @@ class RecordWording(NamedTuple):
             "class": self.question_class,
             "difficulty": Difficulty(self.difficulty).value,
         }
+
+    def compared(self) -> dict[str, str]:
+        """The same with the images that do not count, for the list of changes."""
+        return {**self.fields(), LEFT_OUT: "|".join(self.left_out)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +98,13 @@ class StoredQuestion:
         n_images = self.source.n_images or len(self.exam.paths)
         return [path_from(self.folder, path) for path in self.exam.paths[:n_images]]
 
+    def placed_paths(self) -> list[str]:
+        """The same from the root of the images."""
+        return [place_path(path, self.folder) for path in self.paths()]
 
-def usual_record(question: StoredQuestion) -> dict[str, Any]:
-    """The record under the usual names of its fields."""
+
+def usual_record(question: StoredQuestion, image_lists: Sequence[str] = IMAGE_LISTS) -> dict[str, Any]:
+    """The record under the usual names of its fields; what does not count is taken out of these ``image_lists``."""
     found = _fields_of_exam(question)
     found |= _fields_of_wording(question, question.imported) | question.extra.get("fields", {})
     usual = {own: name for name, own in _renamed(question).items()}
@@ -107,13 +118,22 @@ def usual_record(question: StoredQuestion) -> dict[str, Any]:
     if before != now:
         written = _fields_of_wording(question, question.written)
         record |= {name: written[name] for name in {_record_name(name) for name in now if before[name] != now[name]}}
+    left_out = question.written.left_out
+    places = [place for place, path in enumerate(question.paths()) if path in left_out] if left_out else []
+    if places:
+        take_out(record, places, image_lists)
+    elif LEFT_OUT not in kept:
+        record.pop(LEFT_OUT, None)
     return record
 
 
 def record_of(question: StoredQuestion) -> dict[str, Any]:
     """The record under the names that its file has."""
     renamed = _renamed(question)
-    return {renamed.get(name, name): value for name, value in usual_record(question).items()}
+    record = {renamed.get(name, name): value for name, value in usual_record(question).items()}
+    if renamed and LEFT_OUT in record:
+        record[LEFT_OUT] = [{renamed.get(name, name): part for name, part in one.items()} for one in record[LEFT_OUT]]
+    return record
 
 
 def text_of(question: StoredQuestion, style: Style) -> str:

@@ -12,14 +12,15 @@ from typing import Any
 from annotation.exports.kernels.question_records import StoredQuestion, record_of, usual_record
 from annotation.questionbank.kernels.entries import ID, OPTIONS, field_of_column
 from annotation.questionbank.kernels.examfields import KEPT_FIELDS, PRIOR_FIELD, REPORT_FIELDS
+from annotation.questionbank.kernels.left_out import LEFT_OUT, TABLE_LISTS
 
 TEMPLATE = (
     *(ID, "study_id", "question", *OPTIONS, "correct_answer", "correct_answer_explanation", "task_name", "category"),
     *("ImagePath", "ImageViewPosition", PRIOR_FIELD, "difficulty", "subcategory", "class"),
     *("PatientID", "PatientAge", "PatientSex", *REPORT_FIELDS),
 )
-KNOWN = (*TEMPLATE, *(name for name in KEPT_FIELDS if name not in TEMPLATE), "AccessionNumber", "StudyInstanceUid")
-_LISTS = ("ImagePath", "ImageViewPosition")
+_KEPT = tuple(name for name in KEPT_FIELDS if name not in TEMPLATE)
+KNOWN = (*TEMPLATE, *_KEPT, "AccessionNumber", "StudyInstanceUid", LEFT_OUT)
 _NEVER = {ID, "options"}
 
 
@@ -37,7 +38,7 @@ def is_column(name: str) -> bool:
 
 def cells_of(question: StoredQuestion, columns: Sequence[str]) -> list[str]:
     """One row."""
-    fields: dict[str, Any] = {**usual_record(question), **question.written.fields(), ID: question.key}
+    fields: dict[str, Any] = {**usual_record(question, TABLE_LISTS), **question.written.fields(), ID: question.key}
     return [cell_text(name, fields.get(name)) for name in columns]
 
 
@@ -47,7 +48,7 @@ def cell_text(name: str, value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value.strip()
-    if name in _LISTS and isinstance(value, list):
+    if name in TABLE_LISTS and isinstance(value, list):
         return "|".join("" if part is None else str(part) for part in value).strip()
     return json.dumps(value, ensure_ascii=False)
 

@@ -15,6 +15,7 @@ from annotation.questionbank.kernels.entries import ID, OPTIONS, field_of_column
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import ForeignRow, json_in, parts_of, plain, read_rows
+from annotation.questionbank.kernels.left_out import LEFT_OUT
 from annotation.questionbank.kernels.strictjson import Entry, Fault, unreadable, value_faults
 
 KEY, EXPLANATION, TASK, IMAGES, VIEWS, EXAM = (
@@ -99,7 +100,16 @@ FIELDS = (
 )
 FIELD = {one.name: one for one in FIELDS}
 _SET_HERE = {"options", *OPTIONS, KEY, IMAGES, VIEWS, ID}
-_NEVER_KEPT = {*FIELD, *EXAM_FIELDS, "model_prediction", "image_path", "image_path_list", "frontal_lateral", "context"}
+_NEVER_KEPT = {
+    *FIELD,
+    *EXAM_FIELDS,
+    LEFT_OUT,
+    "model_prediction",
+    "image_path",
+    "image_path_list",
+    "frontal_lateral",
+    "context",
+}
 _NEVER_KEPT |= {"section_findings", "section_impression"}
 _WORDED = {TASK, "difficulty", "category", "PatientSex", VIEWS}  # fields whose words a matching translates
 

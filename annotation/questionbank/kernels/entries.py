@@ -23,6 +23,7 @@ from annotation.enums import Difficulty
 from annotation.questionbank.kernels.cells import read_cell
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
+from annotation.questionbank.kernels.left_out import LEFT_OUT
 from annotation.questionbank.kernels.parquet import MAGIC, cell_of_parquet, lines_of_parquet
 from annotation.questionbank.kernels.sheets import lines_of_sheet
 from annotation.questionbank.kernels.spelling import SpellingWatch
@@ -70,7 +71,7 @@ def _folded(name: str) -> str:
     return "".join(name.replace("_", " ").split()).casefold()
 
 
-_field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS)}
+_field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS, LEFT_OUT)}
 _field_of |= {letter.casefold(): option for letter, option in zip(LETTERS, OPTIONS, strict=True)}
 
 

@@ -25,6 +25,7 @@ from annotation.questionbank.kernels.column_matching import MatchedEntries, Matc
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
+from annotation.questionbank.kernels.left_out import LEFT_OUT, put_back
 from annotation.questionbank.kernels.spelling import FileFrame, Spelling, SpellingWatch, Style
 from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, BankRefused, Entry
 
@@ -40,7 +41,7 @@ _LEFT_OUT = "model_prediction"
 _other_names = {*PRIVATE_NAMES, _LEFT_OUT}
 REQUIRED_IN_PRIVATE = ("question", "options", "task_name")
 REQUIRED_FIELDS = (*REQUIRED_IN_PRIVATE, "category", "correct_answer", "correct_answer_explanation")
-_read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty"}
+_read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty", LEFT_OUT}
 
 
 class RecordProblem(NamedTuple):
@@ -74,6 +75,7 @@ class QuestionRecord(NamedTuple):
     content_sha256: str
     source: str  # how the record was written, as kept_source.py keeps it; not hashed
     odd: str  # members of a JSON object: fields of the record that its columns do not give back as they were written
+    left_out: tuple[str, ...] = ()  # paths of its images that do not count
 
 
 def content_sha256(
@@ -84,9 +86,11 @@ def content_sha256(
     explanation: str,
     groups: Sequence[str],
     extra: str,
+    left_out: Sequence[str] = (),
 ) -> str:
-    """``groups``: task, category, subcategory and class."""
-    return sha256_of("\0".join((exam.content_sha256, stem, *options, answer, explanation, *groups, extra)))
+    """``groups``: task, category, subcategory and class; ``left_out``: paths of images that do not count."""
+    parts = (exam.content_sha256, stem, *options, answer, explanation, *groups, extra, *left_out)
+    return sha256_of("\0".join(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,7 @@ class RecordReader:
     def _read(self, key: str, check: reading.FieldCheck, spelling: Spelling) -> QuestionRecord | None:
         form: dict[str, Any] = {}  # of what the columns hold in another form than the file
         written = check.value
+        places = _put_back(check) if LEFT_OUT in written else ()
         if not _other_names.isdisjoint(check.value):
             check.value, form = _with_usual_names(check.value)
         is_private = bool(form)
@@ -229,10 +234,20 @@ class RecordReader:
             spelling = Spelling(spelling.is_ascii)  # its text holds what is left out, or the age of a very old person
         source = source_text(self.layouts.named(layout), len(exam.images), spelling)
         odd = f"{exam.odd},{odd}".strip(",")
+        left_out = tuple(exam.images[place].path for place in places) if places else ()
         return QuestionRecord(
             *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra),
-            *(content_sha256(exam, stem, options, answer, explanation, groups, extra), source, odd),
+            *(content_sha256(exam, stem, options, answer, explanation, groups, extra, left_out), source, odd, left_out),
         )
+
+
+def _put_back(check: reading.FieldCheck) -> tuple[int, ...]:
+    """The record with all of its images from here on; the places of those that do not count."""
+    try:
+        return put_back(check.value)
+    except reading.FieldRefused as refusal:
+        check.refuse(LEFT_OUT, refusal.code, str(refusal))
+        return ()
 
 
 def _odd_fields(
@@ -247,6 +262,8 @@ def _odd_fields(
         odd.append("correct_answer_explanation")
     if get("difficulty") != (level.value or None):
         odd.append("difficulty")
+    if LEFT_OUT in usual and not usual[LEFT_OUT]:
+        odd.append(LEFT_OUT)
     if "{" in further[1:]:  # in an object the order of names is lost
         odd += [name for name in usual if name not in _read_here and isinstance(usual[name], list | dict)]
     if written is not usual:

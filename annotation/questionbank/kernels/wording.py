@@ -31,7 +31,9 @@ def _(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """Everything of a question that a person may revise. ``options`` are four texts without letters."""
+    """Everything of a question that a person may revise. ``options`` are four texts without letters, ``left_out`` the
+    public ids of images of its exam that do not count.
+    """
 
     stem: str
     options: tuple[str, ...]
@@ -42,6 +44,7 @@ class Wording:
     subcategory: str = ""
     question_class: str = ""
     difficulty: str = ""
+    left_out: frozenset[str] = frozenset()
 
     def texts(self) -> dict[str, str]:
         """Field by field as text, the options one by one, in the order of the editor."""
@@ -50,7 +53,9 @@ class Wording:
         return {"stem": self.stem, **options, **{name: str(getattr(self, name)) for name in groups}}
 
 
+IMAGES = "images"
 LABELS = {
+    IMAGES: _("Images that count"),
     "stem": _("Question"),
     **{f"option_{letter.lower()}": _("Option %(letter)s") % {"letter": letter} for letter in LETTERS},
     "key": _("Key"),
@@ -135,9 +140,9 @@ class Change:
 
 
 def changes(before: Wording, after: Wording) -> list[Change]:
-    """The fields in which two wordings differ, in the order of the editor."""
+    """The texts in which two wordings differ, in the order of the editor."""
     old, new = before.texts(), after.texts()
-    differing = [name for name in LABELS if old[name] != new[name]]
+    differing = [name for name in old if old[name] != new[name]]
     return [Change(name, old[name], new[name], pieces(old[name], new[name])) for name in differing]
 
 

@@ -25,8 +25,8 @@ from annotation.adjudication.overview import own_adjudication
 from annotation.adjudication.side_by_side import compare
 from annotation.enums import RoundState
 from annotation.forms.adjudication import DecisionForm
-from annotation.ingest.serving import image_descriptors
-from annotation.models import AnswerKey, Assignment, Image, ReviewRound, Settlement
+from annotation.ingest.serving import case_images, image_descriptors
+from annotation.models import AnswerKey, Assignment, ReviewRound, Settlement
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.site.permissions import is_adjudicator, knows_round
@@ -137,7 +137,7 @@ def _question(settlement: Settlement) -> dict[str, Any]:
     """Everything that stands beside the decision; the adjudicator's own answer is final."""
     revision = settlement.revision
     exam = revision.question.exam
-    images = list(Image.objects.filter(exam__in=exam.shown_ids).prefetch_related("renditions").order_by("position"))
+    images = list(case_images(revision).prefetch_related("renditions"))
     truth = AnswerKey.objects.select_related("report").defer("extra").get(pk=revision.pk)
     return {
         "round": settlement.round,

@@ -169,7 +169,10 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     if is_coordinator(request.user):
         images = list(Image.objects.filter(exam__in=one.exam.shown_ids).prefetch_related("renditions"))
         shown = {row["id"]: row for row in image_descriptors(images)}
-        thumbs = [{"image": image, "shown": shown.get(image.public_id)} for image in images]
+        thumbs = [
+            {"image": image, "shown": shown.get(image.public_id), "left_out": image.public_id in current.left_out}
+            for image in images
+        ]
         context["images"] = [thumb for thumb, image in zip(thumbs, images, strict=True) if image.exam_id == one.exam_id]
         context["prior_images"] = [
             thumb for thumb, image in zip(thumbs, images, strict=True) if image.exam_id != one.exam_id

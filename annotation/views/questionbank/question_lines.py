@@ -48,7 +48,7 @@ def listed_questions(
     address, small = reverse("bank", args=[one.slug]), reverse("thumbnail", args=["-"])[:-1]
     rows = []
     for row in revisions:
-        images = list(row.question.exam.images.all())
+        images = [image for image in row.question.exam.images.all() if image.public_id not in row.left_out]
         first = images[0] if images and with_images and images[0].state == ImageState.AVAILABLE else None
         preview = getattr(first, "preview", None)
         views = [(positions[i.view_position], not_there.get(i.state, "")) for i in images]

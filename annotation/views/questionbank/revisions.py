@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
@@ -21,9 +21,17 @@ from annotation.models import Finding, Image, Question, Revision
 from annotation.quality.checking import dismiss
 from annotation.questionbank import question_states as acts
 from annotation.questionbank.answers import read_truth
-from annotation.questionbank.editing import current_revision, propose, revise, undo, with_texts, wording_of
+from annotation.questionbank.editing import (
+    current_revision,
+    image_labels,
+    propose,
+    revise,
+    undo,
+    with_texts,
+    wording_of,
+)
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.kernels.wording import Wording
+from annotation.questionbank.kernels.wording import IMAGES, Wording
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
@@ -64,19 +72,22 @@ def editor(request: AuthenticatedRequest, question: Question, place: EditorPlace
     """The page that shows and stores a wording; the caller has checked who may write one."""
     current = current_revision(question)
     wording = wording_of(current)
+    images = list(Image.objects.filter(exam__in=question.exam.shown_ids).prefetch_related("renditions"))
+    labels = image_labels(image for image in images if image.exam_id == question.exam_id)
     if request.method != "POST":
-        return _page(request, question, place, RevisionForm.of(wording, current.number), wording)
-    form = RevisionForm(request.POST)
+        form = RevisionForm.of(wording, current.number, labels)
+        return _page(request, question, place, form, wording, images)
+    form = RevisionForm(request.POST, images=labels)
     if not form.is_valid():
-        return _page(request, question, place, form, wording, status=422)
-    typed = with_texts(wording, form.texts())
+        return _page(request, question, place, form, wording, images, status=422)
+    typed = replace(with_texts(wording, form.texts()), left_out=form.left_out(wording.left_out))
     proposal = propose(current, typed)
     if "store" not in request.POST:
-        return _page(request, question, place, form, typed, proposal=proposal, is_preview=True)
+        return _page(request, question, place, form, typed, images, proposal=proposal, is_preview=True)
     try:
         revision = store(typed, form.cleaned_data["reason"], form.cleaned_data["based_on"])
     except BankRefused as refusal:
-        return _refused(request, question, place, form, typed, refusal)
+        return _refused(request, question, place, form, typed, images, refusal)
     messages.success(request, _("Revision %(n)s is stored.") % {"n": revision.number})
     return redirect(place.back)
 
@@ -87,6 +98,7 @@ def _refused(
     place: EditorPlace,
     form: RevisionForm,
     typed: Wording,
+    images: Sequence[Image],
     refusal: BankRefused,
 ) -> HttpResponse:
     """The editor again, with what was typed; after another editor's revision based on that one."""
@@ -94,14 +106,16 @@ def _refused(
     if refusal.code == "changed":
         data = request.POST.copy()
         data["based_on"] = str(current.number)
-        form = RevisionForm(data)
+        form = RevisionForm(data, images=form.image_labels)
         form.is_valid()
     for fault in refusal.facts.get("faults", ()):
         form.add_error(fault.field if fault.field in form.fields else None, fault.message)
     if "faults" not in refusal.facts:
         form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
     proposal = propose(current, typed)
-    return _page(request, question, place, form, typed, status=refusal.status, proposal=proposal, is_preview=True)
+    return _page(
+        request, question, place, form, typed, images, status=refusal.status, proposal=proposal, is_preview=True
+    )
 
 
 def _page(
@@ -110,19 +124,25 @@ def _page(
     place: EditorPlace,
     form: RevisionForm,
     wording: Wording,
+    images: Sequence[Image],
     *,
     status: int = 200,
+    is_preview: bool = False,
     **more: Any,
 ) -> HttpResponse:
-    images = list(Image.objects.filter(exam__in=question.exam.shown_ids).prefetch_related("renditions"))
+    """``images``: of the exam and of its prior. The viewer has all of them, or in a preview those that count."""
     priors = {image.pk for image in images if image.exam_id != question.exam_id}
+    views = image_descriptors(images, priors=priors)
+    previews = {view["id"]: view["preview"] for view in views}
     context = {
         "question": question,
         "place": place,
         "form": form,
         "wording": wording,
         "shown_options": list(zip("ABCD", wording.options, strict=False)),
-        "views": image_descriptors(images, priors=priors),
+        "views": [view for view in views if not is_preview or view["id"] not in wording.left_out],
+        "image_choices": [(choice, previews.get(choice.data["value"])) for choice in form[IMAGES]],
+        "is_preview": is_preview,
         **more,
     }
     return render(request, "annotation/bank/revise.html", context, status=status)

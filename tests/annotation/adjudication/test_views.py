@@ -9,11 +9,12 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.adjudication.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
-from annotation.models import ReviewRound, Settlement, User
-from annotation.questionbank.editing import wording_of
+from annotation.models import ReviewRound, Revision, Settlement, User
+from annotation.questionbank.editing import current_revision, wording_of
 from annotation.review.ending import close_round, complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_adjudicated, make_reviewed
 from tests.annotation.adjudication.test_acts import judge_own, taken_and_judged
+from tests.annotation.review.pixels import give_pixels
 from tests.conftest import make_person
 
 
@@ -167,6 +168,46 @@ def test_an_adjudicator_writes_the_revision_in_place(
     answer = hers.post("/rounds/spring/fresh/")
     assert answer["Location"] == "/rounds/spring-revised-1/"
     assert hers.post("/rounds/spring-revised-1/fresh/")["Location"] == "/rounds/spring-revised-1/"
+
+
+def test_an_adjudicator_leaves_an_image_out_in_place(
+    hers: Client, adjudicated: ReviewRound, settlement: Settlement
+) -> None:
+    pa, lateral = images = list(settlement.revision.question.exam.images.order_by("position"))
+    for image in images:
+        give_pixels(image, seed=image.position)
+    page = hers.get(decide_url(settlement)).content.decode()
+    assert pa.public_id in page
+    assert lateral.public_id in page
+    typed = {
+        **wording_of(settlement.revision).texts(),
+        "based_on": 1,
+        "reason": "The lateral misleads.",
+        "store": "yes",
+    }
+    shown = {"images_shown": [pa.public_id, lateral.public_id]}
+    refused = hers.post(f"{decide_url(settlement)}revise/", {**typed, **shown})
+    assert refused.status_code == 422
+    assert "At least one image must count." in refused.content.decode()
+    settlement.refresh_from_db()
+    assert settlement.decision == ""
+    hers.post(f"{decide_url(settlement)}revise/", {**typed, **shown, "images": pa.public_id})
+    settlement.refresh_from_db()
+    assert settlement.decision == "revise"
+    assert current_revision(settlement.revision.question).left_out == {lateral.public_id}
+    assert lateral.public_id in hers.get(decide_url(settlement)).content.decode()  # of the wording that was reviewed
+
+
+def test_an_adjudicator_sees_the_images_that_count(
+    hers: Client, adjudicated: ReviewRound, settlement: Settlement
+) -> None:
+    pa, lateral = images = list(settlement.revision.question.exam.images.order_by("position"))
+    for image in images:
+        give_pixels(image, seed=image.position)
+    Revision.objects.filter(pk=settlement.revision_id).update(images_left_out=[pa.public_id])
+    page = hers.get(decide_url(settlement)).content.decode()
+    assert lateral.public_id in page
+    assert pa.public_id not in page
 
 
 @pytest.mark.parametrize("name", ["cora", "rita", "stan", "ada"])

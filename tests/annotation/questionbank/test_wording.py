@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.questionbank.kernels.wording import LABELS, PieceKind, Wording, changes, check_wording, pieces
+from annotation.questionbank.kernels.wording import IMAGES, LABELS, PieceKind, Wording, changes, check_wording, pieces
 
 BEFORE = Wording(
     stem="Which finding is absent?",
@@ -65,7 +65,7 @@ def test_changes_name_the_fields_in_the_order_of_the_editor() -> None:
     found = changes(BEFORE, after)
     assert [one.field for one in found] == ["stem", "option_d", "key"]
     assert [one.label for one in found] == ["Question", "Option D", "Key"]
-    assert set(BEFORE.texts()) == set(LABELS)
+    assert [IMAGES, *BEFORE.texts()] == list(LABELS)
 
 
 def test_a_difference_is_read_word_by_word() -> None:

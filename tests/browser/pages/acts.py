@@ -72,7 +72,8 @@ def submit_empty(page: Page) -> None:
 
 
 def revise(page: Page) -> None:
-    """Another stem, looked at before it is stored."""
+    """Another stem, and one image that no longer counts, looked at before it is stored."""
+    page.get_by_role("checkbox", name="Image 2").uncheck()
     page.get_by_label("Question", exact=True).fill("Which of these findings cannot be seen on either view?")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="What changes")).to_be_visible(timeout=PATIENCE)

@@ -282,13 +282,15 @@ def _calibrate(place: Place) -> None:
 
 
 def _revise(place: Place) -> None:
-    """Question 2 has been written anew by a coordinator who does not look at it otherwise."""
+    """Question 2 has been written anew, without its lateral image, by a coordinator who does not look otherwise."""
     question = Question.objects.get(bank=place.things["bank"], number=2)
+    lateral = question.exam.images.get(position=1)
     wording = replace(
         wording_of(current_revision(question)),
         stem=place.said("Which finding is not there?"),
         options=(place.said("All of the above"), *OPTIONS[1:]),
         key="A",
+        left_out=frozenset({lateral.public_id}),
     )
     reason = place.said("Two options were right.")
     revise(question, wording, reason, based_on=1, actor=place.people["omni"], at=timezone.now())
