@@ -30,6 +30,7 @@ HANDLERS: dict[str, str] = {
     "store_questions": "annotation.questionbank.uploads.store_questions",
     "find_duplicates": "annotation.quality.duplicates.find_duplicates",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
+    "make_review_report": "annotation.exports.review_report_job.run_review_report",
     "text_search": "annotation.ingest.searching.search_waiting",
     "text_search_again": "annotation.ingest.searching.search_quarantined",
     "ingest_upload": "annotation.ingest.uploading.ingest_upload",
