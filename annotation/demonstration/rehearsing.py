@@ -37,7 +37,7 @@ DISPUTED_ROUND = "Second round (simulated reviews)"
 SHARED_ANSWERS = "Calibration questions (simulated reviews)"
 OPEN_ROUND = "First round"
 INSTRUCTIONS = "Everything here is simulated: the radiographs, the questions and the reviews that are already in."
-PERCENT_REPEATED = 5
+PERCENT_REPEATED = 10
 N_CALIBRATION, PASS_MARK = 8, 70
 LET_IN_BECAUSE = "Graded by other anchors than ours; we went through all of these questions together. (Simulated.)"
 
