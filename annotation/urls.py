@@ -14,6 +14,7 @@ from annotation.views.review import (
     round_acts,
     round_designs,
     round_outcomes,
+    round_report,
     rounds,
     worklist,
 )
@@ -183,7 +184,9 @@ urlpatterns = [
     path("rounds/<slug:slug>/groups/", round_outcomes.round_groups, name="round-groups"),
     path("rounds/<slug:slug>/difficulty/", round_outcomes.round_difficulty, name="round-difficulty"),
     path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),
-    path("rounds/<slug:slug>/report.zip", round_outcomes.round_report, name="round-report"),
+    path("rounds/<slug:slug>/report/", round_report.round_report, name="round-report"),
+    path("rounds/<slug:slug>/report/make/", round_report.round_report_make, name="round-report-make"),
+    path("rounds/<slug:slug>/report.zip", round_report.round_report_file, name="round-report-file"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # adjudication
     path("rounds/<slug:slug>/complete/", round_acts.round_complete, name="round-complete"),

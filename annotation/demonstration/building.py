@@ -1,4 +1,4 @@
-"""Builds the demonstration: people, a bank, its images, a finished round and an open one.
+"""Builds the demonstration: people, a bank, its images, rounds in every state, tags and comments.
 
 Everything goes through the ordinary acts of import, ingest, sampling and review. Safe to run again: what is there is
 left alone, and a run that was broken off is taken up.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,27 +17,47 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.demonstration.question_file import all_questions, records_of
+from annotation.demonstration.questions import DemonstrationQuestion
 from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
 from annotation.demonstration.rehearsing import (
+    SHARED_ANSWERS,
     adjudicate_first,
     finished_round,
     open_round_under_way,
     round_in_adjudication,
 )
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, Stage, expose_all
-from annotation.enums import ImageState, Role
+from annotation.discussion.commenting import add_comment
+from annotation.discussion.tagging import add_tag
+from annotation.enums import AssignmentState, Flag, ImageState, Role
 from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text
-from annotation.models import Image, QuestionBank, Revision, User
+from annotation.models import (
+    Assignment,
+    Image,
+    Question,
+    QuestionBank,
+    QuestionComment,
+    Revision,
+    SampledQuestion,
+    User,
+)
 from annotation.people.roles import add_role
 from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import import_questions, locate
 from annotation.refusals import Refused
+from annotation.review.onlookers import judged_questions
 from annotation.site.permissions import SITE_ROLES
 
 BANK = "Demonstration (simulated)"
+COMMENTS = {
+    Flag.SEVERAL_VALID: "Both reviewers hold two of the options for right (simulated comment). Please suggest another "
+    "wrong option that these images plainly do not show.",
+    Flag.NEEDS_PRIOR: "The question compares with an earlier examination, and none is shown here (simulated comment). "
+    "Without the first half of the sentence it can stay.",
+}
 ATTRIBUTION = "made by this program"
 LICENCE = ""
 
@@ -149,7 +169,7 @@ def _rehearse(
     at: datetime,
     tell: Stage,
 ) -> None:
-    """All three rounds, each review counted."""
+    """All rounds, each review counted; then what people say about the questions."""
     questions = all_questions(exams)
     total, done = len(questions) * min(2, len(reviewers)), 0
 
@@ -159,8 +179,44 @@ def _rehearse(
         tell("Simulating reviews", min(done, total), total)
 
     finished_round(bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=3), tick=tick)
-    open_round_under_way(bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=1), tick=tick)
+    before = at - timedelta(days=1)
+    open_round_under_way(bank, reviewers, adjudicator, questions, coordinator=coordinator, at=before, tick=tick)
     disputes = round_in_adjudication(
         bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=2), tick=tick
     )
     adjudicate_first(disputes, adjudicator, questions, coordinator=coordinator, at=at - timedelta(hours=20))
+    _tag(bank, questions, coordinator=coordinator, at=at - timedelta(hours=18))
+    _comment(bank, questions, coordinator=coordinator, at=at - timedelta(hours=17))
+
+
+def _tag(bank: QuestionBank, questions: Sequence[DemonstrationQuestion], *, coordinator: User, at: datetime) -> None:
+    """A handful of tags; those that are there stay."""
+    calibrating = SampledQuestion.objects.filter(plan__rounds__name=SHARED_ANSWERS)
+    calibration = set(calibrating.values_list("revision__question__number", flat=True))
+    tagged: dict[str, Callable[[int, DemonstrationQuestion], bool]] = {
+        "calibration": lambda number, _one: number in calibration,
+        "two right answers": lambda _number, one: one.fault == Flag.SEVERAL_VALID,
+        "needs a prior": lambda _number, one: one.fault == Flag.NEEDS_PRIOR,
+        "devices": lambda _number, one: one.category in ("Tubes and Lines", "Implanted Devices"),
+        "for teaching": lambda _number, one: one.fault is None and one.difficulty == "hard",
+    }
+    for word, belongs in tagged.items():
+        numbers = [number for number, one in enumerate(questions, start=1) if belongs(number, one)]
+        found = Question.objects.filter(bank=bank, number__in=numbers)
+        add_tag(found, word, bank=bank, actor=coordinator, at=at)
+
+
+def _comment(
+    bank: QuestionBank, questions: Sequence[DemonstrationQuestion], *, coordinator: User, at: datetime
+) -> None:
+    """Two comments with a mention, one of which asks for something; on questions that nobody judges at present."""
+    free = Question.objects.filter(bank=bank).exclude(pk__in=judged_questions()).order_by("number")
+    for fault, text in COMMENTS.items():
+        question = next((one for one in free if questions[one.number - 1].fault == fault), None)
+        if question is None or QuestionComment.objects.filter(question__bank=bank, text=text).exists():
+            continue
+        judged = Assignment.objects.filter(revision__question=question, state=AssignmentState.SUBMITTED)
+        reviewer = judged.select_related("reviewer").order_by("pk")[0].reviewer
+        is_todo = fault == Flag.SEVERAL_VALID
+        author, other = (coordinator, reviewer) if is_todo else (reviewer, coordinator)
+        add_comment(question, text, mentioned=[other.pk], is_todo=is_todo, actor=author, at=at)

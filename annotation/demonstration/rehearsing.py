@@ -1,8 +1,10 @@
-"""The three rounds of the demonstration: what simulated reviewers think, by a seed, and their reviews."""
+"""The rounds of the demonstration and their simulated reviews: a closed one with hidden repeats, one in adjudication,
+and an open one whose reviewers were calibrated on the shared answers of a small one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -16,110 +18,69 @@ from annotation.adjudication.adjudicating import (
     show_reviews,
     take_next,
 )
+from annotation.demonstration.opinions import blind_answer, judgement, strict
 from annotation.demonstration.questions import SEED, DemonstrationQuestion
-from annotation.enums import AssignmentState, BindingVerdict, Degree, Disagreement, Flag, GradeName, RoundState, Verdict
-from annotation.models import Assignment, QuestionBank, ReviewRound, Settlement, User
+from annotation.enums import AssignmentState, BindingVerdict, RoundState
+from annotation.models import Assignment, Question, QuestionBank, ReviewRound, SamplingPlan, Settlement, User
 from annotation.review.answering import answer_blind, mark_opened, open_report, save_draft
+from annotation.review.calibrating import begin_calibration, let_in, must_calibrate
 from annotation.review.ending import close_round, complete_reviews, disputed
-from annotation.review.kernels.form import Blind, Judgement, make_blind
 from annotation.review.kernels.transitions import UNFINISHED
+from annotation.review.round_design import PLAIN, RoundDesign
 from annotation.review.rounds import create_round, open_round
 from annotation.review.submitting import skip, submit_review
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 
-LETTERS = "ABCD"
-
-_COMMENTS = {
-    Flag.SEVERAL_VALID: "A second option is just as right on these images.",
-    Flag.NEEDS_PRIOR: "No earlier examination is here to compare with.",
-    Flag.UNSOUND: "The question asks for something that a radiograph alone cannot decide.",
-    Flag.HALLUCINATED: "The explanation names facts that neither images nor report contain.",
-}
-
-
-def blind_answer(question: DemonstrationQuestion, rng: np.random.Generator) -> Blind:
-    """The key, with what else is right; on a hard question now and then another option."""
-    best = LETTERS[question.answer]
-    if question.difficulty == "hard" and not question.also_valid and rng.uniform() < 0.10:
-        best = LETTERS[(question.answer + 1 + int(rng.integers(3))) % 4]
-    levels = ["easy", "medium", "hard"]
-    felt = int(np.clip(levels.index(question.difficulty) + rng.choice([-1, 0, 0, 0, 1]), 0, 2))
-    return make_blind(best, [LETTERS[place] for place in question.also_valid], levels[felt])
-
-
-def judgement(question: DemonstrationQuestion, blind: Blind, rng: np.random.Generator) -> Judgement:
-    """Every planned fault is seen; a reviewer who answered otherwise sees their error after reading why."""
-    if question.fault is not None:
-        return _of_faulty(question, question.fault, rng)
-    if blind.best != LETTERS[question.answer]:
-        return Judgement(
-            grades=_grades(rng, 4),
-            needs_image=Degree.YES,
-            relevant=Degree.YES,
-            disagreement=Disagreement.OWN_ERROR,
-            verdict=Verdict.ACCEPT,
-            reasoning="I took another option at first; with the explanation the sign is plain and the key is right.",
-            comment="My own error, not the question's.",
-        )
-    return Judgement(
-        grades=_grades(rng, 5 if rng.uniform() < 0.7 else 4),
-        needs_image=Degree.YES if rng.uniform() < 0.85 else Degree.PARTLY,
-        relevant=Degree.YES if rng.uniform() < 0.9 else Degree.PARTLY,
-        verdict=Verdict.ACCEPT,
-    )
-
-
-def _of_faulty(question: DemonstrationQuestion, fault: Flag, rng: np.random.Generator) -> Judgement:
-    low = 2 if fault in (Flag.UNSOUND, Flag.HALLUCINATED) else 3
-    grades = _grades(rng, 4)
-    weak = {
-        Flag.SEVERAL_VALID: GradeName.FACTUAL_CORRECTNESS,
-        Flag.NEEDS_PRIOR: GradeName.IMAGE_ALIGNMENT,
-        Flag.UNSOUND: GradeName.CLINICAL_QUALITY,
-        Flag.HALLUCINATED: GradeName.EXPLANATION_CLARITY,
-    }[fault]
-    grades[weak] = low
-    return Judgement(
-        grades=grades,
-        needs_image=Degree.YES,
-        relevant=Degree.PARTLY if fault == Flag.UNSOUND else Degree.YES,
-        flags=() if fault == Flag.SEVERAL_VALID else (fault,),
-        verdict=Verdict.REJECT if fault == Flag.UNSOUND and rng.uniform() < 0.5 else Verdict.REVISE,
-        reasoning=f"{_COMMENTS[fault]} The rest of the question can stay.",
-        comment=_COMMENTS[fault],
-    )
-
-
-def _grades(rng: np.random.Generator, usual: int) -> dict[str, int | str]:
-    return {name.value: int(np.clip(usual - (rng.uniform() < 0.15), 4, 5)) for name in GradeName}
-
-
 FINISHED_ROUND = "Pilot round (simulated reviews)"
 DISPUTED_ROUND = "Second round (simulated reviews)"
+SHARED_ANSWERS = "Calibration questions (simulated reviews)"
 OPEN_ROUND = "First round"
 INSTRUCTIONS = "Everything here is simulated: the radiographs, the questions and the reviews that are already in."
+PERCENT_REPEATED = 10
+N_CALIBRATION, PASS_MARK = 8, 70
+LET_IN_BECAUSE = "Graded by other anchors than ours; we went through all of these questions together. (Simulated.)"
 
 Tick = Callable[[], None]  # one step of the work is done
 
 
-def _opened(
-    name: str,
+def _sample(
     bank: QuestionBank,
-    reviewers: Sequence[User],
+    name: str,
     *,
-    sample: str,
-    per_thousand: int,
     seed: int,
     coordinator: User,
     at: datetime,
+    per_thousand: int = 1000,
+    numbers: Collection[int] = (),
+) -> SamplingPlan:
+    """The sample of this name, drawn where it is not there: of the bank, or of these questions."""
+    found = SamplingPlan.objects.filter(name=name).first()
+    return found or draw_sample(
+        bank,
+        actor=coordinator,
+        at=at,
+        name=name,
+        by=StratifyBy.DIFFICULTY,
+        per_thousand=per_thousand,
+        seed=seed,
+        numbers=numbers,
+    )
+
+
+def _opened(
+    name: str,
+    plan: SamplingPlan,
+    reviewers: Sequence[User],
+    *,
+    coordinator: User,
+    at: datetime,
+    design: RoundDesign = PLAIN,
 ) -> ReviewRound:
     """The round of this name, made and opened where it is not there; each question goes to two reviewers."""
     found = ReviewRound.objects.filter(name=name).first()
     if found is not None:
         return found
-    by = StratifyBy.DIFFICULTY
-    plan = draw_sample(bank, actor=coordinator, at=at, name=sample, by=by, per_thousand=per_thousand, seed=seed)
     made = create_round(
         plan,
         name=name,
@@ -128,7 +89,8 @@ def _opened(
         at=at,
         reviewers_per_question=min(2, len(reviewers)),
         instructions=INSTRUCTIONS,
-        seed=seed,
+        seed=plan.seed,
+        design=design,
     )
     open_round(made, actor=coordinator, at=at)
     return made
@@ -143,13 +105,13 @@ def finished_round(
     at: datetime,
     tick: Tick,
 ) -> ReviewRound:
-    """A closed round over the whole bank, each question reviewed twice.
+    """A closed round over the whole bank, each question reviewed twice, with hidden repeats.
 
     ``questions`` are what the bank was made from, in its order. Picks up where an earlier call stopped.
     """
-    review_round = _opened(
-        FINISHED_ROUND, bank, reviewers, sample="Whole bank", per_thousand=1000, seed=1, coordinator=coordinator, at=at
-    )
+    plan = _sample(bank, "Whole bank", seed=1, coordinator=coordinator, at=at)
+    design = RoundDesign(percent_repeated=PERCENT_REPEATED)
+    review_round = _opened(FINISHED_ROUND, plan, reviewers, coordinator=coordinator, at=at, design=design)
     for step, assignment in enumerate(_unfinished(review_round)):
         _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
         tick()
@@ -168,16 +130,9 @@ def round_in_adjudication(
     per_thousand: int = 150,
 ) -> ReviewRound:
     """A round whose reviews are complete: some questions are settled, the others wait for an adjudicator."""
-    review_round = _opened(
-        DISPUTED_ROUND,
-        bank,
-        reviewers[:2],
-        sample="Sample of the adjudicated round",
-        per_thousand=per_thousand,
-        seed=3,
-        coordinator=coordinator,
-        at=at,
-    )
+    name = "Sample of the adjudicated round"
+    plan = _sample(bank, name, per_thousand=per_thousand, seed=3, coordinator=coordinator, at=at)
+    review_round = _opened(DISPUTED_ROUND, plan, reviewers[:2], coordinator=coordinator, at=at)
     for step, assignment in enumerate(_unfinished(review_round)):
         _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
         tick()
@@ -213,6 +168,7 @@ def adjudicate_first(
 def open_round_under_way(
     bank: QuestionBank,
     reviewers: Sequence[User],
+    adjudicator: User,
     questions: Sequence[DemonstrationQuestion],
     *,
     coordinator: User,
@@ -220,17 +176,19 @@ def open_round_under_way(
     tick: Tick,
     per_thousand: int = 300,
 ) -> ReviewRound:
-    """An open round with some work done: the first reviewer at the beginning, the others further on."""
-    review_round = _opened(
-        OPEN_ROUND,
-        bank,
-        reviewers,
-        sample="First sample",
-        per_thousand=per_thousand,
-        seed=2,
-        coordinator=coordinator,
-        at=at,
-    )
+    """An open round with some work done: the first reviewer at the beginning, the others further on.
+
+    All are calibrated on what the adjudicator said before; the last one has not passed and was let in.
+    """
+    plan = _sample(bank, "First sample", per_thousand=per_thousand, seed=2, coordinator=coordinator, at=at)
+    before = at - timedelta(hours=20)
+    shared = _shared_answers(bank, adjudicator, questions, apart=plan, coordinator=coordinator, at=before, tick=tick)
+    design = RoundDesign(shared_answers=shared, pass_mark=PASS_MARK)
+    review_round = _opened(OPEN_ROUND, plan, reviewers, coordinator=coordinator, at=at, design=design)
+    for person in reviewers:
+        is_last = person == reviewers[-1]
+        _calibrate(review_round, person, questions, is_strict=is_last, coordinator=coordinator, at=at, tick=tick)
+    at += timedelta(hours=1)
     for person, share in zip(reviewers, (0.1, 0.4, 0.6), strict=False):
         own = list(_unfinished(review_round).filter(reviewer=person))
         n_all = Assignment.objects.filter(round=review_round, reviewer=person).count()
@@ -240,6 +198,52 @@ def open_round_under_way(
             tick()
     _leave_traces(review_round, reviewers[0], questions, at=at + timedelta(hours=2))
     return review_round
+
+
+def _shared_answers(
+    bank: QuestionBank,
+    author: User,
+    questions: Sequence[DemonstrationQuestion],
+    *,
+    apart: SamplingPlan,
+    coordinator: User,
+    at: datetime,
+    tick: Tick,
+) -> ReviewRound:
+    """A closed round of a few questions, none of them in the sample ``apart``, which one person has judged."""
+    others = Question.objects.filter(bank=bank).exclude(revisions__in=apart.questions.values("revision"))
+    numbers = list(others.order_by("number").values_list("number", flat=True))
+    n = min(N_CALIBRATION, 1 + len(numbers) // 4)
+    few = numbers[:: len(numbers) // n][:n]
+    plan = _sample(bank, "Calibration questions", numbers=few, seed=4, coordinator=coordinator, at=at)
+    review_round = _opened(SHARED_ANSWERS, plan, [author], coordinator=coordinator, at=at)
+    for step, assignment in enumerate(_unfinished(review_round)):
+        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=3 * step))
+        tick()
+    close_round(review_round, actor=coordinator, at=at + timedelta(hours=1))
+    return review_round
+
+
+def _calibrate(
+    review_round: ReviewRound,
+    person: User,
+    questions: Sequence[DemonstrationQuestion],
+    *,
+    is_strict: bool,
+    coordinator: User,
+    at: datetime,
+    tick: Tick,
+) -> None:
+    """One reviewer judges the calibration questions, and is let in where that does not pass."""
+    if not must_calibrate(review_round, person.pk):
+        return
+    cases = begin_calibration(review_round, person, at=at)
+    for step, assignment in enumerate(_unfinished(cases).filter(reviewer=person)):
+        source = _source_of(assignment, questions)
+        _review(assignment, source, at=at + timedelta(minutes=3 * step + 1), is_strict=is_strict)
+        tick()
+    if must_calibrate(review_round, person.pk):
+        let_in(review_round, person, LET_IN_BECAUSE, actor=coordinator, at=at + timedelta(minutes=50))
 
 
 def _leave_traces(
@@ -270,7 +274,7 @@ def _unfinished(review_round: ReviewRound) -> QuerySet[Assignment]:
     )
 
 
-def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: datetime) -> None:
+def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: datetime, is_strict: bool = False) -> None:
     """One question through all three steps, by the seed of the question and the reviewer's place among the people."""
     rng = np.random.default_rng((SEED, question.exam.number, question.number, assignment.position))
     reviewer = assignment.reviewer
@@ -288,4 +292,5 @@ def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: date
         )
     opened = open_report(assignment, actor=reviewer, at=at + timedelta(seconds=70))
     opinion = judgement(question, blind, rng)
+    opinion = strict(opinion) if is_strict else opinion
     submit_review(assignment, opinion, actor=reviewer, at=opened + timedelta(seconds=30), simulated=True)

@@ -37,6 +37,20 @@ class WrittenFile:
     sha256: str
     about: str
 
+    @property
+    def file(self) -> str:
+        """Its name without folders."""
+        return self.name.rpartition("/")[2]
+
+
+def by_folder(files: Iterable[WrittenFile]) -> list[tuple[str, list[WrittenFile]]]:
+    """The files of each folder; those beside the folders first."""
+    found: dict[str, list[WrittenFile]] = {"": []}
+    for one in files:
+        folder, _slash, _file = one.name.rpartition("/")
+        found.setdefault(folder, []).append(one)
+    return list(found.items())
+
 
 def csv_contents(
     name: str, about: str, columns: Sequence[Column], rows: Rows, *, with_codebook: bool = True

@@ -4,6 +4,7 @@ computes the tables again. The same reviews give the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import tempfile
@@ -13,10 +14,11 @@ from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Count, Max, Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
@@ -28,7 +30,10 @@ from annotation.enums import FINAL_STATES, KeySource
 from annotation.exports.bank_export import whole_folder
 from annotation.exports.kernels.zipping import zip_folder
 from annotation.exports.report_files import (
+    SUMS,
     Content,
+    Tell,
+    WrittenFile,
     csv_contents,
     listed_files,
     write_contents,
@@ -36,16 +41,18 @@ from annotation.exports.report_files import (
 from annotation.exports.review_methods import methods_text, readme_text
 from annotation.exports.review_tables import (
     QUESTION_COLUMNS,
+    REVIEWER_COLUMNS,
     SETTLEMENT_COLUMNS,
     RoundNumbers,
     question_rows,
     review_sheets,
+    reviewer_rows,
     settlement_rows,
 )
 from annotation.exports.reviews import columns_of_reviews, review_rows
 from annotation.exports.tables import Column, ExportRefused, Kind
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.models import Question, ReviewRound, Settlement, User
+from annotation.models import Question, Review, ReviewRound, Settlement, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.agreement import DRAWS, round_agreement
 from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
@@ -69,53 +76,76 @@ FACTS = "report.json"
 
 @dataclass(frozen=True)
 class ReviewReport:
-    n_files: int
+    files: list[WrittenFile]
     n_reviews: int
-    sha256: str  # of the list of sums
+    sums_sha256: str  # of the list of sums
 
 
-def write_review_report(review_round: ReviewRound, folder: Path, *, actor: User | None, at: datetime) -> ReviewReport:
+def write_review_report(
+    review_round: ReviewRound, folder: Path, *, actor: User | None, at: datetime, with_names: bool = False
+) -> ReviewReport:
     """Write the folder, and note who took it; ``actor`` is None on the command line.
 
-    Raises ExportRefused where nothing is reviewed yet, and for a folder that holds something.
+    Reviewers appear under pseudonyms; ``with_names`` adds a table that says whose each is. Raises ExportRefused where
+    nothing is reviewed yet, and for a folder that holds something.
     """
-    with whole_folder(folder) as part, translation.override("en"):  # the same words wherever they are made
-        numbers, facts = _numbers(review_round), _facts(review_round)
-        written = write_contents(part, _contents(numbers, facts))
-        [sums] = [one for one in written if one.name == "SHA256SUMS"]
-        done = ReviewReport(len(written), numbers.outcomes.n_reviews, sums.sha256)
-        with transaction.atomic():
-            if actor is not None:
-                read = Question.objects.filter(
-                    revisions__in=newest_reviews(review_round).values("assignment__revision")
-                )
-                note_seen_keys(actor, read, source=KeySource.ROUND_EXPORT, subject=review_round, at=at)
-            noted = {"files": done.n_files, "reviews": done.n_reviews, "sums_sha256": done.sha256}
-            record("round.report_taken", actor=actor, at=at, subject=review_round, facts=noted)
+    with whole_folder(folder) as part:
+        done = _write(review_round, part, with_names=with_names)
+        note_report_taken(review_round, done, actor=actor, at=at)
     return done
 
 
-def write_review_report_zip(
-    review_round: ReviewRound, to: IO[bytes], *, actor: User | None, at: datetime
-) -> ReviewReport:
-    """The same folder as one ZIP file, written to ``to`` (seekable, left at its start). Raises ExportRefused."""
+def pack_review_report(review_round: ReviewRound, packed: Path, tell: Tell | None = None) -> ReviewReport:
+    """The same folder as one ZIP file; nobody has taken it by that. Raises ExportRefused."""
     with tempfile.TemporaryDirectory(prefix="review-report-", dir=settings.TEMP_ROOT) as place:
-        folder, packed = Path(place) / "report", Path(place) / "report.zip"
-        done = write_review_report(review_round, folder, actor=actor, at=at)
-        zip_folder(folder, packed, f"{review_round.slug}-report")
-        to.write(packed.read_bytes())
-    to.seek(0)
+        done = _write(review_round, Path(place), tell)
+        zip_folder(Path(place), packed, f"{review_round.slug}-report")
     return done
+
+
+def _write(
+    review_round: ReviewRound, folder: Path, tell: Tell | None = None, *, with_names: bool = False
+) -> ReviewReport:
+    with translation.override("en"):  # the same words wherever they are made
+        numbers, facts = _numbers(review_round), _facts(review_round)
+        written = write_contents(folder, _contents(numbers, facts, with_names=with_names), tell)
+    [sums] = [one for one in written if one.name == SUMS]
+    return ReviewReport(written, numbers.outcomes.n_reviews, sums.sha256)
+
+
+@transaction.atomic
+def note_report_taken(review_round: ReviewRound, done: ReviewReport, *, actor: User | None, at: datetime) -> None:
+    """Whoever takes a report has seen the keys of what was reviewed."""
+    if actor is not None:
+        read = Question.objects.filter(revisions__in=newest_reviews(review_round).values("assignment__revision"))
+        note_seen_keys(actor, read, source=KeySource.ROUND_EXPORT, subject=review_round, at=at)
+    noted = {"files": len(done.files), "reviews": done.n_reviews, "sums_sha256": done.sums_sha256}
+    record("round.report_taken", actor=actor, at=at, subject=review_round, facts=noted)
+
+
+def state_of_report(review_round: ReviewRound) -> str:
+    """A digest that is another one once the report of the round would be another; in a few queries."""
+    one = review_round
+    said = Review.objects.filter(Q(assignment__round=one) | Q(assignment__round__adjudicates=one))
+    reports = Count("assignment__report_opened_at")  # reviewers may open one after their review
+    decided = Settlement.objects.filter(round=one).aggregate(Count("pk"), Count("decided_at"), Max("decided_at"))
+    told = [_facts(one), one.name, one.plan.bank.name, one.opened_at, one.completed_at, state_flow([one])]
+    told += [said.aggregate(Count("pk"), Max("pk"), reports=reports), decided]
+    return hashlib.sha256(json.dumps(told, default=str, sort_keys=True).encode()).hexdigest()
+
+
+def check_has_reviews(review_round: ReviewRound) -> None:
+    """Raises ExportRefused where nothing is reviewed yet."""
+    if not newest_reviews(review_round).exists():
+        sentence = _("No review of %s is submitted yet: there is nothing to report.") % review_round
+        raise ExportRefused("no_reviews", sentence, status=422)
 
 
 def _numbers(review_round: ReviewRound) -> RoundNumbers:
-    by_rule = outcomes_by_rule([review_round], rules_of(review_round))
-    if not next(iter(by_rule.values())).n_reviews:
-        sentence = _("No review of %s is submitted yet: there is nothing to report.") % review_round
-        raise ExportRefused("no_reviews", sentence, status=422)
+    check_has_reviews(review_round)
     return RoundNumbers(
         review_round,
-        by_rule,
+        outcomes_by_rule([review_round], rules_of(review_round)),
         round_agreement(review_round),
         difficulty_table(judged_difficulties([review_round]), seed=abs(review_round.seed)),
         round_times(review_round),
@@ -147,9 +177,10 @@ def _facts(review_round: ReviewRound) -> dict[str, Any]:
     }
 
 
-def _contents(numbers: RoundNumbers, facts: dict[str, Any]) -> list[Content]:
+def _contents(numbers: RoundNumbers, facts: dict[str, Any], *, with_names: bool) -> list[Content]:
     """The README first; it says what all of them are."""
     found = [*_texts(numbers, facts), *_tables(numbers), *_figures(numbers), *_data(numbers)]
+    found += _names(numbers.review_round) if with_names else ()
     found.append(Content(SCRIPT_NAME, f"computes every table again: python {SCRIPT_NAME}", SCRIPT.read_bytes))
     text = readme_text(numbers, facts, listed_files(found))
     return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
@@ -206,3 +237,8 @@ def _data(numbers: RoundNumbers) -> Iterator[Content]:
     if rows := settlement_rows(one):
         about = "what the round decided about each question"
         yield from csv_contents("data/settlements.csv", about, SETTLEMENT_COLUMNS, rows)
+
+
+def _names(review_round: ReviewRound) -> Iterator[Content]:
+    about = "WHOSE EACH PSEUDONYM IS: take this file out before the report leaves the house"
+    yield from csv_contents("data/reviewers.csv", about, REVIEWER_COLUMNS, reviewer_rows(review_round))

@@ -12,7 +12,7 @@ from annotation.models import Assignment, ReviewRound, Settlement
 from annotation.review.agreement import AgreementRow, RoundAgreement
 from annotation.review.judged_difficulty import DifficultyTable
 from annotation.review.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
-from annotation.review.outcomes import Outcomes
+from annotation.review.outcomes import Outcomes, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate
@@ -102,8 +102,9 @@ def _outcomes(numbers: RoundNumbers) -> ReviewSheet:
 def _groups(numbers: RoundNumbers) -> ReviewSheet:
     rows: list[list[Cell]] = []
     issues = [COUNTED_ISSUES[name] for name in ("any", *PAPER_ISSUES)]
-    for by in GroupBy:
-        for name, groups in all_group_outcomes([numbers.review_round], by, issues, CountingRule.ANY).items():
+    found = all_group_outcomes([numbers.review_round], list(GroupBy), issues, CountingRule.ANY)
+    for by, of_issue in found.items():
+        for name, groups in of_issue.items():
             for one in groups:
                 value = reviewer_pseudonym(int(one.value)) if by is GroupBy.REVIEWER else one.value
                 rows.append([by.value, value, name, one.n_reviews, *_of_n(one.share)])
@@ -256,6 +257,19 @@ SETTLEMENT_COLUMNS = (
     Column("against_all", YES_NO, "Whether no reviewer had this verdict."),
     SIMULATED,
 )
+
+REVIEWER_COLUMNS = (
+    Column("reviewer", TEXT, "Pseudonym, as in data/reviews.csv."),
+    Column("name", TEXT, "Name of the reviewer."),
+    SIMULATED,
+)
+
+
+def reviewer_rows(review_round: ReviewRound) -> list[list[Cell]]:
+    """Who submitted a review, by pseudonym."""
+    people = newest_reviews(review_round).order_by().values_list("assignment__reviewer", "assignment__reviewer__name")
+    found = sorted((reviewer_pseudonym(pk), name) for pk, name in people.distinct())
+    return [[pseudonym, name, review_round.simulated] for pseudonym, name in found]
 
 
 def question_rows(review_round: ReviewRound) -> list[list[Cell]]:

@@ -31,6 +31,7 @@ HANDLERS: dict[str, str] = {
     "find_duplicates": "annotation.quality.duplicates.find_duplicates",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
     "change_questions": "annotation.discussion.selected_questions.run_change",
+    "make_review_report": "annotation.exports.review_report_job.run_review_report",
     "text_search": "annotation.ingest.searching.search_waiting",
     "text_search_again": "annotation.ingest.searching.search_quarantined",
     "ingest_upload": "annotation.ingest.uploading.ingest_upload",

@@ -26,7 +26,7 @@ MOST_LISTED = 5_000
 WINDOW = 5_000
 SORTED_BY = dict.fromkeys(("number", "task", "category", "difficulty", "state"))
 INDEXED = ("category", "task")  # columns of revisions, the one with more values first
-_MOST_QUERIES = 3  # for the rows of a page that is read along an index
+_MOST_QUERIES = 2  # for the rows of a page that is read along an index
 _BEYOND = 2**62  # no id is as high
 
 

@@ -76,22 +76,43 @@ def group_outcomes(
 
     By reviewer no rule of counting applies: of the questions that one reviewed, those that the same one flagged.
     """
-    return all_group_outcomes(rounds, by, [issue], rule)[issue.name]
+    return all_group_outcomes(rounds, [by], [issue], rule)[by][issue.name]
 
 
 def all_group_outcomes(
-    rounds: Sequence[ReviewRound], by: GroupBy, issues: Sequence[CountedIssue], rule: CountingRule
+    rounds: Sequence[ReviewRound], groupings: Sequence[GroupBy], issues: Sequence[CountedIssue], rule: CountingRule
+) -> dict[GroupBy, dict[str, list[GroupOutcome]]]:
+    """The same of several groupings, and of several issues by name, from rows that are read once."""
+    columns = [_COLUMNS[by] for by in groupings]
+    rows = newest_reviews(*rounds).order_by().values_list("assignment__revision", "flags", *columns)
+    judged, values = [], []
+    for revision, flags, *of_one in rows:
+        judged.append(Judged(revision, "", revision, frozenset(flags)))
+        values.append(of_one)
+    return {
+        by: _outcomes(rounds, by, issues, rule, [of_one[place] for of_one in values], judged)
+        for place, by in enumerate(groupings)
+    }
+
+
+def _outcomes(
+    rounds: Sequence[ReviewRound],
+    by: GroupBy,
+    issues: Sequence[CountedIssue],
+    rule: CountingRule,
+    values: Sequence[object],
+    judged: Sequence[Judged],
 ) -> dict[str, list[GroupOutcome]]:
-    """The same of several issues by name, from rows that are read once."""
+    """``values`` and ``judged`` run in parallel."""
     groups: dict[object, list[Judged]] = defaultdict(list)
-    for value, judged in _judged(rounds, by):
-        groups[value].append(judged)
+    for value, one in zip(values, judged, strict=True):
+        groups[value].append(one)
     n_reviews = Counter({value: len(found) for value, found in groups.items()})
     if by is GroupBy.REVIEWER:
         rule = CountingRule.ANY
     if rule is CountingRule.ADJUDICATED:
-        group_of = {one.question: value for value, found in groups.items() for one in found}
-        standing = adjudicated(rounds, [one for found in groups.values() for one in found])
+        group_of = dict(zip((one.question for one in judged), values, strict=True))
+        standing = adjudicated(rounds, judged)
         groups = {value: [one for one in standing if group_of[one.question] == value] for value in groups}
     questions = {value: JudgedQuestions.of(found) for value, found in groups.items()}
     named = _labels(by, list(groups))
@@ -107,11 +128,6 @@ def all_group_outcomes(
         ]
         for issue in issues
     }
-
-
-def _judged(rounds: Sequence[ReviewRound], by: GroupBy) -> list[tuple[object, Judged]]:
-    values = newest_reviews(*rounds).order_by().values_list(_COLUMNS[by], "assignment__revision", "flags")
-    return [(value, Judged(revision, "", revision, frozenset(flags))) for value, revision, flags in values]
 
 
 def _labels(by: GroupBy, values: Sequence[object]) -> list[tuple[object, str]]:

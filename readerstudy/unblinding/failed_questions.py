@@ -6,12 +6,13 @@ study keeps secret. The counts are kept, and made anew when any of that has chan
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from hashlib import sha256
 
 from django.core.cache import cache
 from django.db import transaction
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -43,28 +44,46 @@ class _Inputs:
     """What the counts of a bank are made from; ``sha256`` says whether any of it has changed."""
 
     runs: list[int]
+    hiding: list[int]  # studies whose questions are secret
     n_predictions: int
-    secret: QuerySet[StudyCase]
     sha256: str
+    is_counted: bool
 
 
 def _inputs_of(bank: QuestionBank) -> _Inputs:
+    """In one query, since it is asked for a page."""
     studies = ReaderStudy.objects.filter(bank=bank).order_by()
     seen = with_seen_results(studies)
     runs = PredictionRun.objects.filter(
         Q(study=None) | Q(study__in=seen), bank=bank, is_named=True, withdrawn_at=None, entry__state=EntryState.LISTED
     )
-    n_matched = dict(runs.order_by().values_list("pk", "n_matched"))
-    counted = sorted(n_matched)
     hiding = studies.filter(frozen_at__isnull=False).exclude(pk__in=seen.values("pk"))
-    hidden_by = sorted(hiding.annotate(n_voided=Count("cases__voiding")).values_list("pk", "n_voided"))
-    secret = StudyCase.objects.filter(study__in=[pk for pk, _n in hidden_by], block=Block.MAIN, voiding=None)
+    rows = (
+        runs.order_by()
+        .values_list(Value("run"), "pk", "n_matched", Value(""))
+        .union(
+            hiding.values_list(Value("study"), "pk", Count("cases__voiding"), Value("")),
+            FailureCounts.objects.filter(bank=bank).values_list(Value("counts"), "pk", Value(0), "inputs_sha256"),
+            all=True,
+        )
+    )
+    found = defaultdict[str, list[tuple[int, int, str]]](list)
+    for what, *row in rows:
+        found[what].append((row[0], row[1], row[2]))
+    counted = sorted(pk for pk, _n, _text in found["run"])
+    hidden_by = sorted((pk, n_voided) for pk, n_voided, _text in found["study"])
     digest = sha256(f"{RULE} {counted} {hidden_by}".encode()).hexdigest()
-    return _Inputs(counted, sum(n_matched.values()), secret.order_by(), digest)
+    return _Inputs(
+        runs=counted,
+        hiding=[pk for pk, _n in hidden_by],
+        n_predictions=sum(n for _pk, n, _text in found["run"]),
+        sha256=digest,
+        is_counted=digest in {text for _pk, _n, text in found["counts"]},
+    )
 
 
 def count_failures(bank: QuestionBank) -> None:
-    """Bring the counts of a bank up to date; three queries where they are, none within a minute for a large bank.
+    """Bring the counts of a bank up to date; one query where they are, none within a minute for a large bank.
 
     A model failed a question if none of its named runs gave the key; an answer that could not be extracted gave none.
     """
@@ -74,14 +93,15 @@ def count_failures(bank: QuestionBank) -> None:
     inputs = _inputs_of(bank)
     if inputs.n_predictions > MOST_LISTED:
         cache.set(kept, True, KEPT_SECONDS)
-    if FailureCounts.objects.filter(bank=bank, inputs_sha256=inputs.sha256).exists():
+    if inputs.is_counted:
         return
     with transaction.atomic():
         QuestionBank.objects.select_for_update().get(pk=bank.pk)
         FailureCount.objects.filter(bank=bank).delete()
         key = AnswerKey.objects.filter(revision=OuterRef("revision")).values("key")
         given = Prediction.objects.filter(run__in=inputs.runs)
-        given = given.exclude(run__study=None, revision__question__in=inputs.secret.values("revision__question"))
+        secret = StudyCase.objects.filter(study__in=inputs.hiding, block=Block.MAIN, voiding=None).order_by()
+        given = given.exclude(run__study=None, revision__question__in=secret.values("revision__question"))
         rows = (
             given.order_by()
             .values("revision")

@@ -42,4 +42,4 @@ class Command(ActCommand):
                 progress.update(stages[words], completed=done, total=total)
 
             build_demonstration(at=timezone.now(), folder=Path(settings.TEMP_ROOT) / "demonstration", tell=tell)
-        self.stdout.write(_("The bank “%(bank)s” and two review rounds are there.") % {"bank": BANK})
+        self.stdout.write(_("The bank “%(bank)s” and its review rounds are there.") % {"bank": BANK})

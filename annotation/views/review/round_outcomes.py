@@ -1,18 +1,16 @@
-"""What a round, or all rounds of a bank, found beside the page of a round: sections, figures and the report."""
+"""What a round, or all rounds of a bank, found beside the page of a round: sections and figures."""
 
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.exports.review_report import write_review_report_zip
-from annotation.exports.tables import scratch_file
-from annotation.models import QuestionBank, ReviewRound
+from annotation.models import QuestionBank
 from annotation.review.agreement import own_agreement, round_agreement
 from annotation.review.onlookers import rounds_in_sight
 from annotation.site.permissions import is_coordinator
@@ -26,15 +24,8 @@ from annotation.views.review.outcome_context import (
     outcomes_context,
     scope_of,
 )
-from annotation.views.review.rounds import coordinated_round
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
-
-
-def _seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:
-    """A round of which this person may see the outcomes."""
-    review_round = coordinated_round(request.user, slug)
-    check_not_blinded(request, review_round)
-    return review_round
+from annotation.views.review.rounds import coordinated_round, seen_round
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
 
 @person_required
@@ -42,7 +33,7 @@ def _seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:
 @vary_on_headers("HX-Request")
 def round_agreement_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How the reviewers agree on each field of the form; for HTMX the section alone."""
-    review_round = _seen_round(request, slug)
+    review_round = seen_round(request, slug)
     template = "_agreement.html" if asks_for_part(request) else "agreement.html"
     own = own_agreement(review_round) if review_round.percent_repeated else None
     context = {"round": review_round, "agreement": round_agreement(review_round), "own": own}
@@ -54,7 +45,7 @@ def round_agreement_page(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @vary_on_headers("HX-Request")
 def round_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One issue by task, category, stated difficulty, reviewer or import."""
-    return groups_response(request, scope_of(_seen_round(request, slug)))
+    return groups_response(request, scope_of(seen_round(request, slug)))
 
 
 @person_required
@@ -62,7 +53,7 @@ def round_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @vary_on_headers("HX-Request")
 def round_difficulty(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Difficulty as stated and as judged before the key."""
-    return difficulty_response(request, scope_of(_seen_round(request, slug)))
+    return difficulty_response(request, scope_of(seen_round(request, slug)))
 
 
 @person_required
@@ -74,17 +65,6 @@ def round_figure(request: AuthenticatedRequest, slug: str, figure: str, width: s
     check_figure(figure, width, form)
     check_not_blinded(request, review_round)
     return figure_response(request, scope_of(review_round), figure, width, form)
-
-
-@person_required
-@never_cache
-@require_GET
-def round_report(request: AuthenticatedRequest, slug: str) -> FileResponse:
-    """Tables, figures, methods and reviews with the script that checks them, packed; who takes it is noted."""
-    review_round, file = _seen_round(request, slug), scratch_file()
-    write_review_report_zip(review_round, file, **by(request))
-    name = f"{review_round.slug}-report.zip"
-    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
 
 
 # --- over all rounds of a bank -----------------------------------------------------------------------------------

@@ -80,6 +80,13 @@ def coordinated_round(person: User, slug: str) -> ReviewRound:
     raise Http404
 
 
+def seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:
+    """The round, for those of its coordinators who may see its outcomes."""
+    review_round = coordinated_round(request.user, slug)
+    check_not_blinded(request, review_round)
+    return review_round
+
+
 def overseen_round(person: User, slug: str) -> ReviewRound:
     """The round, for its coordinators, and for administrators to look at how it goes."""
     if is_administrator(person):

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import JobState
+from annotation.exports.report_files import WrittenFile, by_folder
 from annotation.models import Job
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.models import Analysis, AnalysisReport
@@ -28,19 +29,12 @@ from readerstudy.views.results.access import seen_analysis, seen_result
 
 
 @dataclass(frozen=True)
-class FileLine:
-    name: str
-    n_bytes: int
-    about: str
-
-
-@dataclass(frozen=True)
 class ReportState:
     """What templates/readerstudy/results/_report.html shows."""
 
     report: AnalysisReport | None  # the newest one
     is_there: bool  # its file
-    folders: list[tuple[str, list[FileLine]]]  # by name
+    folders: list[tuple[str, list[WrittenFile]]]  # by name
     under_way: Job | None
     failed: Job | None  # the last try, where it ended without a report
 
@@ -51,19 +45,10 @@ def report_state(analysis: Analysis) -> ReportState:
     return ReportState(
         report=report,
         is_there=report is not None and path_of(report).is_file(),
-        folders=_folders(report) if report else [],
+        folders=by_folder(WrittenFile(*one) for one in report.contents) if report else [],
         under_way=job if job and job.is_unfinished else None,
         failed=job if job and is_after and job.state == JobState.FAILED else None,
     )
-
-
-def _folders(report: AnalysisReport) -> list[tuple[str, list[FileLine]]]:
-    """The files beside the folders first."""
-    found: dict[str, list[FileLine]] = {"": []}
-    for name, n_bytes, _sha256, about in report.contents:
-        folder, _slash, file = name.rpartition("/")
-        found.setdefault(folder, []).append(FileLine(file, n_bytes, about))
-    return list(found.items())
 
 
 @person_required

@@ -7,20 +7,19 @@ import io
 import random
 import subprocess
 import sys
-import zipfile
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator, take_next
 from annotation.enums import Degree, Flag, GradeName, Verdict
 from annotation.exports import review_report
 from annotation.exports.kernels import recompute_reviews
 from annotation.exports.review_report import write_review_report
-from annotation.models import Assignment, AuditEvent, ReviewRound, SeenKey, Settlement, User
+from annotation.exports.reviews import reviewer_pseudonym
+from annotation.models import Assignment, AuditEvent, ReviewRound, Settlement, User
 from annotation.review.ending import complete_reviews, count_open
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
@@ -200,33 +199,25 @@ def test_what_cannot_be_written_is_refused(
     assert [path.name for path in tmp_path.rglob("*")] == ["full", "mine.txt"]
 
 
-def test_the_report_is_taken_by_who_may_see_the_reviews(
-    client: Client, cora: User, rita: User, remo: User, noon: datetime, undrawn: None
+def test_reviewers_are_nameless_unless_names_are_asked_for(
+    tmp_path: Path, cora: User, rita: User, remo: User, noon: datetime, undrawn: None
 ) -> None:
     made = make_lively([rita, remo], cora, noon, n=6)
-    address = f"/rounds/{made.slug}/report.zip"
-    stranger = make_person("Stranger")
-    for person, status in ((rita, 403), (stranger, 404), (cora, 200)):
-        client.force_login(person)
-        answer = client.get(address)
-        assert answer.status_code == status
-        assert client.post(address).status_code == 405
-    assert answer["Content-Disposition"] == 'attachment; filename="lively-report.zip"'
-    with zipfile.ZipFile(io.BytesIO(b"".join(answer))) as archive:
-        assert {"lively-report/README.txt", "lively-report/recompute.py"} < {*archive.namelist()}
-    assert client.get(f"/rounds/{made.slug}/").content.count(address.encode()) == 1
-    event = AuditEvent.objects.get(act="round.report_taken")
-    assert event.actor == cora
-    assert SeenKey.objects.filter(person=cora).count() == 6
-    Assignment.objects.filter(reviewer=remo).update(reviewer=cora)
-    assert client.get(address).status_code == 403
-    assert address.encode() not in client.get(f"/rounds/{made.slug}/").content
+    for person, name in ((rita, "Rita Okafor"), (remo, "Remo Castelli")):
+        User.objects.filter(pk=person.pk).update(name=name)
+    for name, more in (("without", []), ("with", ["--names"])):
+        folder = str(tmp_path / name)
+        call_command("review_report", "--round", made.slug, "--out", folder, *more, verbosity=0)
+    plain, named = (_texts(tmp_path / name) for name in ("without", "with"))
+    for text in plain.values():
+        assert not [word for word in ("okafor", "castelli", rita.email, remo.email) if word in text.lower()]
+    assert set(named) - set(plain) == {"reviewers.csv", "reviewers.codebook.csv"}
+    rows = list(csv.DictReader(io.StringIO(named["reviewers.csv"])))
+    assert {row["name"] for row in rows} == {"Rita Okafor", "Remo Castelli"}
+    assert [row["reviewer"] for row in rows] == sorted(reviewer_pseudonym(person.pk) for person in (rita, remo))
+    assert all(row["reviewer"] in plain["outcomes_by.csv"] for row in rows)
+    assert run(tmp_path / "with").stdout.splitlines()[-1] == "all equal"
 
 
-def test_a_round_without_reviews_has_no_report(client: Client, cora: User, rita: User, noon: datetime) -> None:
-    made = create_round(make_sample(3), name="Fresh", reviewers=[rita], actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
-    client.force_login(cora)
-    answer = client.get("/rounds/fresh/report.zip")
-    assert answer.status_code == 422
-    assert "No review of Fresh is submitted yet" in answer.content.decode()
+def _texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()}

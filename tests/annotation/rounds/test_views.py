@@ -15,9 +15,19 @@ from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
-PAGES = ["", "export/csv/", "outcomes/two.svg", "grades/two.svg", "agreement/", "codebook/", "reviewers/{rita}/"]
+PAGES = [
+    "",
+    "export/csv/",
+    "outcomes/two.svg",
+    "grades/two.svg",
+    "agreement/",
+    "report/",
+    "codebook/",
+    "reviewers/{rita}/",
+]
 ACTS = [
     "assign/",
+    "report/make/",
     "viewing/",
     "due/",
     "remind/",

@@ -1,0 +1,108 @@
+"""The report of a round as a job, asked for by a button; and its ZIP file, which coordinators take.
+
+One file per round is kept. It can be made again at any time, and stands in no backup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from annotation.enums import JobState
+from annotation.exports.report_files import WrittenFile
+from annotation.exports.review_report import (
+    ReviewReport,
+    check_has_reviews,
+    note_report_taken,
+    pack_review_report,
+    state_of_report,
+)
+from annotation.exports.tables import ExportRefused
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue_once
+from annotation.models import Job, ReviewRound, User
+
+KIND = "make_review_report"
+
+
+@dataclass(frozen=True)
+class KeptReport:
+    """The newest report of a round, as the job that made it says."""
+
+    job: Job
+    report: ReviewReport
+    state: str  # of the round when it was made: see state_of_report
+    sha256: str  # of the ZIP file
+    n_bytes: int
+
+    @property
+    def path(self) -> Path:
+        return _path(self.job.params["round"], self.sha256)
+
+    @property
+    def is_there(self) -> bool:
+        return self.path.is_file()
+
+
+def ask_for_review_report(review_round: ReviewRound, *, actor: User, at: datetime) -> Job:
+    """One that waits or runs already is enough. Raises ExportRefused where nothing is reviewed yet."""
+    check_has_reviews(review_round)
+    title = _("Report of %(round)s") % {"round": review_round.name[:150]}
+    return enqueue_once(KIND, title, {"round": review_round.pk}, about="round", actor=actor, at=at)
+
+
+def run_review_report(progress: Progress, params: Params) -> Result:
+    """The handler. Run twice it keeps one file.
+
+    What it found stands one level down in the result, which the page of a job does not show: coordinators who review
+    in the round themselves may open that page.
+    """
+    review_round = ReviewRound.objects.select_related("plan__bank", "form").get(pk=params["round"])
+    state = state_of_report(review_round)
+    with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT, prefix="review-report-") as place:
+        draft = Path(place) / "report.zip"
+        made = pack_review_report(review_round, draft, progress.report)
+        with draft.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        n_bytes, path = draft.stat().st_size, _path(review_round.pk, sha256)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft.replace(path)
+    for other in path.parent.glob(_path(review_round.pk, "*").name):
+        if other != path:
+            other.unlink(missing_ok=True)
+    files = [[one.name, one.n_bytes, one.sha256, one.about] for one in made.files]
+    kept = {"files": files, "reviews": made.n_reviews, "sums": made.sums_sha256}
+    return {"round": review_round.slug, "report": {**kept, "state": state, "sha256": sha256, "bytes": n_bytes}}
+
+
+def _path(round_pk: int, sha256: str) -> Path:
+    return Path(settings.HOME) / "reports" / f"round-{round_pk}-{sha256[:16]}.zip"
+
+
+def newest_report_job(review_round: ReviewRound) -> Job | None:
+    return Job.objects.filter(kind=KIND, params__round=review_round.pk).order_by("-pk").first()
+
+
+def kept_report(review_round: ReviewRound) -> KeptReport | None:
+    jobs = Job.objects.filter(kind=KIND, params__round=review_round.pk, state=JobState.SUCCEEDED)
+    job = jobs.select_related("created_by").order_by("-pk").first()
+    if job is None or job.result is None:
+        return None
+    told = job.result["report"]
+    report = ReviewReport([WrittenFile(*one) for one in told["files"]], told["reviews"], told["sums"])
+    return KeptReport(job, report, told["state"], told["sha256"], told["bytes"])
+
+
+def take_review_report(review_round: ReviewRound, *, actor: User, at: datetime) -> Path:
+    """Where the newest file lies; who takes it is noted. Raises ExportRefused where there is none any more."""
+    kept = kept_report(review_round)
+    if kept is None or not kept.is_there:
+        raise ExportRefused("report_gone", _("The file of this report is not there any more: make it again."))
+    note_report_taken(review_round, kept.report, actor=actor, at=at)
+    return kept.path
