@@ -36,7 +36,7 @@ KIND = "change_questions"
 BLOCK = 200  # questions in one transaction of a job: until it ends, nobody else writes to the audit log
 
 
-class Act(Word):
+class SelectedAct(Word):
     """What is done; the label names the job, which every coordinator reads: it says no tag."""
 
     TAG = "tag", marked("Tag questions of the bank “%(bank)s”")
@@ -45,7 +45,11 @@ class Act(Word):
     BRING_BACK = "bring_back", marked("Bring back questions of the bank “%(bank)s”")
 
 
-UNDOES = {Act.TAG: Act.UNTAG, Act.UNTAG: Act.TAG, Act.WITHDRAW: Act.BRING_BACK}
+UNDOES = {
+    SelectedAct.TAG: SelectedAct.UNTAG,
+    SelectedAct.UNTAG: SelectedAct.TAG,
+    SelectedAct.WITHDRAW: SelectedAct.BRING_BACK,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +57,17 @@ class QuestionsAct:
     """One act of one person at one time. ``words``: the tag, or the reason of a withdrawal, as it is stored."""
 
     bank: QuestionBank
-    act: Act
+    act: SelectedAct
     words: str
     actor: User
     at: datetime
 
     @classmethod
-    def of(cls, act: Act, words: str, *, bank: QuestionBank, actor: User, at: datetime) -> QuestionsAct:
+    def of(cls, act: SelectedAct, words: str, *, bank: QuestionBank, actor: User, at: datetime) -> QuestionsAct:
         """Refused as ``tag_word`` and ``withdrawal_reason`` say."""
-        if act == Act.WITHDRAW:
+        if act == SelectedAct.WITHDRAW:
             words = withdrawal_reason(words)
-        elif act in (Act.TAG, Act.UNTAG):
+        elif act in (SelectedAct.TAG, SelectedAct.UNTAG):
             words = tag_word(words)
         return cls(bank=bank, act=act, words=words, actor=actor, at=at)
 
@@ -71,17 +75,17 @@ class QuestionsAct:
     def of_job(cls, params: Params) -> QuestionsAct:
         bank, actor = QuestionBank.objects.get(pk=params["bank"]), User.objects.get(pk=params["actor"])
         at = datetime.fromisoformat(params["at"])
-        return cls(bank=bank, act=Act(params["act"]), words=params["words"], actor=actor, at=at)
+        return cls(bank=bank, act=SelectedAct(params["act"]), words=params["words"], actor=actor, at=at)
 
 
 def change_questions(one: QuestionsAct, numbers: Collection[int]) -> ManyChanged:
     """Do it to the questions with these numbers, in one transaction. Refused as the act itself."""
     questions = Question.objects.filter(bank=one.bank, number__in=numbers).order_by("number")
-    if one.act == Act.TAG:
+    if one.act == SelectedAct.TAG:
         return add_tag(questions, one.words, bank=one.bank, actor=one.actor, at=one.at)
-    if one.act == Act.UNTAG:
+    if one.act == SelectedAct.UNTAG:
         return remove_tag(questions, one.words, bank=one.bank, actor=one.actor, at=one.at)
-    if one.act == Act.WITHDRAW:
+    if one.act == SelectedAct.WITHDRAW:
         return withdraw_questions(questions, one.words, actor=one.actor, at=one.at)
     return bring_back_questions(questions, actor=one.actor, at=one.at)
 
@@ -90,12 +94,12 @@ def changed_numbers(one: QuestionsAct) -> list[int]:
     """The questions that this act changed and that are still as it left them; none of an act that is not undone."""
     questions = Question.objects.filter(bank=one.bank)
     tags = QuestionTag.objects.filter(question__bank=one.bank, word=one.words)
-    if one.act == Act.TAG:
+    if one.act == SelectedAct.TAG:
         questions = questions.filter(pk__in=tags.standing().filter(by=one.actor, at=one.at).values("question"))
-    elif one.act == Act.UNTAG:
+    elif one.act == SelectedAct.UNTAG:
         questions = questions.filter(pk__in=tags.filter(removed_by=one.actor, removed_at=one.at).values("question"))
         questions = questions.exclude(pk__in=tags.standing().values("question"))
-    elif one.act == Act.WITHDRAW:
+    elif one.act == SelectedAct.WITHDRAW:
         logged = AuditEvent.objects.filter(subject_type="question", act="question.withdrawn")
         later = logged.filter(subject_id=OuterRef("subject_id"), pk__gt=OuterRef("pk"))
         own = logged.filter(~Exists(later), actor=one.actor, at=one.at).order_by().values("subject_id")
@@ -175,7 +179,7 @@ class Outcome:
     """What an act did, for who asked for it: others may not know the tags of a question that they judge."""
 
     bank: QuestionBank
-    act: Act
+    act: SelectedAct
     words: str
     at: str
     n: int
@@ -188,7 +192,7 @@ class Outcome:
             LeftQuestions(_why_left(why, told["n"]), told["numbers"], told["n"] - len(told["numbers"]))
             for why, told in result["left"].items()
         ]
-        return cls(bank, Act(asked["act"]), asked["words"], asked["at"], result["changed"], left)
+        return cls(bank, SelectedAct(asked["act"]), asked["words"], asked["at"], result["changed"], left)
 
     @property
     def may_undo(self) -> bool:
@@ -198,12 +202,12 @@ class Outcome:
     def sentence(self) -> str:
         n = self.n
         sentences = {
-            Act.TAG: ngettext("%(n)s question is tagged.", "%(n)s questions are tagged.", n),
-            Act.UNTAG: ngettext(
+            SelectedAct.TAG: ngettext("%(n)s question is tagged.", "%(n)s questions are tagged.", n),
+            SelectedAct.UNTAG: ngettext(
                 "The tag is taken away from %(n)s question.", "The tag is taken away from %(n)s questions.", n
             ),
-            Act.WITHDRAW: ngettext("%(n)s question is withdrawn.", "%(n)s questions are withdrawn.", n),
-            Act.BRING_BACK: ngettext("%(n)s question is back.", "%(n)s questions are back.", n),
+            SelectedAct.WITHDRAW: ngettext("%(n)s question is withdrawn.", "%(n)s questions are withdrawn.", n),
+            SelectedAct.BRING_BACK: ngettext("%(n)s question is back.", "%(n)s questions are back.", n),
         }
         return sentences[self.act] % {"n": f"{n:,}"}
 

@@ -59,7 +59,7 @@ def images_of_questions(asked: Iterable[tuple[Key, int, Collection[str] | None]]
     return found
 
 
-class _Row(NamedTuple):
+class _ImageRow(NamedTuple):
     exam: int
     prior: int | None
     public_id: str
@@ -68,19 +68,19 @@ class _Row(NamedTuple):
     reason: str
 
 
-def _rows(exams: Collection[int]) -> dict[int, list[_Row]]:
+def _rows(exams: Collection[int]) -> dict[int, list[_ImageRow]]:
     """The images of these exams in their order, by exam."""
-    found: dict[int, list[_Row]] = defaultdict(list)
+    found: dict[int, list[_ImageRow]] = defaultdict(list)
     ids = list(exams)
     columns = ("exam_id", "exam__prior_id", "public_id", "state", "view_position", "state_reason")
     for start in range(0, len(ids), AT_ONCE):
         rows = Image.objects.filter(exam__in=ids[start : start + AT_ONCE]).order_by("position", "pk")
         for row in rows.values_list(*columns):
-            found[row[0]].append(_Row(*row))
+            found[row[0]].append(_ImageRow(*row))
     return found
 
 
-def _count(one: ExamImages, row: _Row, *, of_prior: bool = False) -> None:
+def _count(one: ExamImages, row: _ImageRow, *, of_prior: bool = False) -> None:
     if row.state == ImageState.AVAILABLE:
         one.n_seen += not of_prior
     elif row.state == ImageState.REMOVED:

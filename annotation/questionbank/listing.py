@@ -31,7 +31,7 @@ _BEYOND = 2**62  # no id is as high
 
 
 @dataclass(frozen=True)
-class Place:
+class PageStart:
     """Where a page begins: after a question number or before one, in a group where the list is sorted by a column."""
 
     after: int = 0
@@ -57,8 +57,8 @@ class QuestionPage:
 
     revisions: list[Revision] = field(default_factory=list)
     last_number: int = 0  # of the bank
-    previous: Place | None = None
-    next: Place | None = None
+    previous: PageStart | None = None
+    next: PageStart | None = None
     n_found: int | None = None  # None: more than are counted for a page
     first: int = 0  # which of those found
     is_many: bool = False  # more than MOST_LISTED
@@ -76,7 +76,7 @@ class _PageRequest:
     search: BankSearch
     column: str  # of a filter; empty: by number
     is_down: bool  # the order of the list
-    place: Place
+    place: PageStart
     last_number: int = 0
     edge: int | None = None  # the id of the question beyond which the page begins; None: at the end
     far: int | None = None  # of the question that is WINDOW numbers away from it
@@ -89,7 +89,7 @@ class _PageRequest:
         return self.is_down != self.place.is_backward
 
 
-def questions_page(search: BankSearch, sorting: Sorting, place: Place) -> QuestionPage:
+def questions_page(search: BankSearch, sorting: Sorting, place: PageStart) -> QuestionPage:
     """The page that begins at the place; nonsense in a place shows the first page or the last."""
     column = sorting.column if sorting.column in FILTERS else ""
     asked = _told(_PageRequest(search, column, sorting.is_down, place))
@@ -146,11 +146,11 @@ def _listed(asked: _PageRequest) -> QuestionPage:
     page.revisions = _shown([pk for _rank, _question, pk in found[start:end]])
     names = [*groups, ""] if by else [""]
     if page.revisions and start > 0:
-        page.previous = Place(
+        page.previous = PageStart(
             before=page.revisions[0].question.number, group=names[sign * found[start][0]] if by else ""
         )
     if page.revisions and end < len(found):
-        page.next = Place(after=page.revisions[-1].question.number, group=names[sign * found[end - 1][0]])
+        page.next = PageStart(after=page.revisions[-1].question.number, group=names[sign * found[end - 1][0]])
     return page
 
 
@@ -218,7 +218,7 @@ def _walked(asked: _PageRequest) -> QuestionPage:
         )
     if at > 0 or not place.is_start:
         number, group = (page.revisions[0].question.number, found[0][0]) if found else (place.number, place.group)
-        page.previous = Place(after=number, group=group) if place.is_backward else Place(before=number, group=group)
+        page.previous = PageStart(number, None, group) if place.is_backward else PageStart(0, number, group)
     if place.is_backward:
         page.revisions.reverse()
         page.previous, page.next = page.next, page.previous
@@ -235,9 +235,9 @@ def _groups(asked: _PageRequest) -> list[str]:
     return groups[::-1] if asked.moves_down else groups
 
 
-def _onward(asked: _PageRequest, number: int, group: str) -> Place:
+def _onward(asked: _PageRequest, number: int, group: str) -> PageStart:
     is_backward = asked.place.is_backward
-    return Place(before=number, group=group) if is_backward else Place(after=number, group=group)
+    return PageStart(before=number, group=group) if is_backward else PageStart(after=number, group=group)
 
 
 def _span(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _IndexSpan:

@@ -41,7 +41,14 @@ from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.listing import MOST_LISTED, SORTED_BY, Place, n_missing_images, n_questions, questions_page
+from annotation.questionbank.listing import (
+    MOST_LISTED,
+    SORTED_BY,
+    PageStart,
+    n_missing_images,
+    n_questions,
+    questions_page,
+)
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
@@ -95,7 +102,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = QuestionSearchForm(request.GET, one, request.user)
     search = form.search()
     sorting = asked_sorting(request.GET, SORTED_BY)
-    place = Place(_number(request, "after") or 0, _number(request, "before"), request.GET.get("group", ""))
+    place = PageStart(_number(request, "after") or 0, _number(request, "before"), request.GET.get("group", ""))
     page = questions_page(search, sorting, place)
     tags = tags_of([row.question_id for row in page.revisions], request.user)
     asked = {**search.wanted, **({"sort": request.GET["sort"]} if sorting.column else {})}
@@ -138,7 +145,7 @@ def _chips(search: BankSearch, asked: Mapping[str, str]) -> list[tuple[str, str]
     ]
 
 
-def _query_of(asked: Mapping[str, str], place: Place | None) -> str:
+def _query_of(asked: Mapping[str, str], place: PageStart | None) -> str:
     if place is None:
         return ""
     number = {"after": place.after} if place.before is None else {"before": place.before}

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.discussion.selected_questions import (
     UNDOES,
-    Act,
     Outcome,
     QuestionsAct,
+    SelectedAct,
     ask_for_change,
     change_questions,
     changed_numbers,
@@ -52,14 +52,14 @@ def bank_chosen(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         search.revisions() if form.is_every else BankSearch(bank, {}).revisions().filter(question__number__in=numbers)
     )
     n = found.count()
-    tags = tags_in(bank, request.user) if form.act in (Act.TAG, Act.UNTAG) else []
+    tags = tags_in(bank, request.user) if form.act in (SelectedAct.TAG, SelectedAct.UNTAG) else []
     refusal = _refusal(form, n, tags)
     if request.method == "POST" and not refusal:
         try:
             if is_sample:
                 return _drawn(request, form, search, numbers)
             chosen = list(found.order_by("question_id").values_list("question__number", flat=True))
-            one = QuestionsAct.of(Act(form.act), form.words, bank=bank, **by(request))
+            one = QuestionsAct.of(SelectedAct(form.act), form.words, bank=bank, **by(request))
             return _changed(request, one, chosen, wanted)
         except Refused as refused:
             refusal = str(refused)
@@ -89,7 +89,7 @@ def bank_chosen_undo(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         if at is None or act not in UNDOES:
             raise Refused("nothing", _("There is nothing to undo."), status=422)
         words = request.POST.get("words", "")
-        one = QuestionsAct.of(Act(act), words, bank=bank, actor=request.user, at=at)
+        one = QuestionsAct.of(SelectedAct(act), words, bank=bank, actor=request.user, at=at)
         numbers = changed_numbers(one)
         if not numbers:
             raise Refused("nothing", _("There is nothing to undo: the questions have changed since."))
@@ -138,7 +138,7 @@ def _refusal(form: ChosenForm, n: int, tags: Sequence[str]) -> str:
         return _("Choose what to do with the questions.")
     if n == 0:
         return _("No question is selected. Select some in the list, or all that match.")
-    if form.act == Act.UNTAG and not tags:
+    if form.act == SelectedAct.UNTAG and not tags:
         return _("No question of this bank has a tag.")
     return ""
 

@@ -30,7 +30,7 @@ from annotation.questionbank.importing import import_questions, locate
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.kernels.wording import Wording
-from annotation.questionbank.listing import Place, questions_page
+from annotation.questionbank.listing import PageStart, questions_page
 from annotation.questionbank.question_states import bring_back_question, withdraw_question
 from annotation.review.assigning import who_knows_keys
 from annotation.review.rounds import create_round
@@ -83,7 +83,7 @@ def test_a_revision_stands_beside_the_one_before(question: Question, cora: User,
 
 def test_the_list_of_the_bank_shows_the_new_wording_once(question: Question, cora: User, noon: datetime) -> None:
     write(question, cora, noon, stem=NEW_STEM)
-    page = questions_page(BankSearch(question.bank, {}), Sorting(), Place())
+    page = questions_page(BankSearch(question.bank, {}), Sorting(), PageStart())
     assert [one.stem for one in page.revisions] == [NEW_STEM]
 
 
