@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -50,6 +50,7 @@ UNDOES = {
     SelectedAct.UNTAG: SelectedAct.TAG,
     SelectedAct.WITHDRAW: SelectedAct.BRING_BACK,
 }
+_LOGGED = {SelectedAct.WITHDRAW: "question.withdrawn", SelectedAct.BRING_BACK: "question.brought_back"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,13 +100,12 @@ def changed_numbers(one: QuestionsAct) -> list[int]:
     elif one.act == SelectedAct.UNTAG:
         questions = questions.filter(pk__in=tags.filter(removed_by=one.actor, removed_at=one.at).values("question"))
         questions = questions.exclude(pk__in=tags.standing().values("question"))
-    elif one.act == SelectedAct.WITHDRAW:
-        logged = AuditEvent.objects.filter(subject_type="question", act="question.withdrawn")
+    else:
+        logged = AuditEvent.objects.filter(subject_type="question", act=_LOGGED[one.act])
         later = logged.filter(subject_id=OuterRef("subject_id"), pk__gt=OuterRef("pk"))
         own = logged.filter(~Exists(later), actor=one.actor, at=one.at).order_by().values("subject_id")
-        questions = questions.filter(public_id__in=own, state=QuestionState.WITHDRAWN)
-    else:
-        questions = questions.none()
+        is_so = Q(state=QuestionState.WITHDRAWN)
+        questions = questions.filter(is_so if one.act == SelectedAct.WITHDRAW else ~is_so, public_id__in=own)
     return list(questions.order_by("number").values_list("number", flat=True))
 
 
@@ -142,12 +142,31 @@ def run_change(progress: Progress, params: Params) -> Result:
 
 
 def _change_block(one: QuestionsAct, numbers: list[int]) -> ManyChanged:
+    """What somebody changed after the person had asked, or undid between two runs, is left as it is."""
+    changed_since = _changed_since(one, numbers)
+    done = ManyChanged()
+    done.leave("changed_since", [number for number in numbers if number in changed_since])
+    rest = [number for number in numbers if number not in changed_since]
     try:
-        return change_questions(one, numbers)
+        if rest:
+            done.add(change_questions(one, rest))
     except DiscussionRefused as refusal:
         if refusal.code != "withheld":
             raise
-        return ManyChanged(left={"judged": numbers})
+        done.leave("judged", rest)
+    return done
+
+
+def _changed_since(one: QuestionsAct, numbers: Collection[int]) -> set[int]:
+    asked = Question.objects.filter(bank=one.bank, number__in=numbers)
+    if one.act in _LOGGED:
+        logged = AuditEvent.objects.filter(subject_type="question", act__in=_LOGGED.values(), at__gt=one.at)
+        found = logged.filter(subject_id__in=list(asked.values_list("public_id", flat=True)))
+        asked = asked.filter(public_id__in=found.order_by().values("subject_id"))
+    else:
+        tags = QuestionTag.objects.filter(Q(at__gt=one.at) | Q(removed_at__gt=one.at), word=one.words)
+        asked = asked.filter(pk__in=tags.filter(question__in=asked).values("question"))
+    return set(asked.values_list("number", flat=True))
 
 
 def _packed(numbers: Sequence[int]) -> str:
@@ -229,6 +248,11 @@ def _why_left(why: str, n: int) -> str:
         "not_withdrawn": ngettext("%(n)s was not withdrawn", "%(n)s were not withdrawn", n),
         "tagged": ngettext("%(n)s had the tag before", "%(n)s had the tag before", n),
         "not_tagged": ngettext("%(n)s did not have the tag", "%(n)s did not have the tag", n),
+        "changed_since": ngettext(
+            "%(n)s was changed by somebody after you had asked",
+            "%(n)s were changed by somebody after you had asked",
+            n,
+        ),
         "judged": ngettext(
             "%(n)s was left out, since you judge it in a round under way",
             "%(n)s were left out, since you judge them in a round under way",

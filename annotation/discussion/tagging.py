@@ -18,7 +18,7 @@ from annotation.models.discussion import LONGEST_TAG
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.questionbank.question_states import ManyChanged
 from annotation.review.kernels.visibility import DiscussionPart
-from annotation.review.onlookers import judged_questions, withheld_questions
+from annotation.review.onlookers import questions_hidden_from, withheld_questions
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000
@@ -133,7 +133,7 @@ def tags_in(bank: QuestionBank, person: User) -> list[str]:
 
 def _tagged(search: BankSearch, value: str) -> models.QuerySet[QuestionTag]:
     """Never those that the person judges; without a person, none that anybody judges in a round under way."""
-    hidden = withheld_questions(search.person) if search.person else judged_questions()
+    hidden = questions_hidden_from(search.person)
     found = QuestionTag.objects.standing().filter(word=value, question__bank=search.bank)
     return found.exclude(question__in=hidden).order_by()
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.enums import JobState
@@ -78,7 +79,8 @@ def run_review_report(progress: Progress, params: Params) -> Result:
             other.unlink(missing_ok=True)
     files = [[one.name, one.n_bytes, one.sha256, one.about] for one in made.files]
     kept = {"files": files, "reviews": made.n_reviews, "sums": made.sums_sha256}
-    return {"round": review_round.slug, "report": {**kept, "state": state, "sha256": sha256, "bytes": n_bytes}}
+    page = reverse("round-report", args=[review_round.slug])
+    return {"page": page, "report": {**kept, "state": state, "sha256": sha256, "bytes": n_bytes}}
 
 
 def _path(round_pk: int, sha256: str) -> Path:
@@ -91,7 +93,7 @@ def newest_report_job(review_round: ReviewRound) -> Job | None:
 
 def kept_report(review_round: ReviewRound) -> KeptReport | None:
     jobs = Job.objects.filter(kind=KIND, params__round=review_round.pk, state=JobState.SUCCEEDED)
-    job = jobs.select_related("created_by").order_by("-pk").first()
+    job = jobs.select_related("created_by").order_by("-finished_at", "-pk").first()
     if job is None or job.result is None:
         return None
     told = job.result["report"]

@@ -55,6 +55,11 @@ class QuestionSearchForm(PlainForm):
         wanted = {name: value.strip() for name, value in self.cleaned_data.items() if value.strip()}
         return self.all.asking(wanted)
 
+    def dropped(self) -> list[str]:
+        """The filters that were sent with a value which means nothing, or nothing any more."""
+        wanted = self.search().wanted
+        return [name for name in FILTERS if str(self.data.get(name, "")).strip() and name not in wanted]
+
 
 class ChosenForm(QuestionSearchForm):
     """Which questions of the list a person selected, and what is to be done with them."""

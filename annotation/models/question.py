@@ -47,7 +47,7 @@ class BankImport(models.Model):
     )
     job = models.ForeignKey("annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     started_at = models.DateTimeField()
-    heartbeat_at = models.DateTimeField()  # a running import that stopped beating was killed: it is swept
+    heartbeat_at = models.DateTimeField()  # a running import that stopped beating is swept; of edits: the newest
     finished_at = models.DateTimeField(null=True, blank=True)
     result = models.JSONField(default=dict, blank=True)  # the JSON result, errors included
 

@@ -140,7 +140,7 @@ def revise(
         raise _refused_by_rules(proposal.faults)
     if Question.objects.get(pk=question.pk).state == QuestionState.WITHDRAWN:
         raise BankRefused("withdrawn", _("The question is withdrawn: bring it back first."))
-    revision = _store(current, wording)
+    revision = _store(current, wording, at)
     Edit.objects.create(
         revision=revision,
         before=current,
@@ -202,9 +202,10 @@ def _check_no_import(bank: QuestionBank) -> None:
         )
 
 
-def _store(current: Revision, wording: Wording) -> Revision:
+def _store(current: Revision, wording: Wording, at: datetime) -> Revision:
     """The new current revision; ``content_sha256`` stays that of the import, so that the same file changes nothing."""
     edits = _edits_of(current.bank)
+    BankImport.objects.filter(pk=edits.pk).update(heartbeat_at=at)
     truth = AnswerKey.objects.get(pk=current.pk)
     revision = Revision.objects.create(
         question_id=current.question_id,

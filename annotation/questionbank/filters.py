@@ -202,7 +202,7 @@ def _rules(_search: BankSearch) -> Choices:
 
 
 def _categories(search: BankSearch) -> Choices:
-    """Each found by one step along the index; kept until the next import."""
+    """Each found by one step along the index; kept until the next import or edit."""
 
     def find() -> list[str]:
         rows = Revision.objects.filter(bank=search.bank).order_by("category").values_list("category", flat=True)
@@ -217,7 +217,7 @@ def _categories(search: BankSearch) -> Choices:
 
 def _kept_choices(search: BankSearch, name: str, find: Callable[[], list[str]]) -> Choices:
     """By name, what is empty last."""
-    newest = next((one.pk for one in search.files), 0)
+    newest = max((one.heartbeat_at.timestamp() for one in search.imports), default=0)  # what people edited, too
     key = f"{name}:{search.bank.pk}:{newest}"
     known: list[str] | None = cache.get(key)
     if known is None:

@@ -106,7 +106,7 @@ def bring_back_questions(questions: Iterable[Question], *, actor: User, at: date
 
 
 def _locked(questions: Iterable[Question]) -> list[Question]:
-    rows = Question.objects.select_for_update().filter(pk__in=[one.pk for one in questions])
+    rows = Question.objects.select_for_update(no_key=True).filter(pk__in=[one.pk for one in questions])
     return list(rows.order_by("pk"))
 
 

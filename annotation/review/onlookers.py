@@ -68,6 +68,11 @@ def judged_questions() -> QuerySet[Question]:
     return Question.objects.filter(pk__in=_under_way().order_by().values(QUESTION)).order_by()
 
 
+def questions_hidden_from(person: User | None) -> QuerySet[Question]:
+    """What no filter may tell this person of; None stands for everybody who coordinates."""
+    return withheld_questions(person) if person else judged_questions()
+
+
 def withheld_questions(person: User) -> QuerySet[Question]:
     """Those of which even a coordinator must not hear: to be excluded from what is searched, counted or changed."""
     return Question.objects.filter(pk__in=_under_way().filter(reviewer=person).order_by().values(QUESTION)).order_by()

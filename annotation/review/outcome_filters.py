@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import CharField, Exists, OuterRef, QuerySet
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.enums import Flag
-from annotation.models import Question, Review, ReviewRound, Settlement
+from annotation.enums import Flag, RoundState
+from annotation.models import Review, ReviewRound, Settlement
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.settling import Against
-from annotation.review.onlookers import judged_questions, rounds_with_outcomes_for, withheld_questions
+from annotation.review.onlookers import questions_hidden_from, rounds_with_outcomes_for
 
 
 def _rounds_of(search: BankSearch) -> list[int]:
@@ -24,10 +24,6 @@ def _rounds_of(search: BankSearch) -> list[int]:
         search.kept["rounds"] = list(rounds_with_outcomes_for(search.person, ReviewRound.objects.all()))
     found: list[int] = search.kept["rounds"]
     return found
-
-
-def _hidden(search: BankSearch) -> QuerySet[Question]:
-    return withheld_questions(search.person) if search.person else judged_questions()
 
 
 def _flagged(search: BankSearch, value: str) -> QuerySet[Any, Any]:
@@ -38,7 +34,7 @@ def _flagged(search: BankSearch, value: str) -> QuerySet[Any, Any]:
         assignment__round__in=_rounds_of(search),
         assignment__round__plan__bank=search.bank,
     ).alias(words=Cast("flags", CharField()))
-    reviews = reviews.exclude(assignment__revision__question__in=_hidden(search))
+    reviews = reviews.exclude(assignment__revision__question__in=questions_hidden_from(search.person))
     reviews = reviews.exclude(flags=[]) if value == ANY else reviews.filter(words__contains=f'"{value}"')
     return reviews.order_by().values("assignment__revision__question")
 
@@ -65,19 +61,20 @@ FLAGGED = BankFilter(
 )
 
 
-BY_RULE, WAITS, DECIDED, AGAINST_ALL = "by_rule", "waits", "decided", "against_all"
+BY_RULE, WAITS, LEFT, DECIDED, AGAINST_ALL = "by_rule", "waits", "left", "decided", "against_all"
 _SENTENCES = {
     BY_RULE: gettext_lazy("settled by the rule"),
     WAITS: gettext_lazy("waits for an adjudicator"),
+    LEFT: gettext_lazy("left undecided when the round was closed"),
     DECIDED: gettext_lazy("decided by an adjudicator"),
     AGAINST_ALL: gettext_lazy("decided against all reviewers"),
-    Against.MISSING: gettext_lazy("not settled: a review was missing"),
-    Against.NOT_BLIND: gettext_lazy("not settled: no blind answers"),
-    Against.ANSWERS_DIFFER: gettext_lazy("not settled: blind answers differ"),
-    Against.NOT_THE_KEY: gettext_lazy("not settled: all chose another option than the key"),
-    Against.VERDICT: gettext_lazy("not settled: a verdict other than accept"),
-    Against.GRADE: gettext_lazy("not settled: a grade below 3"),
-    Against.FLAG: gettext_lazy("not settled: a flag"),
+    Against.MISSING: gettext_lazy("was disputed: a review was missing"),
+    Against.NOT_BLIND: gettext_lazy("was disputed: no blind answers"),
+    Against.ANSWERS_DIFFER: gettext_lazy("was disputed: blind answers differ"),
+    Against.NOT_THE_KEY: gettext_lazy("was disputed: all chose another option than the key"),
+    Against.VERDICT: gettext_lazy("was disputed: a verdict other than accept"),
+    Against.GRADE: gettext_lazy("was disputed: a grade below 3"),
+    Against.FLAG: gettext_lazy("was disputed: a flag"),
 }
 
 
@@ -85,11 +82,12 @@ def _settled(search: BankSearch, value: str) -> QuerySet[Any, Any]:
     """The questions whose newest settlement, in whichever wording, came about like this."""
     seen = Settlement.objects.filter(round__in=_rounds_of(search), revision__bank=search.bank)
     newer = seen.filter(revision__question=OuterRef("revision__question"), pk__gt=OuterRef("pk"))
-    found = seen.filter(~Exists(newer)).exclude(revision__question__in=_hidden(search))
+    found = seen.filter(~Exists(newer)).exclude(revision__question__in=questions_hidden_from(search.person))
     if value == BY_RULE:
         found = found.filter(reasons=[])
-    elif value == WAITS:
-        found = found.exclude(reasons=[]).filter(decided_at=None)
+    elif value in (WAITS, LEFT):
+        of_closed = Q(round__state=RoundState.CLOSED)
+        found = found.exclude(reasons=[]).filter(of_closed if value == LEFT else ~of_closed, decided_at=None)
     elif value == DECIDED:
         found = found.exclude(decided_at=None)
     elif value == AGAINST_ALL:

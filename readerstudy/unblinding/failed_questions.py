@@ -21,7 +21,7 @@ from annotation.models import AnswerKey, QuestionBank
 from annotation.questionbank.bulk import insert_rows
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.questionbank.listing import MOST_LISTED
-from annotation.review.onlookers import judged_questions, withheld_questions
+from annotation.review.onlookers import questions_hidden_from
 from readerstudy.enums import Block, EntryState
 from readerstudy.models import (
     Enrolment,
@@ -32,7 +32,7 @@ from readerstudy.models import (
     ReaderStudy,
     StudyCase,
 )
-from readerstudy.unblinding.looks import with_seen_results
+from readerstudy.unblinding.looks import OVER, with_seen_results
 
 MOST = 8  # models that can be asked for by number
 RULE = "failures-1"
@@ -91,32 +91,43 @@ def count_failures(bank: QuestionBank) -> None:
     if cache.get(kept):
         return
     inputs = _inputs_of(bank)
+    if not inputs.is_counted:
+        _store(bank, inputs, _count(inputs))
     if inputs.n_predictions > MOST_LISTED:
         cache.set(kept, True, KEPT_SECONDS)
-    if inputs.is_counted:
+
+
+def _count(inputs: _Inputs) -> list[tuple[int, int, int]]:
+    """Of each revision that a model answered: its id, how many models, and how many of them had it right."""
+    key = AnswerKey.objects.filter(revision=OuterRef("revision")).values("key")
+    secret = StudyCase.objects.filter(study__in=inputs.hiding, block=Block.MAIN, voiding=None).order_by()
+    given = Prediction.objects.filter(run__in=inputs.runs)
+    given = given.exclude(run__study=None, revision__question__in=secret.values("revision__question"))
+    rows = (
+        given.order_by()
+        .values("revision")
+        .annotate(
+            n=Count("run__entry", distinct=True),
+            right=Count("run__entry", distinct=True, filter=Q(option=Subquery(key))),
+        )
+    )
+    return list(rows.values_list("revision", "n", "right"))
+
+
+@transaction.atomic
+def _store(bank: QuestionBank, inputs: _Inputs, counts: list[tuple[int, int, int]]) -> None:
+    """Unless another request has counted meanwhile, or what was counted has changed: then the next one counts."""
+    QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)
+    now = _inputs_of(bank)
+    if now.is_counted or now.sha256 != inputs.sha256:
         return
-    with transaction.atomic():
-        QuestionBank.objects.select_for_update().get(pk=bank.pk)
-        FailureCount.objects.filter(bank=bank).delete()
-        key = AnswerKey.objects.filter(revision=OuterRef("revision")).values("key")
-        given = Prediction.objects.filter(run__in=inputs.runs)
-        secret = StudyCase.objects.filter(study__in=inputs.hiding, block=Block.MAIN, voiding=None).order_by()
-        given = given.exclude(run__study=None, revision__question__in=secret.values("revision__question"))
-        rows = (
-            given.order_by()
-            .values("revision")
-            .annotate(
-                n=Count("run__entry", distinct=True),
-                right=Count("run__entry", distinct=True, filter=Q(option=Subquery(key))),
-            )
-            .values_list("revision", "n", "right")
-        )
-        insert_rows(
-            FailureCount,
-            ("bank_id", "revision_id", "n_models", "n_failed", "percent"),
-            [(bank.pk, revision, n, n - right, 100 * (n - right) // n) for revision, n, right in rows],
-        )
-        FailureCounts.objects.update_or_create(bank=bank, defaults={"inputs_sha256": inputs.sha256})
+    FailureCount.objects.filter(bank=bank).delete()
+    insert_rows(
+        FailureCount,
+        ("bank_id", "revision_id", "n_models", "n_failed", "percent"),
+        [(bank.pk, revision, n, n - right, 100 * (n - right) // n) for revision, n, right in counts],
+    )
+    FailureCounts.objects.update_or_create(bank=bank, defaults={"inputs_sha256": inputs.sha256})
 
 
 def _condition(value: str) -> Q:
@@ -132,12 +143,11 @@ def _condition(value: str) -> Q:
 
 def _may_be_known(search: BankSearch, question: str) -> Q:
     """Not of what the person judges or reads; without a person, of nothing that any coordinator judges or reads."""
-    person = search.person
-    readers = [person.pk] if person else coordinators()
-    read = StudyCase.objects.filter(study__in=Enrolment.objects.filter(reader__in=readers).values("study")).order_by()
-    hidden = withheld_questions(person) if person else judged_questions()
+    reading = Enrolment.objects.filter(reader__in=[search.person.pk] if search.person else coordinators())
+    reading = reading.exclude(study__state__in=OVER)
+    read = StudyCase.objects.filter(study__in=reading.values("study")).order_by().values("revision__question")
     name = f"{question}__in"
-    return ~Q(**{name: read.values("revision__question")}) & ~Q(**{name: hidden})
+    return ~Q(**{name: read}) & ~Q(**{name: questions_hidden_from(search.person)})
 
 
 def _counts(search: BankSearch) -> QuerySet[FailureCount]:

@@ -24,6 +24,7 @@ from readerstudy.study.locking import StudyRefused, lock_study
 SHORTEST_REASON = 20  # characters
 GLASS_BROKEN = "study.glass_broken"
 UNBLINDED = "study.unblinded"
+OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
 def unblind(study: ReaderStudy, *, actor: User | None, at: datetime, because: str) -> None:
@@ -60,7 +61,7 @@ def looks_before_closing(study: ReaderStudy) -> list[Look]:
 
 
 def is_over(study: ReaderStudy) -> bool:
-    return study.state in {StudyState.CLOSED, StudyState.ANALYSED}
+    return study.state in OVER
 
 
 def may_see_results(study: ReaderStudy) -> bool:
@@ -79,8 +80,7 @@ def with_seen_results(studies: QuerySet[ReaderStudy]) -> QuerySet[ReaderStudy]:
     """Those whose results may be seen, as may_see_results says, and somebody has seen before."""
     enrolments = Enrolment.objects.filter(study=OuterRef("pk"))
     elsewhere = Exists(enrolments) & ~Exists(enrolments.filter(reader__isnull=False)) & Q(state=StudyState.FROZEN)
-    over = Q(state__in=(StudyState.CLOSED, StudyState.ANALYSED))
-    return studies.filter(over | elsewhere, unblinded_at__isnull=False)
+    return studies.filter(Q(state__in=OVER) | elsewhere, unblinded_at__isnull=False)
 
 
 @transaction.atomic

@@ -37,8 +37,8 @@ PRIVATE_NAMES = {
     "frontal_lateral": "ImageViewPosition",
     "context": "Indication",
 }
-_LEFT_OUT = "model_prediction"
-_other_names = {*PRIVATE_NAMES, _LEFT_OUT}
+_PREDICTION = "model_prediction"
+_other_names = {*PRIVATE_NAMES, _PREDICTION}
 REQUIRED_IN_PRIVATE = ("question", "options", "task_name")
 REQUIRED_FIELDS = (*REQUIRED_IN_PRIVATE, "category", "correct_answer", "correct_answer_explanation")
 _read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty", LEFT_OUT}
@@ -229,8 +229,8 @@ class RecordReader:
             difficulty = self._rules.difficulties.get(key, difficulty)
         odd = _odd_fields(written, check.value, further, answer, explanation, difficulty)
         layout = tuple(written)
-        if _LEFT_OUT in written or exam.age_years == reading.OLDEST_AGE:
-            layout = tuple(name for name in layout if name != _LEFT_OUT)
+        if _PREDICTION in written or exam.age_years == reading.OLDEST_AGE:
+            layout = tuple(name for name in layout if name != _PREDICTION)
             spelling = Spelling(spelling.is_ascii)  # its text holds what is left out, or the age of a very old person
         source = source_text(self.layouts.named(layout), len(exam.images), spelling)
         odd = f"{exam.odd},{odd}".strip(",")
@@ -280,7 +280,7 @@ def _with_usual_names(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     renamed: dict[str, str] = {}
     for name, member in value.items():
         usual_name = PRIVATE_NAMES.get(name, name)
-        if name == _LEFT_OUT or (usual_name != name and (usual_name in value or usual_name in renamed)):
+        if name == _PREDICTION or (usual_name != name and (usual_name in value or usual_name in renamed)):
             continue
         if usual_name != name:
             renamed[usual_name] = name

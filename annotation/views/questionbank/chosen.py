@@ -54,6 +54,8 @@ def bank_chosen(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     n = found.count()
     tags = tags_in(bank, request.user) if form.act in (SelectedAct.TAG, SelectedAct.UNTAG) else []
     refusal = _refusal(form, n, tags)
+    if request.method == "POST" and not refusal and form.is_every and request.POST.get("n", str(n)) != str(n):
+        refusal = _("The list has changed since you saw it. Look at the number of questions and confirm again.")
     if request.method == "POST" and not refusal:
         try:
             if is_sample:
@@ -136,6 +138,8 @@ def _list_of(bank: QuestionBank, query: Mapping[str, str]) -> str:
 def _refusal(form: ChosenForm, n: int, tags: Sequence[str]) -> str:
     if not form.act:
         return _("Choose what to do with the questions.")
+    if form.is_every and form.dropped():
+        return _("A filter of the list means nothing any more. Go back to the list and filter it again.")
     if n == 0:
         return _("No question is selected. Select some in the list, or all that match.")
     if form.act == SelectedAct.UNTAG and not tags:
@@ -164,4 +168,6 @@ def _changed(
     outcome = change_questions(one, chosen)
     told = {"bank": one.bank.pk, "act": one.act.value, "words": one.words, "at": one.at.isoformat()}
     request.session[CHANGED] = told | outcome.as_json()
+    if one.act == SelectedAct.UNTAG:  # the list of what has the tag would be empty
+        wanted = {name: value for name, value in wanted.items() if name != "tag"}
     return redirect(_list_of(one.bank, {**wanted, "changed": "yes"}))

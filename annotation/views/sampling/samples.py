@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
@@ -17,8 +19,9 @@ from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.sampling import DrawForm, StoreForm
-from annotation.models import QuestionBank, Revision, SamplingPlan
-from annotation.questionbank.filters import BankSearch
+from annotation.models import QuestionBank, Revision, SamplingPlan, User
+from annotation.questionbank.filters import BankSearch, filters_for
+from annotation.review.onlookers import withheld_questions
 from annotation.sampling.samples import (
     Draw,
     default_name,
@@ -152,12 +155,24 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "plan": plan,
         "rows": table["page"],
         "rounds": rounds,
-        "frame": BankSearch(plan.bank, plan.frame.get("filters", {})),
+        **_frame(plan, request.user),
         "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
         "may_change": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and not rounds,
     }
     return render(request, "annotation/sampling/detail.html", context)
+
+
+def _frame(plan: SamplingPlan, person: User) -> dict[str, Any]:
+    """The filters that it was drawn by, in words, but for those that this person may not use or that tell of what they
+    judge.
+    """
+    may_see = {one.name: not one.of_coordinators for one in filters_for(person)}
+    if not plan.questions.filter(revision__question__in=withheld_questions(person)).exists():
+        may_see = dict.fromkeys(may_see, True)
+    sentences = BankSearch(plan.bank, plan.frame.get("filters", {})).sentences()
+    shown = [words for name, words in sentences if may_see.get(name)]
+    return {"frame": shown, "hides_filters": len(shown) < len(sentences)}
 
 
 @role_required(Role.COORDINATOR)

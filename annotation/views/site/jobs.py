@@ -53,7 +53,9 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     context = {
         "job": job,
         "outcome": outcome,
-        "facts": {name: value for name, value in result.items() if not isinstance(value, list | dict)},
+        "facts": {
+            name: value for name, value in result.items() if name != "page" and not isinstance(value, list | dict)
+        },
         "refusals": result.get("refused") or result.get("errors") or [],
         "may_manage": _may_manage(request.user, job),
     }

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from annotation.models import (
 )
 from annotation.questionbank import listing
 from annotation.questionbank.category_tree import category_tree
+from annotation.questionbank.editing import revise, wording_of
 from annotation.questionbank.filters import BankSearch
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.review.cases import make_round
@@ -30,6 +33,7 @@ from tests.annotation.rounds.made import say, theirs
 
 pytestmark = pytest.mark.django_db
 
+LATER = NOON + timedelta(days=365)
 TASKS = ["Presence Assessment", "Negation Assessment"]
 
 
@@ -338,6 +342,9 @@ def test_questions_are_found_by_what_became_of_their_reviews(client: Client, cor
     assert numbers(client.get(address + "by_rule")) == []  # a question that is theirs to judge
     ReviewRound.objects.update(state=RoundState.CLOSED)
     assert numbers(client.get(address + "by_rule")) == [1, 2]
+    Settlement.objects.filter(revision=revisions[2]).update(decided_at=None)
+    assert numbers(client.get(address + "waits")) == []
+    assert numbers(client.get(address + "left")) == [3]
 
 
 def test_categories_are_a_tree_and_each_branch_a_filter(
@@ -368,6 +375,11 @@ def test_categories_are_a_tree_and_each_branch_a_filter(
     assert client.get("/banks/tree/?category=Heart").context["form"].divisions == []
     part = client.get("/banks/tree/?category=Lung", headers={"HX-Request": "true"}).content.decode()
     assert 'id="divisions" class="fields-row" hx-swap-oob="true"' in part
+    edited = wording_of(Revision.objects.get(question__number=3))
+    revise(
+        Question.objects.get(number=3), replace(edited, subcategory="Hilum"), "Plain.", based_on=1, actor=cora, at=LATER
+    )
+    assert numbers(client.get("/banks/tree/?category=Lung&subcategory=Hilum")) == [3]  # at once
     for person, status in ((ada, 200), (rita, 403)):
         client.force_login(person)
         assert client.get("/banks/tree/categories/").status_code == status

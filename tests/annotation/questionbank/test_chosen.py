@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.audit.recording import first_broken_link
 from annotation.discussion import selected_questions
+from annotation.discussion.tagging import add_tag
 from annotation.enums import JobState, QuestionState, Role
 from annotation.jobs import queueing, running
 from annotation.jobs.handlers import JobCancelled
@@ -300,6 +302,60 @@ def test_a_job_that_was_stopped_goes_on_where_it_ended(many: Client, act: str) -
     assert first_broken_link() is None
     events = AuditEvent.objects.filter(act__in=["question.withdrawn", "question.tagged"])
     assert events.count() == (12 if act == "withdraw" else 6)
+
+
+@pytest.mark.parametrize("act", ["tag", "withdraw"])
+def test_a_job_tried_again_leaves_what_was_undone(many: Client, cora: User, act: str) -> None:
+    page = ask(many, act=act, new_tag="course")
+    job = Job.objects.get()
+    with pytest.raises(JobCancelled):
+        selected_questions.run_change(Steps(stop_at=4), job.params)
+    one = selected_questions.QuestionsAct.of_job(job.params)
+    back = selected_questions.QuestionsAct.of(
+        selected_questions.UNDOES[one.act], one.words, bank=one.bank, actor=cora, at=one.at + timedelta(minutes=1)
+    )
+    selected_questions.change_questions(back, [1, 2, 3, 4])
+    done = selected_questions.run_change(Steps(), job.params)
+    assert done == {"changed": 8, "left": {"changed_since": {"n": 4, "numbers": [1, 2, 3, 4]}}}
+    Job.objects.update(state=JobState.SUCCEEDED, result=done)
+    assert "4 were changed by somebody after you had asked" in many.get(page).content.decode()
+
+
+def test_what_a_stopped_job_brought_back_is_counted(many: Client, bank: QuestionBank) -> None:
+    Question.objects.filter(bank=bank).update(state=QuestionState.WITHDRAWN)
+    page = ask(many, act="bring_back")
+    with pytest.raises(JobCancelled):
+        selected_questions.run_change(Steps(stop_at=4), Job.objects.get().params)
+    Job.objects.update(state=JobState.CANCELLED)
+    assert "4 questions are back." in many.get(page).content.decode()
+
+
+def test_all_that_match_a_filter_that_means_nothing_any_more_is_refused(
+    client: Client, cora: User, bank: QuestionBank
+) -> None:
+    """The tag of the list was taken away meanwhile: without it the act would be on the whole bank."""
+    client.force_login(cora)
+    add_tag(Question.objects.filter(number=1), "course", bank=bank, actor=cora, at=timezone.now())
+    sent = {"act": "withdraw", "reason": "Old", "every": "yes", "tag": "course"}
+    assert client.get(ADDRESS, sent).status_code == 200
+    QuestionTag.objects.update(removed_at=timezone.now(), removed_by=cora)
+    answer = client.post(ADDRESS, sent)
+    assert answer.status_code == 422
+    assert "A filter of the list means nothing any more." in answer.content.decode()
+    assert withdrawn() == []
+
+
+def test_all_that_match_is_confirmed_again_where_the_list_has_changed(
+    client: Client, cora: User, bank: QuestionBank
+) -> None:
+    client.force_login(cora)
+    sent = {"act": "withdraw", "reason": "Old", "every": "yes", "category": "Heart"}
+    n = client.get(ADDRESS, sent).context["n"]
+    answer = client.post(ADDRESS, {**sent, "n": n + 1})
+    assert answer.status_code == 422
+    assert "The list has changed since you saw it." in answer.content.decode()
+    assert f'name="n" value="{n}"' in answer.content.decode()
+    assert withdrawn() == []
 
 
 def test_a_job_leaves_what_its_person_judges(client: Client, many: Client, cora: User, bank: QuestionBank) -> None:

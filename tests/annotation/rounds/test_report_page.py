@@ -187,5 +187,5 @@ def test_a_round_without_reviews_has_no_report(client: Client, cora: User, rita:
 def test_what_the_page_costs(client: Client, cora: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     client.force_login(cora)
     make(client)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(12):
         client.get(PAGE)

@@ -9,10 +9,11 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.bin.deleting import archive
-from annotation.models import QuestionBank, SamplingPlan, User
+from annotation.enums import RoundState
+from annotation.models import QuestionBank, ReviewRound, SamplingPlan, User
 from annotation.review.rounds import create_round
 from annotation.sampling.samples import draw_sample
-from tests.annotation.review.cases import make_bank, make_revision
+from tests.annotation.review.cases import make_bank, make_revision, make_round
 
 LONG = "Which finding on the frontal radiograph best explains the symptoms of this patient? " * 40
 
@@ -191,3 +192,26 @@ def test_going_back_gets_the_whole_page(coordinator: Client, bank: QuestionBank)
             page = coordinator.get(address, headers=headers).content
             assert (b"<!doctype html>" in page) is is_valid_or_flash, address
     assert '"historyRestoreAsHxRequest": false' in coordinator.get("/images/").content.decode()
+
+
+def test_what_a_sample_was_drawn_from_tells_nothing_of_what_a_person_judges(
+    client: Client, cora: User, ada: User
+) -> None:
+    review_round = make_round(cora, name="Judged")
+    plan = review_round.plan
+    plan.frame = {"filters": {"task": "negation", "finding": "any"}}
+    plan.save(update_fields=["frame"])
+    address, hidden = f"/samples/{plan.slug}/", "filters that you may not see now"
+
+    def page(person: User) -> str:
+        client.force_login(person)
+        return client.get(address).content.decode()
+
+    assert "Task: Negation" in page(cora)
+    assert "Finding: any finding" not in page(cora)
+    assert hidden in page(cora)
+    ReviewRound.objects.update(state=RoundState.CLOSED)
+    assert "Finding: any finding" in page(cora)
+    assert hidden not in page(cora)
+    assert "Finding: any finding" not in page(ada)  # a filter of coordinators: it may tell the key
+    assert hidden in page(ada)

@@ -11,7 +11,7 @@ from annotation.enums import RoundState
 from annotation.models import Assignment, QuestionBank, ReviewRound, User
 from annotation.questionbank.filters import BankSearch
 from readerstudy.enums import StudyState
-from readerstudy.models import Enrolment, ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.models import Enrolment, ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.listing import Target
 from readerstudy.unblinding.looks import may_see_results, with_seen_results
 from tests.annotation.review.cases import NOON, make_round
@@ -88,8 +88,22 @@ def test_a_study_keeps_its_questions_secret_until_its_results_were_seen(cora: Us
     assert found(bank, "1", cora) == [2, 3]
     assert found(bank, "1", None) == [2, 3]
     enrol(study, cora)
-    assert found(bank, "1", cora) == []
-    assert found(bank, "1", None) == []  # what is stored of a search is read by every coordinator
+    assert found(bank, "1", cora) == [2, 3]  # it is over
+
+
+def test_who_reads_a_question_learns_nothing_of_it(cora: User) -> None:
+    """Its models were seen in a study that is over; another one asks the same question."""
+    over, going_on = make_study("Over"), make_study("Going")
+    send(Target.of_study(over), ANSWERS, prefix="")
+    ReaderStudy.objects.filter(pk=over.pk).update(state=StudyState.CLOSED, unblinded_at=NOON)
+    ReaderStudy.objects.filter(pk=going_on.pk).update(state=StudyState.DRAFT)
+    case = going_on.cases.get(revision__question__number=3)
+    StudyCase.objects.filter(pk=case.pk).update(revision=over.cases.get(revision__question__number=3).revision)
+    ReaderStudy.objects.filter(pk=going_on.pk).update(state=StudyState.OPEN)
+    assert found(over.bank, "1", cora) == found(over.bank, "1", None) == [2, 3]
+    enrol(going_on, cora)
+    assert found(over.bank, "1", cora) == [2]
+    assert found(over.bank, "1", None) == [2]  # what is stored of a search is read by every coordinator
 
 
 def test_who_judges_a_question_learns_nothing_of_it(cora: User, rita: User) -> None:
