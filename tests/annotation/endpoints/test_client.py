@@ -33,10 +33,11 @@ from annotation.enums import CallOutcome, Ending
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "sk-planted/+=<&>9f8e7d6c5b"
 REQUEST = chat_request(ALWAYS_A, [Message("user", ("Which?", b"picture"))], ChatSettings(seed=7, max_tokens=10))
-SHORT = Limits(connect_seconds=5, read_seconds=0.3, total_seconds=0.5)
+AMPLE, SHORT = Limits(), Limits(read_seconds=0.4, total_seconds=0.8)  # short only where the answer never comes
 CERTIFICATE = Path(__file__).with_name("self_signed.pem")
 
 Fault = StandInFault
+SLOW = (Fault.SLOW_FIRST_BYTE, Fault.SLOW_HEADERS, Fault.SLOW_BODY)
 AFTER_FAULTS = {
     Fault.TOO_MANY: (Ending.HTTP_ERROR, 429, CallOutcome.NOT_ASKED),
     Fault.TOO_MANY_RETRY_AFTER: (Ending.HTTP_ERROR, 429, CallOutcome.NOT_ASKED),
@@ -67,13 +68,13 @@ def server() -> Iterator[StandIn]:
 
 @contextmanager
 def client_of(
-    server: StandIn, *, key: Key | None = None, limits: Limits = SHORT, url: str = ""
+    server: StandIn, *, key: Key | None = None, limits: Limits = AMPLE, url: str = ""
 ) -> Iterator[ModelClient]:
     with ModelClient(Endpoint("stand-in", url or server.url), key, limits=limits) as client:
         yield client
 
 
-def send(server: StandIn, *faults: StandInFault, key: Key | None = None, limits: Limits = SHORT) -> Exchange:
+def send(server: StandIn, *faults: StandInFault, key: Key | None = None, limits: Limits = AMPLE) -> Exchange:
     server.faults.extend(faults)
     with client_of(server, key=key, limits=limits) as client:
         return client.send(REQUEST, at=AT)
@@ -105,8 +106,10 @@ def test_every_fault_is_in_the_table() -> None:
 def test_each_fault_and_the_next_request(server: StandIn, fault: StandInFault) -> None:
     """Nothing is raised, asking once is asking once, and the client works afterwards."""
     server.faults.append(fault)
-    with client_of(server) as client:
-        exchange, after = client.send(REQUEST, at=AT), client.send(REQUEST, at=AT)
+    with client_of(server, limits=SHORT if fault in SLOW else AMPLE) as client:
+        exchange = client.send(REQUEST, at=AT)
+        client.limits = AMPLE
+        after = client.send(REQUEST, at=AT)
     found = (exchange.ending, exchange.status, outcome_of(exchange.ending, read_completion(exchange.body)))
     assert found == AFTER_FAULTS[fault]
     assert after.ending == Ending.ANSWERED
@@ -138,7 +141,7 @@ def test_an_announced_size_over_the_limit_is_not_read(server: StandIn) -> None:
 def test_nobody_listens() -> None:
     with StandIn(seed=1) as server:
         url = server.url
-    with ModelClient(Endpoint("gone", url), None, limits=SHORT) as client:
+    with ModelClient(Endpoint("gone", url), None) as client:
         exchange = client.send(REQUEST, at=AT)
     assert (exchange.ending, exchange.status, exchange.problem) == (
         Ending.CONNECTION_FAILED,
@@ -217,7 +220,8 @@ def test_a_planted_key_is_nowhere(fault: str, status: int, caplog: pytest.LogCap
     echo = Reply(status, body, {"Request-Id": f"of {quote(SECRET)}", "Retry-After": SECRET})
     key = Key(SECRET)
     with StandIn(seed=1, reply=echo) as server, caplog.at_level(logging.DEBUG):
-        exchange = send(server, *([StandInFault(fault)] if fault else []), key=key)
+        server.faults.extend([StandInFault(fault)] if fault else [])
+        exchange = send(server, key=key, limits=SHORT if fault in SLOW else AMPLE)
         logging.getLogger("x").warning("%s %r %s", key, key, exchange)
     shown = f"{exchange!r} {exchange.headers} {exchange.body!r} {read_completion(exchange.body)} {caplog.text}"
     assert "planted" not in shown
@@ -281,11 +285,9 @@ def test_a_certificate_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_total_limit_holds_within_tls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests.adapters, "DEFAULT_CA_BUNDLE_PATH", str(CERTIFICATE))
-    limits = Limits(read_seconds=60, total_seconds=0.6)
-    with (
-        over_tls(Fault.NO_USAGE, Fault.SLOW_BODY) as (server, url),
-        client_of(server, url=url, limits=limits) as client,
-    ):
+    with over_tls(Fault.NO_USAGE, Fault.SLOW_BODY) as (server, url), client_of(server, url=url) as client:
         assert client.send(REQUEST, at=AT).ending == Ending.ANSWERED
+        client.limits = Limits(read_seconds=60, total_seconds=0.3)
         assert client.send(REQUEST, at=AT).ending == Ending.TIMED_OUT
+        client.limits = AMPLE
         assert client.send(REQUEST, at=AT).ending == Ending.ANSWERED
