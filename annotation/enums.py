@@ -311,3 +311,24 @@ class EventKind(Word):
     QUIET = "quiet", _("quiet")  # no input for a minute
     TOOL = "tool", _("tool")  # how often each was used since the last heartbeat
     SUBMITTED = "submitted", _("submitted")
+
+
+class Ending(Word):
+    """How one exchange with a model endpoint ended."""
+
+    ANSWERED = "answered", _("answered")  # a whole JSON document with status 2xx; what it says is another matter
+    REDIRECT = "redirect", _("redirect refused")
+    TOO_LARGE = "too_large", _("answer too large")
+    TIMED_OUT = "timed_out", _("timed out")
+    CONNECTION_FAILED = "connection_failed", _("connection failed")
+    HTTP_ERROR = "http_error", _("error status")
+    NOT_JSON = "not_json", _("answer is not JSON")
+
+
+class CallOutcome(Word):
+    """What a question to a model came to, before an option is taken from the text; never mixed in counts."""
+
+    ANSWERED = "answered", _("answered")
+    REFUSED = "refused", _("refused")
+    CUT = "cut", _("cut at the token limit")
+    NOT_ASKED = "not_asked", _("not asked")  # the way to the model failed: ask again, never count as wrong

@@ -7,7 +7,7 @@ from pathlib import Path
 from rexvqa_site.env import env_path
 
 PROGRAM = Path(__file__).resolve().parent.parent
-MAKE_OR_NEED_NONE = {"serve", "restore", "mark_demonstration", "delete_demonstration", "write_states"}
+MAKE_OR_NEED_NONE = {"serve", "restore", "mark_demonstration", "delete_demonstration", "write_states", "model_stand_in"}
 OF_DJANGO = {"changepassword"}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from annotation.endpoints.kernels.endpoint_list import Endpoint, endpoints_from
 from annotation.site.privacy import SHORTEST_SECRET
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
@@ -56,6 +57,14 @@ def env_networks(name: str, default: str = "") -> tuple[IPv4Network | IPv6Networ
     """Addresses and networks, separated by commas or spaces. Raises ImproperlyConfigured for what is neither."""
     try:
         return tuple(ip_network(one) for one in env_str(name, default).replace(",", " ").split())
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+
+
+def env_endpoints(name: str) -> tuple[Endpoint, ...]:
+    """Model endpoints as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
+    try:
+        return endpoints_from(env_str(name))
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
 

@@ -30,6 +30,8 @@ for n in itertools.count():
         print("writing", flush=True)
 """
 
+MODEL_KEY = "sk-planted-9f8e7d6c5b"  # of a model endpoint: no backup holds one
+
 
 @dataclass
 class Site:
@@ -63,6 +65,8 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
         (pair.old.home / "media" / "ab").mkdir(parents=True)
         (pair.old.home / "media" / "ab" / "rendition").write_bytes(b"pixels" * 1000)
         (pair.old.home / "media" / "ab" / "rendition").chmod(0o644)  # as older versions wrote it
+        (pair.old.home / "model_keys").mkdir()
+        (pair.old.home / "model_keys" / "hosted").write_text(MODEL_KEY)
         yield pair
 
 
@@ -90,6 +94,7 @@ def test_a_backup_taken_while_people_work_comes_back_whole(pair: Pair) -> None:
     finally:
         writer.kill()
         writer.communicate()
+    assert MODEL_KEY.encode() not in archive.read_bytes()
     manifest = manifest_of(archive)
     done = manage("restore", str(archive), env=pair.new.env)
     assert done.returncode == 0, done.stderr

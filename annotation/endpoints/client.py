@@ -1,0 +1,263 @@
+"""One exchange with a model endpoint: whatever the server does becomes an ``Exchange``, never an exception."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from http.client import HTTPException
+from types import TracebackType
+from typing import Any, Self
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.model_requests import ModelRequest, Route
+from annotation.endpoints.kernels.secret_keys import Key
+from annotation.enums import Ending
+
+KEPT_HEADERS = ("x-request-id", "request-id", "retry-after")
+LONGEST_HEADER = 200  # characters kept
+READ_AT_ONCE = 64 * 1024
+FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError)
+TIMEOUTS = (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``total_seconds`` holds for the whole exchange, however slowly something comes."""
+
+    connect_seconds: float = 10
+    read_seconds: float = 120
+    total_seconds: float = 600
+    answer_bytes: int = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and what came of it; the key of the endpoint is in no field.
+
+    ``status`` is None where no answer began. ``body`` is kept where the answer came whole and is UTF-8 without NUL, as
+    JSON and error pages are: a piece could end within an echoed key, and in another encoding none would be found.
+    ``problem`` is the name of the error of the connection.
+    """
+
+    request_sha256: str
+    ending: Ending
+    started_at: datetime
+    seconds: float = 0.0
+    status: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    problem: str = ""
+
+
+class ModelClient:
+    """Asks one endpoint. From any number of threads; ``connections`` are kept open between their calls.
+
+    It stands on the adapter of requests and not on a session, which would follow redirects, keep cookies and read
+    proxies, certificates and passwords from the environment.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, key: Key | None, *, limits: Limits | None = None, connections: int = 1
+    ) -> None:
+        self.endpoint, self.limits = endpoint, limits or Limits()
+        self._key = key
+        self._adapter = _WatchedAdapter(max_retries=0, pool_connections=1, pool_maxsize=connections)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._adapter.close()
+
+    def send(self, request: ModelRequest, *, at: datetime) -> Exchange:
+        """One attempt; asking again is for the caller, who keeps each."""
+        began = time.monotonic()
+        exchange = Exchange(request.sha256, Ending.CONNECTION_FAILED, started_at=at)
+        with _Deadline(self.limits.total_seconds) as deadline:
+            exchange = self._asked(request, exchange, deadline)
+        return replace(exchange, seconds=round(time.monotonic() - began, 4))
+
+    def _asked(self, request: ModelRequest, exchange: Exchange, deadline: _Deadline) -> Exchange:
+        timeout = (self.limits.connect_seconds, self.limits.read_seconds)
+        try:
+            response = self._adapter.send(self._prepared(request), stream=True, timeout=timeout, verify=True)
+            try:
+                exchange = replace(exchange, status=response.status_code, headers=self._kept_headers(response))
+                exchange = self._read(response, exchange)
+            finally:
+                response.raw.close()  # where it was read to its end, its connection is back in the pool by now
+            if deadline.is_over:  # an answer of unknown length seems to end when the connection does
+                raise TimeoutError
+        except FAILURES as error:
+            is_late = deadline.is_over or isinstance(error, TIMEOUTS)
+            ending = Ending.TIMED_OUT if is_late else Ending.CONNECTION_FAILED
+            return replace(exchange, ending=ending, body=b"", problem=_name_of(error))
+        return exchange
+
+    def _prepared(self, request: ModelRequest) -> requests.PreparedRequest:
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "rexvqa-reading-room"}
+        if self._key is not None:
+            headers["Authorization"] = self._key.authorization()
+        url = f"{self.endpoint.url}/{request.route}"
+        if request.route == Route.MODELS:
+            return requests.Request("GET", url, headers=headers).prepare()
+        headers["Content-Type"] = "application/json"
+        return requests.Request("POST", url, headers=headers, data=request.body).prepare()
+
+    def _kept_headers(self, response: requests.Response) -> tuple[tuple[str, str], ...]:
+        found = ((name, response.headers.get(name)) for name in KEPT_HEADERS)
+        return tuple((name, self._header_without_key(value)) for name, value in found if value is not None)
+
+    def _header_without_key(self, value: str) -> str:
+        printable = re.sub(r"[^ -~]", "?", value)
+        return (self._key.taken_out(printable) if self._key else printable)[:LONGEST_HEADER]
+
+    def _read(self, response: requests.Response, exchange: Exchange) -> Exchange:
+        """An answer that has begun, to its end. Raises FAILURES."""
+        if 300 <= response.status_code < 400:
+            return replace(exchange, ending=Ending.REDIRECT)
+        body = self._whole_body(response)
+        if body is None:
+            return replace(exchange, ending=Ending.TOO_LARGE)
+        is_plain = response.headers.get("content-encoding", "identity") == "identity" and _is_text(body)
+        kept = body if is_plain else b""
+        if 200 <= response.status_code < 300:
+            ending = Ending.ANSWERED if _is_json(kept) else Ending.NOT_JSON
+        else:
+            ending = Ending.HTTP_ERROR
+        return replace(exchange, ending=ending, body=self._key.taken_out_of_bytes(kept) if self._key else kept)
+
+    def _whole_body(self, response: requests.Response) -> bytes | None:
+        """None for one over the limit, of which no more is read."""
+        limit = self.limits.answer_bytes
+        if int(response.headers.get("content-length", "0")) > limit:
+            return None
+        body = bytearray()
+        for piece in response.raw.stream(READ_AT_ONCE, decode_content=False):
+            body += piece
+            if len(body) > limit:
+                return None
+        return bytes(body)
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        return "\0" not in body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _name_of(error: BaseException) -> str:
+    """Of the innermost error: ``SSLCertVerificationError`` tells more than the ``ConnectionError`` around it."""
+    inner = getattr(error, "reason", None) or next((one for one in error.args if isinstance(one, Exception)), None)
+    return _name_of(inner) if isinstance(inner, Exception) else type(error).__name__
+
+
+# The total limit. A read of a socket ends after read_seconds without a byte, so that a server which sends a byte now
+# and then, in a header or within one chunk, could hold it for ever. When the time is over the connection is shut down
+# under the read, which then fails at once.
+
+_here = threading.local()  # the deadline of this thread, for the connection that urllib3 takes
+
+
+class _Deadline:
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self._handle: socket.socket | None = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        _here.deadline = self
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _here.deadline = None
+        self._timer.cancel()
+        with self._lock:
+            self._close_handle()
+
+    def watch(self, sock: socket.socket) -> None:
+        """Shut this connection down when the time is over.
+
+        By a handle of its own: libraries close theirs, or hide it in TLS, while there is still something to read.
+        """
+        with self._lock:
+            self._close_handle()
+            self._handle = socket.fromfd(sock.fileno(), sock.family, sock.type)
+            if self.is_over:
+                self._shut()
+
+    def _end(self) -> None:
+        with self._lock:
+            self.is_over = True
+            self._shut()
+
+    def _shut(self) -> None:
+        with suppress(OSError):  # the other side was faster
+            if self._handle is not None:
+                self._handle.shutdown(socket.SHUT_RDWR)
+
+    def _close_handle(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+
+class _Watched(HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        _here.deadline.watch(sock)
+        return sock
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        if self.sock is not None:  # kept open from an earlier call
+            _here.deadline.watch(self.sock)
+        super().request(*args, **kwargs)
+
+
+class _WatchedTLS(_Watched, HTTPSConnection):
+    pass
+
+
+class _WatchedPool(HTTPConnectionPool):
+    ConnectionCls = _Watched
+
+
+class _WatchedTLSPool(HTTPSConnectionPool):
+    ConnectionCls = _WatchedTLS
+
+
+class _WatchedAdapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _WatchedPool, "https": _WatchedTLSPool}

@@ -1,0 +1,81 @@
+"""The endpoints that whoever runs the server has named, and their keys. No page, no row and no client adds one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.secret_keys import Key
+from annotation.refusals import Refused
+
+KEY_FOLDER = "model_keys"  # of the home; not in a backup
+LONGEST_KEY_FILE = 4096  # bytes
+
+
+class EndpointRefused(Refused):
+    """A model endpoint cannot be used; the sentence says why and never holds a key."""
+
+
+def endpoints() -> tuple[Endpoint, ...]:
+    """In the order of ``REXVQA_MODEL_ENDPOINTS``."""
+    named: tuple[Endpoint, ...] = settings.MODEL_ENDPOINTS
+    return named
+
+
+def endpoint_named(name: str) -> Endpoint:
+    """Raises EndpointRefused (``no_endpoint``) for a name that is not in the list."""
+    for endpoint in endpoints():
+        if endpoint.name == name:
+            return endpoint
+    sentence = _(
+        "There is no model endpoint of this name. Whoever runs the server names them in REXVQA_MODEL_ENDPOINTS."
+    )
+    raise EndpointRefused("no_endpoint", sentence, status=404, field="endpoint")
+
+
+def is_key_there(name: str) -> bool:
+    """For the endpoint of this name. Raises EndpointRefused for a key that cannot be used."""
+    return key_for(endpoint_named(name)) is not None
+
+
+def key_for(endpoint: Endpoint) -> Key | None:
+    """Its key: of the environment, else of its file in ``model_keys``; None for an endpoint that is asked without one.
+
+    Raises EndpointRefused (``key_open``) for a file that others may read, and (``bad_key``) for what cannot be a key.
+    """
+    variable = f"REXVQA_MODEL_KEY_{endpoint.name.upper().replace('-', '_')}"
+    if in_environment := os.environ.get(variable, "").strip():
+        return _key(in_environment, variable)
+    path = Path(settings.HOME) / KEY_FOLDER / endpoint.name
+    in_file = _private_text(path)
+    return None if in_file is None else _key(in_file, str(path))
+
+
+def _key(secret: str, place: str) -> Key:
+    try:
+        return Key(secret)
+    except ValueError:
+        sentence = _(
+            "%(place)s holds no key: one has 8 to 500 visible characters, without spaces, quotes and backslashes."
+        )
+        raise EndpointRefused("bad_key", sentence % {"place": place}) from None
+
+
+def _private_text(path: Path) -> str | None:
+    """What a file holds that its owner alone may read; None where there is no file."""
+    try:
+        with path.open("rb") as file:
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+                sentence = _("Others may read %(file)s. Let its owner say: chmod 600 %(file)s")
+                raise EndpointRefused("key_open", sentence % {"file": path})
+            return file.read(LONGEST_KEY_FILE).decode("ascii", "replace").strip()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        sentence = _("%(file)s cannot be read: %(reason)s.")
+        raise EndpointRefused("bad_key", sentence % {"file": path, "reason": error.strerror}) from None

@@ -1,0 +1,125 @@
+"""What an endpoint answered to a chat request, and what that counts as. Pure.
+
+vLLM, llama.cpp, Ollama and hosted endpoints send the same document with other parts left out. Whatever is missing or of
+another type is read as not given: the raw answer is kept, so nothing is lost by that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.enums import CallOutcome, Ending
+
+REFUSAL_RULE = "refusal-1"  # change the version with the rule: stored outcomes name it
+FILTERED = {"content_filter", "safety", "refusal"}  # finish reasons
+AT_THE_LIMIT = {"length", "max_tokens"}
+NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of a character that is written as two
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_SORRY = (
+    r"(?:(?:i am|i'm|we are|we're) (?:very |so |really )?sorry|i apologi[sz]e|sorry|unfortunately)[,.;:!]?\s*(?:but )?"
+)
+_AS_AN_AI = r"as an ai\b[^.,]{0,80},\s*"
+_WILL_NOT = (
+    r"(?:can't|cannot|can not|won't|will not|am unable to|'m unable to|am not able to|'m not able to|must decline to)"
+)
+_DO_SO = r"(?:help|assist|provide|answer|interpret|analy[sz]e|diagnose|comply|fulfil+|give|offer|do that|view)\b"
+_REFUSES = re.compile(rf"\W*(?:{_SORRY})?(?:{_AS_AN_AI})?(?:i|we)\s*{_WILL_NOT}\s+(?:\w+ly\s+)?{_DO_SO}", re.IGNORECASE)
+_CHOOSES = re.compile(
+    r"(?i:answer|option|choice)\b\W{0,12}(?:is\W{0,12})?[A-D]\b|^\W{0,12}[A-D](?:[.):]|\s*$)", re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the endpoint counts them; ``n_cached`` are among ``n_input``."""
+
+    n_input: int | None = None
+    n_cached: int | None = None
+    n_output: int | None = None
+
+
+@dataclass(frozen=True)
+class Completion:
+    """``has_choice``: whether there was an answer at all; an error with status 200 and an empty list have none."""
+
+    has_choice: bool = False
+    text: str = ""
+    finish_reason: str = ""
+    refusal: str = ""
+    model: str = ""
+    fingerprint: str = ""
+    usage: Usage | None = None
+
+
+def read_completion(body: bytes) -> Completion:
+    """Never fails: what is no such document has no choice."""
+    try:
+        answer = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return Completion()
+    choices = _part(answer, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = _part(choice, "message")
+    text, refusal_in_parts = _text_of(_part(message, "content"))
+    return Completion(
+        has_choice=isinstance(message, dict),
+        text=text,
+        finish_reason=_word(_part(choice, "finish_reason")),
+        refusal=_word(_part(message, "refusal")) or refusal_in_parts,
+        model=_word(_part(answer, "model")),
+        fingerprint=_word(_part(answer, "system_fingerprint")),
+        usage=_usage_of(_part(answer, "usage")),
+    )
+
+
+def outcome_of(ending: Ending, completion: Completion) -> CallOutcome:
+    """By what the endpoint says first: the field, the finish reason; then by ``REFUSAL_RULE`` on the text."""
+    if ending != Ending.ANSWERED or not completion.has_choice:
+        return CallOutcome.NOT_ASKED
+    reason = completion.finish_reason.lower()
+    if completion.refusal or reason in FILTERED:
+        return CallOutcome.REFUSED
+    if reason in AT_THE_LIMIT:
+        return CallOutcome.CUT
+    return CallOutcome.REFUSED if is_refusal(completion.text) else CallOutcome.ANSWERED
+
+
+def is_refusal(text: str) -> bool:
+    """Rule refusal-1: the text begins by saying that it will not, and names no option; thinking aloud is left out."""
+    said = _THINKING.sub("", text).replace("’", "'").strip()
+    return bool(_REFUSES.match(said)) and not _CHOOSES.search(said)
+
+
+def _part(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _word(value: Any) -> str:
+    return NOT_STORABLE.sub("\ufffd", value) if isinstance(value, str) else ""
+
+
+def _text_of(content: Any) -> tuple[str, str]:
+    """Text and refusal of a content, which is a string or a list of parts."""
+    if not isinstance(content, list):
+        return _word(content), ""
+    return "".join(_word(_part(part, "text")) for part in content), "".join(
+        _word(_part(part, "refusal")) for part in content
+    )
+
+
+def _usage_of(usage: Any) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    return Usage(
+        n_input=_count(usage.get("prompt_tokens")),
+        n_cached=_count(_part(usage.get("prompt_tokens_details"), "cached_tokens")),
+        n_output=_count(usage.get("completion_tokens")),
+    )
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None

@@ -1,0 +1,313 @@
+"""A simulated model server on this machine, for tests and the demonstration, which can be told to fail in many ways.
+
+It speaks the OpenAI protocol and listens on loopback only. What the models say is in ``kernels/simulated_models.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+from annotation.endpoints.kernels.simulated_models import (
+    WrongRequest,
+    chat_answer,
+    embeddings_answer,
+    images_in,
+    models_answer,
+)
+
+HOST = "127.0.0.1"
+FAULT_HEADER = "X-Stand-In-Fault"
+LARGEST_REQUEST = 64 * 1024 * 1024
+NOT_UNDERSTOOD = (ValueError, TypeError, KeyError, AttributeError, RecursionError)  # raised by what a client sent
+PAUSE = 0.02  # seconds between the bytes of a slow answer
+
+
+class StandInFault(StrEnum):
+    """In what way one answer goes wrong. The words stand in the header ``X-Stand-In-Fault``."""
+
+    TOO_MANY = "429"
+    TOO_MANY_RETRY_AFTER = "429-retry-after"
+    BROKEN = "500"
+    UNAVAILABLE = "503"
+    SLOW_FIRST_BYTE = "slow-first-byte"
+    SLOW_HEADERS = "slow-headers"
+    SLOW_BODY = "slow-body"
+    CUT_BODY = "cut-body"
+    BROKEN_JSON = "broken-json"
+    HTML = "html"
+    EMPTY_CHOICES = "empty-choices"
+    REFUSAL = "refusal"
+    LENGTH = "length"
+    NO_USAGE = "no-usage"
+    OTHER_MODEL = "other-model"
+    REDIRECT = "redirect"
+    KEY_ECHOED = "key-echoed"
+    ENDLESS = "endless"
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One request. The key that came with it is not written down."""
+
+    number: int
+    method: str
+    path: str
+    sha256: str
+    n_images: int
+    has_key: bool
+    fault: str
+    status: int = 0  # 0 while nothing was answered
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class StandIn(ThreadingHTTPServer):
+    """``with StandIn(seed=1) as server:`` serves at ``server.url`` until the block ends.
+
+    ``faults`` are used up one by one, each by the next request; a header orders one for its own request. ``reply`` is
+    sent in place of every good answer.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        port: int = 0,
+        faults: Iterable[StandInFault] = (),
+        reply: Reply | None = None,
+        redirect_to: str = "/v1/elsewhere",
+    ) -> None:
+        super().__init__((HOST, port), _Handler)
+        self.seed, self.faults, self.reply, self.redirect_to = seed, deque(faults), reply, redirect_to
+        self.is_closing = threading.Event()
+        self.n_connections = 0
+        self._ledger: list[LedgerEntry] = []
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.server_port}/v1"
+
+    @property
+    def ledger(self) -> list[LedgerEntry]:
+        """What it was asked, in order."""
+        with self._lock:
+            return list(self._ledger)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.is_closing.set()
+        self.shutdown()
+        self.server_close()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.n_connections += 1
+        super().process_request(request, client_address)
+
+    def note(self, method: str, path: str, body: bytes, *, n_images: int, has_key: bool, ordered: str) -> LedgerEntry:
+        """Write a request down with the fault that its answer will have. Raises ValueError for an unknown one."""
+        sha256 = hashlib.sha256(body).hexdigest()
+        with self._lock:
+            fault = StandInFault(ordered) if ordered else (self.faults.popleft() if self.faults else "")
+            entry = LedgerEntry(len(self._ledger), method, path, sha256, n_images, has_key, fault)
+            self._ledger.append(entry)
+        return entry
+
+    def note_status(self, entry: LedgerEntry, status: int) -> None:
+        with self._lock:
+            self._ledger[entry.number] = replace(entry, status=status)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that left in the middle of a slow answer is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: StandIn
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The ledger is the log."""
+
+    def do_GET(self) -> None:
+        if self.path == "/ledger":
+            self._send(_json_reply(200, [asdict(entry) for entry in self.server.ledger]))
+        else:
+            self._answer("GET", b"")
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LARGEST_REQUEST:
+            self.close_connection = True
+            self._send(_error_reply(413, "Content-Length is missing or too large"))
+        else:
+            self._answer("POST", self.rfile.read(int(length)))
+
+    def _answer(self, method: str, raw: bytes) -> None:
+        try:
+            body = json.loads(raw) if raw else {}
+            n_images = len(images_in(body)) if "messages" in body else 0
+        except NOT_UNDERSTOOD:
+            body, n_images = {}, 0
+        try:
+            entry = self.server.note(
+                method,
+                self.path,
+                raw,
+                n_images=n_images,
+                has_key="Authorization" in self.headers,
+                ordered=self.headers.get(FAULT_HEADER, ""),
+            )
+        except ValueError:
+            self._send(_error_reply(400, f"{FAULT_HEADER} names no fault"))
+            return
+        reply = self.server.reply or self._reply(method, body)
+        if entry.fault:
+            reply = self._faulty(entry.fault, reply)
+        self.server.note_status(entry, reply.status)
+        ways: dict[str, Callable[[Reply], None]] = {
+            StandInFault.SLOW_FIRST_BYTE: self._send_nothing,
+            StandInFault.SLOW_HEADERS: self._send_slow_headers,
+            StandInFault.SLOW_BODY: self._send_slowly,
+            StandInFault.CUT_BODY: self._send_half,
+            StandInFault.ENDLESS: self._send_without_end,
+        }
+        ways.get(entry.fault, self._send)(reply)
+
+    def _reply(self, method: str, body: dict[str, Any]) -> Reply:
+        try:
+            match method, self.path:
+                case "GET", "/v1/models":
+                    return _json_reply(200, models_answer())
+                case "POST", "/v1/chat/completions":
+                    return _json_reply(200, chat_answer(body, seed=self.server.seed))
+                case "POST", "/v1/embeddings":
+                    return _json_reply(200, embeddings_answer(body, seed=self.server.seed))
+        except WrongRequest as wrong:
+            return _error_reply(wrong.status, str(wrong))
+        except NOT_UNDERSTOOD:
+            return _error_reply(400, "The request cannot be understood")
+        return _error_reply(404, "There is nothing here")
+
+    def _faulty(self, fault: str, good: Reply) -> Reply:
+        """What is sent in place of a good answer."""
+        match fault:
+            case StandInFault.TOO_MANY:
+                return _error_reply(429, "Too many requests")
+            case StandInFault.TOO_MANY_RETRY_AFTER:
+                return replace(_error_reply(429, "Too many requests"), headers={"Retry-After": "2"})
+            case StandInFault.BROKEN | StandInFault.UNAVAILABLE:
+                return _error_reply(int(fault), "The server failed")
+            case StandInFault.BROKEN_JSON:
+                return replace(good, body=good.body[:-1])
+            case StandInFault.HTML:
+                return Reply(200, b"<!doctype html><title>Please log in</title>", {"Content-Type": "text/html"})
+            case StandInFault.REDIRECT:
+                return Reply(307, b"", {"Location": self.server.redirect_to})
+            case StandInFault.KEY_ECHOED:
+                return self._echo_of_key()
+            case _:
+                return _json_reply(200, _changed(json.loads(good.body), fault)) if good.status == 200 else good
+
+    def _echo_of_key(self) -> Reply:
+        header = self.headers.get("Authorization", "")
+        key = header.removeprefix("Bearer ")
+        forms = [header, quote(key, safe=""), base64.b64encode(header.encode()).decode(), json.dumps(key)]
+        wrong = _error_reply(401, f"Incorrect API key provided: {' '.join(forms)}")
+        return replace(wrong, headers={"X-Request-Id": f"for {key}"})
+
+    def _send(self, reply: Reply) -> None:
+        self._write(self._head(reply, len(reply.body)) + reply.body)
+
+    def _send_nothing(self, reply: Reply) -> None:
+        self.server.is_closing.wait()
+
+    def _send_slow_headers(self, reply: Reply) -> None:
+        self._write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        self._drip(b"x")
+
+    def _send_slowly(self, reply: Reply) -> None:
+        """One chunk that never gets whole."""
+        self._write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n")
+        self._drip(b" ")
+
+    def _send_half(self, reply: Reply) -> None:
+        self._write(self._head(reply, len(reply.body)) + reply.body[: len(reply.body) // 2])
+        self.close_connection = True
+
+    def _send_without_end(self, reply: Reply) -> None:
+        """Of no announced length, some 20 MB a second."""
+        self._write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
+        self.close_connection = True
+        while not self.server.is_closing.wait(PAUSE / 2):
+            self._write(b" " * 262_144)
+
+    def _drip(self, byte: bytes) -> None:
+        self.close_connection = True
+        while not self.server.is_closing.wait(PAUSE):
+            self._write(byte)
+
+    def _head(self, reply: Reply, n_bytes: int) -> bytes:
+        headers = {
+            "Content-Type": "application/json",
+            "X-Simulated": "yes",
+            "Content-Length": str(n_bytes),
+        } | reply.headers
+        lines = [f"HTTP/1.1 {reply.status} Simulated", *(f"{name}: {value}" for name, value in headers.items())]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+    def _write(self, content: bytes) -> None:
+        self.wfile.write(content)
+        self.wfile.flush()
+
+
+def _json_reply(status: int, value: Any) -> Reply:
+    return Reply(status, json.dumps(value).encode())
+
+
+def _error_reply(status: int, sentence: str) -> Reply:
+    return _json_reply(status, {"error": {"message": sentence, "type": "simulated_error", "code": status}})
+
+
+def _changed(answer: dict[str, Any], fault: str) -> dict[str, Any]:
+    """A good answer with the fault in it, where it is one to a chat."""
+    if "choices" not in answer:
+        return answer
+    message = answer["choices"][0]["message"]
+    match fault:
+        case StandInFault.EMPTY_CHOICES:
+            answer["choices"] = []
+        case StandInFault.REFUSAL:
+            message |= {"content": None, "refusal": "I'm sorry, but I can't help with that."}
+        case StandInFault.LENGTH:
+            answer["choices"][0]["finish_reason"] = "length"
+            message["content"] = message["content"][: len(message["content"]) // 2]
+        case StandInFault.NO_USAGE:
+            del answer["usage"]
+        case StandInFault.OTHER_MODEL:
+            answer["model"] = "another-model-2026-01-01"
+    return answer

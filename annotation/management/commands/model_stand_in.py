@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.endpoints.kernels.simulated_models import EMBEDDING_MODEL, MODELS
+from annotation.endpoints.stand_in import StandIn
+from annotation.management.base import ActCommand
+
+
+class Command(ActCommand):
+    unchanged = "The stand-in did not start."
+    help = "Serve simulated models on this machine, for trying things out: no model is behind them. Ctrl-C ends it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=int, default=8100, help="on 127.0.0.1 (8100); 0: any that is free")
+        parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same answers (1)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with StandIn(seed=options["seed"], port=options["port"]) as server:
+            self.stdout.write(f"Simulated models: {', '.join((*MODELS, EMBEDDING_MODEL))}")
+            self.stdout.write(f"REXVQA_MODEL_ENDPOINTS=stand-in={server.url}")
+            self.stdout.flush()
+            try:
+                server.is_closing.wait()
+            except KeyboardInterrupt:
+                self.stdout.write("Ended.")

@@ -1,0 +1,131 @@
+"""Endpoints and keys come from whoever runs the server, and what is wrong with them stops with a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
+
+from annotation.endpoints.configured_endpoints import (
+    EndpointRefused,
+    endpoint_named,
+    endpoints,
+    is_key_there,
+    key_for,
+)
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from rexvqa_site.env import env_endpoints
+from tests.processes import environment, manage
+
+LOCAL, HOSTED = Endpoint("local", "http://127.0.0.1:8000/v1"), Endpoint("big-one", "https://models.example.org/v1")
+SECRET = "sk-planted-9f8e7d6c5b"
+
+
+@pytest.fixture(autouse=True)
+def two_endpoints(settings: Settings, tmp_path: Path) -> None:
+    settings.MODEL_ENDPOINTS, settings.HOME = (LOCAL, HOSTED), tmp_path
+    (tmp_path / "model_keys").mkdir()
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    path = tmp_path / "model_keys" / "big-one"
+    path.write_text(f"{SECRET}\n")
+    path.chmod(0o600)
+    return path
+
+
+def read(monkeypatch: pytest.MonkeyPatch, text: str) -> tuple[Endpoint, ...]:
+    monkeypatch.setenv("REXVQA_MODEL_ENDPOINTS", text)
+    return env_endpoints("REXVQA_MODEL_ENDPOINTS")
+
+
+def test_the_list_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, f"local={LOCAL.url}/, big-one = {HOSTED.url},") == (LOCAL, HOSTED)
+    assert read(monkeypatch, " ") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("https://host/v1", "entry 1 is not of the form"),
+        ("a=http://h/v1,Big=http://h/v1", "the name of entry 2 is not made of small letters"),
+        ("a_b=http://h/v1", "small letters"),
+        ("-a=http://h/v1", "small letters"),
+        ("a=http://h/v1,a=http://i/v1", "the name 'a' stands there twice"),
+        ("a=ftp://h/v1", "the URL of 'a' is not an address"),
+        ("a=", "the URL of 'a' is missing"),
+        ("a=http:///v1", "not an address"),
+        ("a=http://h:0/v1", "not an address"),
+        ("a=http://h:port/v1", "cannot be read"),
+        ("a=http://[::1/v1", "cannot be read"),
+        ("a=http://me:sk-planted@h/v1", "holds a user or a password"),
+        ("a=http://@h/v1", "holds a user or a password"),
+        ("a=http://h/v1?api-version=sk-planted", "holds a query"),
+        ("a=http://h/v1#", "holds a query or a fragment"),
+        ("a=http://h/v 1", "holds a space"),
+        ("a=http://h\\@i/v1", "holds a space or another character"),
+    ],
+)
+def test_a_wrong_list_stops_the_start(monkeypatch: pytest.MonkeyPatch, text: str, sentence: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="REXVQA_MODEL_ENDPOINTS: ") as refused:
+        read(monkeypatch, text)
+    assert sentence in str(refused.value)
+    assert "planted" not in str(refused.value)
+
+
+def test_the_settings_refuse_it(tmp_path: Path) -> None:
+    done = manage("check", env=environment(tmp_path, REXVQA_MODEL_ENDPOINTS="a=http://me:planted@h/v1"))
+    assert done.returncode != 0
+    assert "the URL of 'a' holds a user or a password" in done.stderr
+    assert "planted" not in done.stderr
+
+
+def test_only_named_endpoints_are_there() -> None:
+    assert endpoints() == (LOCAL, HOSTED)
+    assert endpoint_named("big-one") == HOSTED
+    for name in ("", "other", HOSTED.url, "../big-one"):
+        with pytest.raises(EndpointRefused, match="no model endpoint") as refused:
+            is_key_there(name)
+        assert (refused.value.code, refused.value.status) == ("no_endpoint", 404)
+
+
+def test_a_key_of_the_environment(monkeypatch: pytest.MonkeyPatch, key_file: Path) -> None:
+    monkeypatch.setenv("REXVQA_MODEL_KEY_BIG_ONE", "sk-of-the-environment")
+    key = key_for(HOSTED)
+    assert key is not None
+    assert key.authorization() == "Bearer sk-of-the-environment"
+    assert (is_key_there("big-one"), is_key_there("local")) == (True, False)
+
+
+def test_a_key_of_a_file(key_file: Path) -> None:
+    key = key_for(HOSTED)
+    assert key is not None
+    assert key.authorization() == f"Bearer {SECRET}"
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601])
+def test_a_file_that_others_may_use_is_refused(key_file: Path, mode: int) -> None:
+    key_file.chmod(mode)
+    with pytest.raises(EndpointRefused, match="chmod 600") as refused:
+        key_for(HOSTED)
+    assert refused.value.code == "key_open"
+    assert "planted" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", ["", "sk-planted with spaces", "sk-plänted-sk-planted", "short", "x" * 5000])
+def test_a_file_without_a_key_is_refused(key_file: Path, content: str) -> None:
+    key_file.write_text(content)
+    with pytest.raises(EndpointRefused, match="holds no key") as refused:
+        is_key_there("big-one")
+    assert "planted" not in repr(refused.value)
+    assert refused.value.__context__ is None or "planted" not in repr(refused.value.__context__)
+
+
+def test_a_folder_in_place_of_the_file(key_file: Path) -> None:
+    key_file.unlink()
+    key_file.mkdir(mode=0o700)
+    with pytest.raises(EndpointRefused, match="cannot be read"):
+        key_for(HOSTED)

@@ -1,0 +1,36 @@
+"""The command as a person starts it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from annotation.endpoints.client import ModelClient
+from annotation.endpoints.kernels.endpoint_list import endpoints_from
+from annotation.endpoints.kernels.model_requests import models_request
+from annotation.endpoints.stand_in import StandIn
+from annotation.enums import Ending
+from tests.processes import ROOT, environment, manage
+
+
+def test_it_serves_until_it_is_ended_and_says_that_it_is_simulated(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "manage.py"), "model_stand_in", "--port", "0"]
+    with subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Simulated models: stand-in-good,")
+        (endpoint,) = endpoints_from(process.stdout.readline().strip().partition("=")[2])
+        with ModelClient(endpoint, None) as client:
+            exchange = client.send(models_request(), at=datetime(2026, 3, 2, tzinfo=UTC))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    assert exchange.ending == Ending.ANSWERED
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with StandIn(seed=1) as server:
+        done = manage("model_stand_in", "--port", str(server.server_port), env=environment(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr.strip() == "CommandError: Address already in use. The stand-in did not start."
