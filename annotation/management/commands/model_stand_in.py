@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -22,7 +23,7 @@ class Command(ActCommand):
             self.stdout.write(f"Simulated models: {', '.join((*MODELS, EMBEDDING_MODEL))}")
             self.stdout.write(f"REXVQA_MODEL_ENDPOINTS=stand-in={server.url}")
             self.stdout.flush()
-            try:
-                server.is_closing.wait()
-            except KeyboardInterrupt:
-                self.stdout.write("Ended.")
+            for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell that starts it has SIGINT ignored
+                signal.signal(number, lambda *_: server.is_closing.set())
+            server.is_closing.wait()
+            self.stdout.write("Ended.")
