@@ -331,4 +331,40 @@ class CallOutcome(Word):
     ANSWERED = "answered", _("answered")
     REFUSED = "refused", _("refused")
     CUT = "cut", _("cut at the token limit")
-    NOT_ASKED = "not_asked", _("not asked")  # the way to the model failed: ask again, never count as wrong
+    FAILED = "failed", _("no option found")  # failed extraction: an answer that names none
+    NOT_ASKED = "not_asked", _("not asked")  # not yet, or the way to the model failed: never counted as wrong
+
+
+class EndpointPlace(Word):
+    """Where the server of an endpoint stands, as whoever runs this one says."""
+
+    MACHINE = "machine", _("this machine")
+    NETWORK = "network", _("our network")
+    OUTSIDE = "outside", _("outside")
+
+
+class PromptPurpose(Word):
+    ANSWER = "answer", _("answer questions")
+    BULLETS = "bullets", _("take findings from a report")
+    QUESTIONS = "questions", _("write questions")
+    CHECK = "check", _("check questions")
+
+
+class SentImages(Word):
+    """Which images of the exam a model gets with a question."""
+
+    ALL = "all", _("all images")
+    FIRST = "first", _("first image")
+    NONE = "none", _("no image")
+    BLANK = "blank", _("blank images")  # of the same sizes, with nothing on them
+    SWAPPED = "swapped", _("images of another patient")  # with the same views
+
+
+class BatchState(Word):
+    """Of the calls of a model that belong together."""
+
+    PLANNED = "planned", _("planned")
+    RUNNING = "running", _("running")
+    PAUSED = "paused", _("paused")
+    STOPPED = "stopped", _("stopped")  # for good: what was answered stays
+    COMPLETE = "complete", _("complete")  # every call has an answer of the model

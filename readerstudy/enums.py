@@ -83,7 +83,7 @@ class EntryState(Word):
 
 
 class PredictionForm(Word):
-    """The forms in which files of predictions come; readerstudy/predictions/kernels/records.py reads them."""
+    """How predictions come; readerstudy/predictions/kernels/records.py reads the forms of files."""
 
     SUBMISSION = "submission", _("leaderboard submission")
     RESULTS = "results", _("results of the leaderboard script")
@@ -91,6 +91,10 @@ class PredictionForm(Word):
     HARNESS = "harness", _("sample log of a harness")
     AGENT = "agent", _("agent log")
     TABLE = "table", _("table (CSV, TSV, XLSX)")
+    RUN = "run", _("run on this site")  # no file
+
+
+FILE_FORMS = tuple(form for form in PredictionForm if form != PredictionForm.RUN)
 
 
 class PredictionState(Word):

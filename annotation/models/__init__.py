@@ -1,4 +1,6 @@
+from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
+from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.quality import Finding
@@ -36,9 +38,13 @@ __all__ = [
     "BankImport",
     "BlindAnswer",
     "CalibrationResult",
+    "CallAttempt",
+    "CallBatch",
     "ColumnMatching",
     "Competence",
     "Edit",
+    "EndpointLease",
+    "EndpointProbe",
     "Exam",
     "Finding",
     "Image",
@@ -46,6 +52,10 @@ __all__ = [
     "Job",
     "Membership",
     "Mention",
+    "ModelCall",
+    "ModelPicture",
+    "Price",
+    "PromptVersion",
     "Question",
     "QuestionBank",
     "QuestionComment",
@@ -61,6 +71,7 @@ __all__ = [
     "SampledQuestion",
     "SamplingPlan",
     "SeenKey",
+    "SendingPermission",
     "Settlement",
     "SourceIdentifier",
     "Upload",

@@ -13,6 +13,8 @@ class QuestionBank(Deletable):
     name = models.CharField(_("name"), max_length=200)
     slug = models.SlugField(max_length=80)
     simulated = models.BooleanField(default=False)
+    terms = models.TextField(_("terms of use"), blank=True)  # under which its source gave the data
+    holds_quarters = models.BooleanField(_("images hold a quarter of width and height"), default=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # null: made on the command line

@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.templatetags.pages import file_size
-from readerstudy.enums import PredictionForm
-from readerstudy.forms.drafts import SentFile, StudyPageForm, words
+from readerstudy.enums import FILE_FORMS, PredictionForm
+from readerstudy.forms.drafts import SentFile, StudyPageForm
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
 from readerstudy.predictions.kernels.matching import FIRST, LAST
@@ -79,7 +79,10 @@ class PredictionsForm(StudyPageForm):
     target = forms.ChoiceField(label=_("Predictions for"))
     form = forms.TypedChoiceField(
         label=_("Form of the file"),
-        choices=lambda: [("", gettext("detect automatically")), *words(PredictionForm)()],
+        choices=lambda: [
+            ("", gettext("detect automatically")),
+            *((form.value, gettext(form.label)) for form in FILE_FORMS),
+        ],
         coerce=PredictionForm,
         empty_value=None,
         required=False,

@@ -19,6 +19,7 @@ from readerstudy.models.reading import (
     Response,
     TimingEvent,
 )
+from readerstudy.models.running import ModelRun, PublishedRepeat
 
 __all__ = [
     "Analysis",
@@ -31,10 +32,12 @@ __all__ = [
     "InputsMark",
     "ModelComparison",
     "ModelEntry",
+    "ModelRun",
     "Prediction",
     "PredictionRun",
     "PresentationOrder",
     "PresentedCase",
+    "PublishedRepeat",
     "ReaderStudy",
     "Reading",
     "ReadingSession",

@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.calls.kernels.extraction import RULE
 from annotation.models import User
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.questionbank.known import keys_of_questions
@@ -24,7 +25,6 @@ from readerstudy.enums import EntryState, PredictionForm, PredictionState, Study
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
 from readerstudy.predictions.entries import IMPORTED, enter_model, lock_entry
-from readerstudy.predictions.kernels.extraction import RULE
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.reading import opened, read_predictions
 from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsRefused, Record

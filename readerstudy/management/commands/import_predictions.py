@@ -14,7 +14,7 @@ from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
 from readerstudy.design.kernels.case_files import storable_name
-from readerstudy.enums import PredictionForm
+from readerstudy.enums import FILE_FORMS, PredictionForm
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import find_entry
@@ -42,7 +42,7 @@ class Command(ActCommand):
         about.add_argument("--study", metavar="S", help="name or address of a study, frozen or later")
         about.add_argument("--bank", metavar="B", help="name or address of a question bank")
         parser.add_argument(
-            "--form", choices=["auto", *PredictionForm.values()], default="auto", help="default: found by the fields"
+            "--form", choices=["auto", *FILE_FORMS], default="auto", help="default: found by the fields"
         )
         parser.add_argument(
             "--duplicates", choices=[FIRST, LAST], default="", help="which counts of several answers to one question"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from annotation.calls.kernels.extraction import LETTERS, extract
 from annotation.questionbank.kernels.fields import FieldRefused, split_options
-from readerstudy.predictions.kernels.extraction import LETTERS, extract
 from readerstudy.predictions.kernels.records import PredictionProblem, Record
 
 FIRST, LAST = "first", "last"  # which of several answers to one question counts

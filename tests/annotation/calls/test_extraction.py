@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from readerstudy.predictions.kernels.extraction import RULE, extract
+from annotation.calls.kernels.extraction import RULE, extract
 
 OPTIONS = ("An aortic knob", "Pneumothorax", "Visible ribs on both sides", "A gastric air bubble")
 NAMED = {

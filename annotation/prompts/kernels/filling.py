@@ -1,0 +1,32 @@
+"""The text of a prompt with its variables in the place of their names. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+_NAME = re.compile(r"\{\{\s*([a-z][a-z0-9_]{0,39})\s*\}\}")
+
+
+def names_in(text: str) -> list[str]:
+    """Names of variables that stand in a text as ``{{name}}``, each once, in their order."""
+    return list(dict.fromkeys(_NAME.findall(text)))
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Each name among ``values`` is replaced, once: what a value holds is never looked at again.
+
+    A question that contains ``{{options}}`` stays text.
+    """
+    return _NAME.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+def undeclared(text: str, variables: Collection[str]) -> list[str]:
+    """Names in a text that are not among the declared ones."""
+    return [name for name in names_in(text) if name not in variables]
+
+
+def unused(text: str, variables: Collection[str]) -> list[str]:
+    """Declared names that stand nowhere in a text."""
+    found = names_in(text)
+    return [name for name in variables if name not in found]
