@@ -1,4 +1,4 @@
-"""Runs inside the site of REXVQA_HOME: ``fill N`` makes a batch of N calls at work, ``stored`` tells what became of it."""
+"""Inside the site of REXVQA_HOME: ``fill N`` makes a batch of N calls at work, ``stored`` tells what became of it."""
 
 from __future__ import annotations
 
