@@ -68,7 +68,9 @@ def _lines(batch: CallBatch, at: datetime) -> Iterator[bytes]:
 
 def _not_asked(batch: CallBatch) -> Iterator[list[ModelCall]]:
     last = 0
-    open_calls = ModelCall.objects.filter(batch=batch, outcome=CallOutcome.NOT_ASKED).select_related("revision", "exam")
+    open_calls = ModelCall.objects.filter(batch=batch, outcome=CallOutcome.NOT_ASKED).select_related(
+        "revision__question", "exam"
+    )
     while calls := list(open_calls.filter(number__gt=last).order_by("number")[:AT_ONCE]):
         yield calls
         last = calls[-1].number

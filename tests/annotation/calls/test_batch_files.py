@@ -47,7 +47,7 @@ def outcomes(batch: CallBatch) -> list[tuple[str, str, int]]:
 def test_the_bodies_in_the_file_are_those_of_the_wire(batch: CallBatch, tmp_path: Path) -> None:
     write_requests(batch, tmp_path / "requests.jsonl", actor=None, at=NOON)
     for line, call in zip((tmp_path / "requests.jsonl").read_bytes().splitlines(), batch.calls.all(), strict=True):
-        head, _mark, body = line.partition(b',"body":')
+        _head, _mark, body = line.partition(b',"body":')
         assert hashlib.sha256(body[:-1]).hexdigest() == call.request_sha256
         asked = json.loads(line)
         assert (asked["custom_id"], asked["url"]) == (f"{batch.public_id}-{call.number}", "/v1/chat/completions")
