@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from django.db import connection
+
 from annotation.calls.kernels.extraction import RULE, extract
 from annotation.calls.kernels.question_text import canonical, rotated
 from annotation.endpoints.kernels.completions import REFUSAL_RULE, Usage, outcome_of, read_completion
@@ -77,7 +79,21 @@ def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallA
 def store_attempts(attempts: Sequence[CallAttempt], calls: Iterable[ModelCall]) -> None:
     """In the transaction of the caller."""
     CallAttempt.objects.bulk_create(attempts)
-    ModelCall.objects.bulk_update(calls, CHANGED)
+    _update(calls)
+
+
+def _update(calls: Iterable[ModelCall]) -> None:
+    """As ``bulk_update`` would, whose statements take ten times as long to make as to run."""
+    fields = [each for each in ModelCall._meta.concrete_fields if each.name in CHANGED]
+    columns = ", ".join(f"{connection.ops.quote_name(each.attname)} = %s" for each in fields)
+    rows = [
+        [*(each.get_db_prep_save(getattr(call, each.attname), connection) for each in fields), call.pk]
+        for call in calls
+    ]
+    if rows:
+        with connection.cursor() as cursor:
+            table = connection.ops.quote_name(ModelCall._meta.db_table)
+            cursor.executemany(f"UPDATE {table} SET {columns} WHERE id = %s", rows)  # noqa: S608 - names of our model
 
 
 def cost_of(price: Price | None, usage: Usage) -> Decimal | None:

@@ -81,7 +81,7 @@ class StandIn(ThreadingHTTPServer):
     """``with StandIn(seed=1) as server:`` serves at ``server.url`` until the block ends.
 
     ``faults`` are used up one by one, each by the next request; a header orders one for its own request. ``reply`` is
-    sent in place of every good answer.
+    sent in place of every good answer. ``seconds``: how long each answer takes.
     """
 
     daemon_threads = True
@@ -95,9 +95,11 @@ class StandIn(ThreadingHTTPServer):
         faults: Iterable[StandInFault] = (),
         reply: Reply | None = None,
         redirect_to: str = "/v1/elsewhere",
+        seconds: float = 0.0,
     ) -> None:
         super().__init__((HOST, port), _Handler)
         self.seed, self.faults, self.reply, self.redirect_to = seed, deque(faults), reply, redirect_to
+        self.seconds = seconds
         self.is_closing = threading.Event()
         self.n_connections = 0
         self._ledger: list[LedgerEntry] = []
@@ -189,6 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             self._send(_error_reply(400, f"{FAULT_HEADER} names no fault"))
             return
+        if self.server.seconds:
+            self.server.is_closing.wait(self.server.seconds)
         reply = self.server.reply or self._reply(method, body)
         if entry.fault:
             reply = self._faulty(entry.fault, reply)

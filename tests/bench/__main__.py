@@ -18,6 +18,7 @@ SUBJECTS = (
     "bank_page",
     "ingest",
     "load",
+    "model_calls",
     "outcomes",
     "predictions",
     "quality",

@@ -31,7 +31,8 @@ def main() -> int:
     is_whole = all(outcome.n_kills == n_kills for outcome in outcomes) and all(
         one.n_kills == CALL_KILLS for one in calls
     )
-    return 0 if is_whole and all(outcome.is_clean for outcome in (*outcomes, *calls)) else 1
+    is_clean = all(outcome.is_clean for outcome in outcomes) and all(one.is_clean for one in calls)
+    return 0 if is_whole and is_clean else 1
 
 
 def _on(kind: str, n_kills: int, n_cases: int, seed: int) -> Outcome:

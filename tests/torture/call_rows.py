@@ -13,7 +13,8 @@ def fill(n_calls: int) -> dict[str, object]:
     from django.db import transaction
     from django.utils import timezone
 
-    from tests.annotation.calls.simulated_calls import make_bank, make_batch, make_permission
+    from tests.annotation.calls.simulated_calls import make_batch, make_permission
+    from tests.annotation.review.cases import make_bank
 
     with transaction.atomic():
         bank = make_bank("Asked")

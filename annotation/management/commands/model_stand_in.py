@@ -17,9 +17,10 @@ class Command(ActCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=int, default=8100, help="on 127.0.0.1 (8100); 0: any that is free")
         parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same answers (1)")
+        parser.add_argument("--delay-ms", type=int, default=0, help="how long each answer takes (0)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with StandIn(seed=options["seed"], port=options["port"]) as server:
+        with StandIn(seed=options["seed"], port=options["port"], seconds=options["delay_ms"] / 1000) as server:
             self.stdout.write(f"Simulated models: {', '.join((*MODELS, EMBEDDING_MODEL))}")
             self.stdout.write(f"REXVQA_MODEL_ENDPOINTS=stand-in={server.url}")
             self.stdout.flush()

@@ -1,0 +1,192 @@
+"""Questions with two prepared images each, asked of the stand-in server, beside a bare loop that posts the same bytes.
+
+Each database is measured by a process of its own (``python -m tests.bench.model_calls MS N``), which prints one
+JSON object. The stand-in is a process, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.bench.rows import Row, median
+from tests.processes import ROOT, environment, postgres_url, temporary_database
+
+N_QUESTIONS = 2_000
+N_SLOW = 3_200
+N_POSTED = 300  # by the bare loop
+CONNECTIONS, SLOW_CONNECTIONS, SLOW_MS = 8, 32, 200
+N_PICTURES, SIDES = 20, (512, 625)  # a quarter of 2048 x 2500
+DATABASE = "rexvqa_bench_calls"
+
+
+def measure() -> list[Row]:
+    """Rows for the table, for SQLite and for PostgreSQL when one answers."""
+    rows = _measured("SQLite", "")
+    server = postgres_url()
+    if server is None:
+        print("No PostgreSQL answers: calls stored in it were not measured.")
+        return rows
+    with temporary_database(server, DATABASE) as url:
+        return rows + _measured("PostgreSQL", url)
+
+
+def _measured(name: str, url: str) -> list[Row]:
+    rows = []
+    for milliseconds, n_questions in ((0, N_QUESTIONS), (SLOW_MS, N_SLOW)):
+        with tempfile.TemporaryDirectory(prefix="calls-bench-") as home, _stand_in(milliseconds) as endpoint:
+            connections = SLOW_CONNECTIONS if milliseconds else CONNECTIONS
+            env = environment(
+                Path(home),
+                url,
+                DJANGO_SETTINGS_MODULE="rexvqa_site.settings",
+                REXVQA_MODEL_ENDPOINTS=f"{endpoint} connections={connections}",
+            )
+            command = [sys.executable, "-m", "tests.bench.model_calls", str(milliseconds), str(n_questions)]
+            told = json.loads(
+                subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1]
+            )
+        what = f"answering after {milliseconds} ms, {connections} connections" if milliseconds else "answering at once"
+        goal = "144" if milliseconds else "100"
+        title = f"{name}: questions with 2 images a second, {what} ({told['mb']:.0f} MB)"
+        base = f"possible: {connections} connections" if milliseconds else "a bare loop with the same bytes"
+        rows.append(Row(title, told["per_second"], "1/s", goal, base, told["baseline"]))
+    return rows
+
+
+@contextmanager
+def _stand_in(milliseconds: int) -> Iterator[str]:
+    """Its entry of REXVQA_MODEL_ENDPOINTS."""
+    command = [sys.executable, "manage.py", "model_stand_in", "--port", "0", "--delay-ms", str(milliseconds)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            if line.startswith("REXVQA_MODEL_ENDPOINTS="):
+                break
+        yield line.strip().partition("=")[2]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def run(milliseconds: int, n_questions: int) -> dict[str, Any]:
+    """The measurements of the database that the environment names, which is emptied first."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.utils import timezone
+
+    from annotation.calls.asking import ask_endpoint
+    from annotation.calls.tallies import tally
+    from annotation.models import CallBatch
+
+    call_command("migrate", verbosity=0)
+    call_command("flush", verbosity=0, interactive=False)
+    batch = _filled(n_questions)
+    start = time.perf_counter()
+    ask_endpoint("stand-in", clock=timezone.now)
+    seconds = time.perf_counter() - start
+    batch = CallBatch.objects.get(pk=batch.pk)
+    assert tally(batch).n_done == n_questions, (batch.state, batch.paused_because)
+    megabytes = _peak_memory()
+    baseline = SLOW_CONNECTIONS * 1000 / milliseconds if milliseconds else _posted(batch)
+    return {"per_second": n_questions / seconds, "baseline": baseline, "mb": megabytes}
+
+
+def _filled(n_questions: int) -> Any:
+    """A batch at work whose pictures are made."""
+    import io
+    from datetime import timedelta
+
+    import numpy as np
+    from django.utils import timezone
+    from PIL import Image as Picture
+
+    from annotation.enums import ImageState, SentImages
+    from annotation.imaging.kernels.model_pictures import STORED
+    from annotation.ingest import storage
+    from annotation.models import Exam, Image, ModelCall, ModelPicture
+    from tests.annotation.calls.simulated_calls import NOON, make_batch, make_permission
+    from tests.annotation.review.cases import make_bank
+
+    draw = np.random.default_rng(1)
+    rows, columns = np.mgrid[0 : SIDES[1], 0 : SIDES[0]]
+    pictures = []
+    for number in range(N_PICTURES):
+        smooth = 120 + 80 * np.sin(rows / (90 + number)) * np.cos(columns / 110)
+        file = io.BytesIO()
+        greys = (smooth + draw.normal(0, 2, smooth.shape)).clip(0, 255).astype(np.uint8)
+        Picture.fromarray(greys).save(file, "PNG", compress_level=1)
+        pictures.append((storage.store_by_hash(file.getvalue()), len(file.getvalue())))
+    bank = make_bank("Asked")
+    permission = make_permission(bank, expires_at=timezone.now() + timedelta(days=1))
+    batch = make_batch(n_questions, bank=bank, permission=permission, images=SentImages.ALL, picture_policy=STORED)
+    ModelCall.objects.update(exam_id=_exam_of_revision())
+    Image.objects.update(state=ImageState.AVAILABLE)
+    assert Exam.objects.count() == n_questions
+    ModelPicture.objects.bulk_create(
+        (
+            ModelPicture(
+                image_id=pk,
+                policy=STORED,
+                sha256=pictures[pk % N_PICTURES][0],
+                width=SIDES[0],
+                height=SIDES[1],
+                n_bytes=pictures[pk % N_PICTURES][1],
+                made_at=NOON,
+            )
+            for pk in Image.objects.values_list("pk", flat=True)
+        ),
+        batch_size=1_000,
+    )
+    return batch
+
+
+def _exam_of_revision() -> Any:
+    from django.db.models import OuterRef, Subquery
+
+    from annotation.models import Revision
+
+    return Subquery(Revision.objects.filter(pk=OuterRef("revision")).values("question__exam")[:1])
+
+
+def _posted(batch: Any) -> float:
+    """Requests a second of a bare loop over one connection."""
+    import requests
+    from django.conf import settings
+
+    from annotation.calls.request_bodies import request_of
+
+    calls = batch.calls.select_related("batch__prompt", "revision__question", "exam").order_by("number")[:N_POSTED]
+    bodies = [request_of(call).body for call in calls]
+    url = f"{settings.MODEL_ENDPOINTS[0].url}/chat/completions"
+    found = []
+    with requests.Session() as session:
+        for _turn in range(3):
+            start = time.perf_counter()
+            for body in bodies:
+                session.post(url, data=body, headers={"Content-Type": "application/json"}).raise_for_status()
+            found.append(len(bodies) / (time.perf_counter() - start))
+    return median(found)
+
+
+def _peak_memory() -> float:
+    """Of this process, in megabytes."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")
+    print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2]))))
