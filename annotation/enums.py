@@ -230,7 +230,7 @@ class ReturnReason(Word):
 
 
 class KeySource(Word):
-    """Where a coordinator saw the key of a question."""
+    """Where a coordinator saw the key of a question, or what gives it away."""
 
     QUESTION_PAGE = "question", _("question page")
     REVIEWS = "reviews", _("reviews of a round")
@@ -238,6 +238,7 @@ class KeySource(Word):
     BANK_EXPORT = "bank_export", _("export of a bank")
     QUESTION_FILE = "question_file", _("first rows of a question file")
     STUDY = "study", _("pages or files of a study")
+    RAW_ANSWERS = "raw_answers", _("raw answers of a model")  # one row for each question on the exam that was asked about
 
 
 class Verdict(Word):
