@@ -365,6 +365,7 @@ class BatchState(Word):
     """Of the calls of a model that belong together."""
 
     PLANNED = "planned", _("planned")
+    TRYING = "trying", _("asking the first questions")  # for the estimate
     RUNNING = "running", _("running")
     PAUSED = "paused", _("paused")
     STOPPED = "stopped", _("stopped")  # for good: what was answered stays

@@ -34,6 +34,7 @@ SWEEPS: list[str] = [
     "annotation.ingest.searching.begin_search",
     "annotation.bin.deleting.empty_bin",
     "annotation.bin.leftovers.sweep_leftovers",
+    "annotation.calls.asking.ask_in_background",
 ]
 
 
@@ -138,10 +139,14 @@ def requeue_abandoned(*, at: datetime) -> int:
 
 
 def nudge_forgotten(*, at: datetime) -> None:
-    """Send the message again for jobs that wait although nothing runs: their message may be lost."""
-    if Job.objects.filter(state=JobState.RUNNING).exists():
-        return
-    late = at - timedelta(seconds=SECONDS_UNTIL_NEXT_NUDGE)
-    waiting = Job.objects.filter(state=JobState.QUEUED, created_at__lt=late)
-    for public_id in waiting.order_by("created_at").values_list("public_id", flat=True)[:20]:
-        nudge(public_id)
+    """Send the message again for jobs that wait long: it may be lost.
+
+    While other jobs run, waiting is nothing unusual, so that each is told of more rarely.
+    """
+    is_busy = Job.objects.filter(state=JobState.RUNNING).exists()
+    late = at - timedelta(seconds=SECONDS_UNTIL_NEXT_NUDGE * (8 if is_busy else 1))
+    told = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late)
+    waiting = list(Job.objects.filter(told, state=JobState.QUEUED).order_by("created_at")[:20])
+    Job.objects.filter(pk__in=[job.pk for job in waiting]).update(nudged_at=at)
+    for job in waiting:
+        nudge(job.public_id)

@@ -27,6 +27,11 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddField(
+            model_name="job",
+            name="nudged_at",
+            field=models.DateTimeField(blank=True, null=True),
+        ),
+        migrations.AddField(
             model_name="questionbank",
             name="holds_quarters",
             field=models.BooleanField(default=False, verbose_name="images hold a quarter of width and height"),
@@ -56,6 +61,7 @@ class Migration(migrations.Migration):
                 ("n_repeats", models.PositiveSmallIntegerField(default=1)),
                 ("seed", models.BigIntegerField(default=0)),
                 ("n_calls", models.PositiveIntegerField()),
+                ("n_first", models.PositiveIntegerField(default=0)),
                 ("cap", models.DecimalField(blank=True, decimal_places=4, max_digits=12, null=True)),
                 ("state", models.CharField(default=annotation.enums.BatchState["PLANNED"], max_length=10)),
                 ("paused_because", models.TextField(blank=True)),
@@ -435,6 +441,8 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="callbatch",
-            index=models.Index(condition=models.Q(("state", "running")), fields=["state"], name="batch_running"),
+            index=models.Index(
+                condition=models.Q(("state__in", ["trying", "running"])), fields=["state"], name="batch_running"
+            ),
         ),
     ]

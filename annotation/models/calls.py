@@ -53,6 +53,7 @@ class CallBatch(models.Model):
     n_repeats = models.PositiveSmallIntegerField(default=1)
     seed = models.BigIntegerField(default=0)  # of the first questions that are asked, and of swapped images
     n_calls = models.PositiveIntegerField()
+    n_first = models.PositiveIntegerField(default=0)  # so many are asked before the start, for the estimate
     cap = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)  # in the currency of the price
     state = WordField(BatchState, max_length=10, default=BatchState.PLANNED)
     paused_because = models.TextField(blank=True)  # a sentence; empty where a person paused it
@@ -66,7 +67,7 @@ class CallBatch(models.Model):
     class Meta:
         ordering = ("-created_at", "-pk")
         verbose_name_plural = "call batches"
-        indexes = (models.Index(fields=["state"], name="batch_running", condition=Q(state=BatchState.RUNNING.value)),)
+        indexes = (models.Index(fields=["state"], name="batch_running", condition=Q(state__in=["trying", "running"])),)
 
     def __str__(self) -> str:
         return f"calls {self.public_id}"

@@ -61,6 +61,7 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="jobs"
     )
     created_at = models.DateTimeField()
+    nudged_at = models.DateTimeField(null=True, blank=True)  # when a worker was last told again that it waits
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

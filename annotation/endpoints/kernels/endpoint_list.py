@@ -16,6 +16,9 @@ class Endpoint:
 
     name: str
     url: str
+    connections: int = 4
+    calls_per_minute: int | None = None
+    tokens_per_minute: int | None = None
 
 
 def endpoints_from(text: str) -> tuple[Endpoint, ...]:

@@ -13,6 +13,7 @@ from django.core.management.base import CommandParser
 from django.db import connection
 from django.utils import timezone
 
+from annotation.calls.asking import stop_asking
 from annotation.jobs.queueing import sweep
 from annotation.management.base import ActCommand
 from annotation.site.privacy import make_private
@@ -20,6 +21,7 @@ from rexvqa_site.celery import app
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_SWEEPS = 5
+SECONDS_FOR_CALLS = 10  # for answers of models that are under way when the worker ends
 
 
 class Command(ActCommand):
@@ -50,6 +52,7 @@ class Command(ActCommand):
         finally:
             stop.set()
             sweeper.join(timeout=5)
+            stop_asking(SECONDS_FOR_CALLS)
 
 
 def _sweep_until(stop: threading.Event) -> None:

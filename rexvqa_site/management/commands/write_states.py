@@ -5,7 +5,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from annotation.review.kernels.transitions import assignment_states, question_states, round_states
+from annotation.calls.kernels.batch_states import BATCH_TRANSITIONS
+from annotation.enums import BatchState
+from annotation.review.kernels.transitions import assignment_states, diagram, question_states, round_states
 from readerstudy.conducting.diagrams import place_states, study_states
 
 HEAD = """# States
@@ -16,7 +18,9 @@ Made by `manage.py write_states` from the tables of states in the code; a test c
 
 def states_document() -> str:
     """Markdown with one Mermaid diagram for each thing that has states."""
-    return HEAD + question_states() + round_states() + assignment_states() + study_states() + place_states()
+    batches = {(str(a), str(b), "") for a, following in BATCH_TRANSITIONS.items() for b in following}
+    calls = diagram("The calls of a model run", BatchState.PLANNED, batches)
+    return HEAD + question_states() + round_states() + assignment_states() + study_states() + place_states() + calls
 
 
 class Command(BaseCommand):

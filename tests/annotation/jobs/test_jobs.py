@@ -155,5 +155,12 @@ def test_a_lost_message_is_sent_again(job: Job, noon: datetime, nudges: list[str
     assert nudges == [job.public_id]
 
 
+def test_a_lost_message_is_found_while_other_jobs_run_for_days(job: Job, noon: datetime, nudges: list[str]) -> None:
+    Job.objects.create(kind="rehearsal", title="Long", state=JobState.RUNNING, created_at=noon, heartbeat_at=noon)
+    for minutes in (1, 3, 4, 6):
+        queueing.nudge_forgotten(at=noon + timedelta(minutes=minutes))
+    assert nudges == [job.public_id] * 2  # after 3 and 6 minutes
+
+
 def test_every_kind_has_a_handler() -> None:
     assert all(callable(handlers.handler_for(kind)) for kind in handlers.HANDLERS)

@@ -1,0 +1,101 @@
+"""What came back for a call: one attempt, and what the call came to by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from annotation.calls.kernels.extraction import RULE, extract
+from annotation.calls.kernels.question_text import canonical, rotated
+from annotation.endpoints.kernels.completions import REFUSAL_RULE, Usage, outcome_of, read_completion
+from annotation.enums import CallOutcome, Ending, PromptPurpose
+from annotation.models import CallAttempt, CallBatch, ModelCall, Price
+
+READING_RULE = f"{REFUSAL_RULE}, {RULE}"
+CHANGED = ("n_attempts", "outcome", "option", "pictures", "request_sha256", "n_input", "n_cached", "n_output", "cost")
+
+
+@dataclass(frozen=True)
+class Received:
+    """One attempt as it came over the wire, or in a file of responses, which knows neither start nor duration."""
+
+    request_sha256: str
+    ending: Ending
+    body: bytes = b""
+    status: int | None = None
+    request_id: str = ""
+    problem: str = ""
+    started_at: datetime | None = None
+    seconds: float | None = None
+
+
+def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallAttempt:
+    """The row of an attempt, not stored yet; the call is brought up to date with it, and not stored either.
+
+    A final answer of the model is never taken back by a later attempt.
+    """
+    completion = read_completion(received.body)
+    usage = completion.usage or Usage()
+    outcome = outcome_of(received.ending, completion)
+    option = ""
+    if outcome == CallOutcome.ANSWERED and batch.purpose == PromptPurpose.ANSWER and call.revision is not None:
+        shown = rotated(call.revision.options, call.rotation)
+        option = canonical(extract(completion.text, shown), call.rotation)
+        outcome = CallOutcome.ANSWERED if option else CallOutcome.FAILED
+    cost = cost_of(batch.price, usage)
+    call.n_attempts += 1
+    if call.outcome == CallOutcome.NOT_ASKED:
+        call.outcome, call.option = outcome, option
+    call.n_input, call.n_cached = _sum(call.n_input, usage.n_input), _sum(call.n_cached, usage.n_cached)
+    call.n_output, call.cost = _sum(call.n_output, usage.n_output), _paid(call.cost, cost)
+    call.request_sha256 = received.request_sha256
+    return CallAttempt(
+        call=call,
+        number=call.n_attempts,
+        request_sha256=received.request_sha256,
+        started_at=received.started_at,
+        seconds=received.seconds,
+        ending=received.ending,
+        status=received.status,
+        request_id=received.request_id,
+        body=received.body.decode(),
+        problem=received.problem[:200],
+        model=completion.model[:200],
+        fingerprint=completion.fingerprint[:200],
+        finish_reason=completion.finish_reason[:40],
+        n_input=usage.n_input,
+        n_cached=usage.n_cached,
+        n_output=usage.n_output,
+        cost=cost,
+        outcome=outcome,
+        rule=READING_RULE,
+    )
+
+
+def store_attempts(attempts: Sequence[CallAttempt], calls: Iterable[ModelCall]) -> None:
+    """In the transaction of the caller."""
+    CallAttempt.objects.bulk_create(attempts)
+    ModelCall.objects.bulk_update(calls, CHANGED)
+
+
+def cost_of(price: Price | None, usage: Usage) -> Decimal | None:
+    """In the currency of the price; None where price or tokens are not known."""
+    if price is None or usage.n_input is None or usage.n_output is None:
+        return None
+    n_cached = usage.n_cached or 0
+    total = (
+        (usage.n_input - n_cached) * price.per_million_input
+        + n_cached * price.per_million_cached
+        + usage.n_output * price.per_million_output
+    )
+    return (total / 1_000_000).quantize(Decimal("0.00000001"))
+
+
+def _sum(before: int | None, more: int | None) -> int | None:
+    return before if more is None else (before or 0) + more
+
+
+def _paid(before: Decimal | None, more: Decimal | None) -> Decimal | None:
+    return before if more is None else (before or Decimal(0)) + more
