@@ -1,24 +1,41 @@
-"""The list of model endpoints, as whoever runs the server writes it: ``name=https://host/v1, other=...``. Pure."""
+"""The list of model endpoints, as whoever runs the server writes it: ``name=https://host/v1 model=M, other=...``.
+
+Pure.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from urllib.parse import urlsplit
+
+from annotation.enums import EndpointPlace
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 VISIBLE = re.compile(r"[!-~]+")
+WORD = re.compile(r"[a-z]{1,12}")  # longer ones are not repeated in a sentence: they may be a password
+COUNT = re.compile(r"[1-9][0-9]{0,8}")
+WORDS = ("place", "model", "calls", "tokens", "connections")
+MOST_CONNECTIONS = 64
+LONGEST_MODEL_NAME = 200
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server that speaks the OpenAI protocol; ``url`` has no slash at its end."""
+    """A server that speaks the OpenAI protocol; ``url`` has no slash at its end.
+
+    ``model``: what it calls the model that is meant where nobody names one; empty: there is none. None: no limit.
+    """
 
     name: str
     url: str
-    connections: int = 4
+    place: EndpointPlace = EndpointPlace.OUTSIDE
+    model: str = ""
     calls_per_minute: int | None = None
     tokens_per_minute: int | None = None
+    connections: int = 4
 
 
 def endpoints_from(text: str) -> tuple[Endpoint, ...]:
@@ -30,16 +47,18 @@ def endpoints_from(text: str) -> tuple[Endpoint, ...]:
     found: dict[str, Endpoint] = {}
     entries = [part.strip() for part in text.split(",")]
     for number, entry in enumerate(filter(None, entries), start=1):
-        name, equals, url = (part.strip() for part in entry.partition("="))
+        name, equals, rest = (part.strip() for part in entry.partition("="))
         if not equals:
             raise ValueError(f"entry {number} is not of the form name=https://host/v1")
         if not NAME.fullmatch(name):
             raise ValueError(f"the name of entry {number} is not made of small letters, digits and hyphens, 40 at most")
         if name in found:
             raise ValueError(f"the name {name!r} stands there twice")
+        url, *words = rest.split() or [""]
         if problem := _problem_of(url):
             raise ValueError(f"the URL of {name!r} {problem}")
-        found[name] = Endpoint(name, url.rstrip("/"))
+        plain = Endpoint(name, url.rstrip("/"), place=_place_of(url))
+        found[name] = _with_words(plain, words)
     return tuple(found.values())
 
 
@@ -53,7 +72,7 @@ def _problem_of(url: str) -> str:
     if not url:
         return "is missing"
     if not VISIBLE.fullmatch(url) or "\\" in url:
-        return "holds a space or another character that does not belong there"
+        return "holds a character that does not belong there"
     if parts.scheme not in {"http", "https"} or not parts.hostname or not has_good_port:
         return "is not an address such as https://host/v1"
     if "@" in parts.netloc:
@@ -61,3 +80,58 @@ def _problem_of(url: str) -> str:
     if "?" in url or "#" in url:
         return "holds a query or a fragment"
     return ""
+
+
+def _place_of(url: str) -> EndpointPlace:
+    """Where nothing is said: an address of the loopback is this machine, every other one is outside."""
+    host = urlsplit(url).hostname or ""
+    try:
+        is_here = ip_address(host).is_loopback
+    except ValueError:
+        is_here = host == "localhost"
+    return EndpointPlace.MACHINE if is_here else EndpointPlace.OUTSIDE
+
+
+def _with_words(endpoint: Endpoint, words: Sequence[str]) -> Endpoint:
+    """The endpoint with what is written behind its URL. Raises ValueError."""
+    given: dict[str, str] = {}
+    for number, text in enumerate(words, start=1):
+        word, equals, value = text.partition("=")
+        if not equals or word not in WORDS:
+            said = f"the word {word!r}" if equals and WORD.fullmatch(word) else f"what stands in place {number}"
+            raise ValueError(f"{said} behind the URL of {endpoint.name!r} is not known; known are {', '.join(WORDS)}")
+        if word in given:
+            raise ValueError(f"the word {word!r} of {endpoint.name!r} stands there twice")
+        given[word] = value
+    return replace(
+        endpoint,
+        place=_place_word(endpoint, given["place"]) if "place" in given else endpoint.place,
+        model=_model_word(endpoint, given["model"]) if "model" in given else "",
+        calls_per_minute=_count_of(endpoint, "calls", given["calls"]) if "calls" in given else None,
+        tokens_per_minute=_count_of(endpoint, "tokens", given["tokens"]) if "tokens" in given else None,
+        connections=_connections(endpoint, given["connections"]) if "connections" in given else endpoint.connections,
+    )
+
+
+def _place_word(endpoint: Endpoint, value: str) -> EndpointPlace:
+    if value not in EndpointPlace.values():
+        raise ValueError(f"the place of {endpoint.name!r} is none of {', '.join(EndpointPlace.values())}")
+    return EndpointPlace(value)
+
+
+def _model_word(endpoint: Endpoint, value: str) -> str:
+    if not VISIBLE.fullmatch(value) or len(value) > LONGEST_MODEL_NAME:
+        raise ValueError(f"the model of {endpoint.name!r} is missing, or has other than 1 to 200 visible characters")
+    return value
+
+
+def _count_of(endpoint: Endpoint, word: str, value: str) -> int:
+    if not COUNT.fullmatch(value):
+        raise ValueError(f"{word} of {endpoint.name!r} is not a whole number above 0, such as {word}=60")
+    return int(value)
+
+
+def _connections(endpoint: Endpoint, value: str) -> int:
+    if not COUNT.fullmatch(value) or int(value) > MOST_CONNECTIONS:
+        raise ValueError(f"connections of {endpoint.name!r} is not a whole number from 1 to {MOST_CONNECTIONS}")
+    return int(value)
