@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -12,10 +13,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.permissions import permission_in_force
-from annotation.enums import PromptPurpose, SentImages
+from annotation.enums import EndpointPlace, PromptPurpose, SentImages
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, SendingPermission, User
 from annotation.questionbank.bulk import Row, insert_rows
 from readerstudy.models import ModelEntry, ModelRun
@@ -147,7 +148,7 @@ def _check(
     if not 1 <= wanted.n_repeats <= MOST_REPEATS:
         sentence = _("Ask each question 1 to %(most)d times.") % {"most": MOST_REPEATS}
         raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
-    endpoint_named(wanted.endpoint)
+    _check_endpoint(wanted.endpoint)
     permission = permission_in_force(
         target.bank, wanted.endpoint, at=at, images=wanted.sent_images in WITH_IMAGES_OF_PEOPLE
     )
@@ -155,6 +156,14 @@ def _check(
     if wanted.cap is not None:
         _check_cap(wanted.cap, price)
     return permission, price
+
+
+def _check_endpoint(name: str) -> None:
+    """Refused for one that is not in the list, and for one outside whose key is missing."""
+    endpoint = endpoint_named(name)
+    if endpoint.place == EndpointPlace.OUTSIDE and key_for(endpoint) is None:
+        sentence = _("The key of the endpoint “%(name)s” is missing. Whoever runs the server gives it its key.")
+        raise RunningRefused("no_key", sentence % {"name": name}, field="endpoint")
 
 
 def _check_cap(cap: Decimal, price: Price | None) -> None:
@@ -193,7 +202,9 @@ def _store(plan: RunPlan, entry: ModelEntry, *, actor: User | None, at: datetime
         created_by=actor,
         created_at=at,
     )
-    run = ModelRun.objects.create(batch=batch, entry=entry, study=wanted.target.study)
+    by_images = Counter(len(one.images) for one in plan.asked)
+    estimate = {"questions_by_images": {str(n_images): n for n_images, n in sorted(by_images.items())}}
+    run = ModelRun.objects.create(batch=batch, entry=entry, study=wanted.target.study, estimate=estimate)
     rows = [(batch.pk, number, *of_call) for number, of_call in enumerate(_calls(plan), start=1)]
     for start in range(0, len(rows), AT_ONCE):
         insert_rows(ModelCall, _COLUMNS, rows[start : start + AT_ONCE])

@@ -11,18 +11,19 @@ from typing import Any
 from pytest_django.fixtures import Settings
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.enums import BatchState, CallOutcome, Ending, PromptPurpose, SentImages
+from annotation.endpoints.kernels.simulated_models import GOOD
+from annotation.enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 from readerstudy.running.planning import RunPlan, RunWanted, plan_run
 from tests.annotation.review.cases import NOON
 
-ENDPOINT, MODEL = "stand-in", "good"
+ENDPOINT, MODEL = "stand-in", GOOD
 
 
 def name_endpoints(settings: Settings, url: str = "http://127.0.0.1:9/v1") -> None:
-    settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, url),)
+    settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, url, place=EndpointPlace.MACHINE),)
 
 
 def make_prompt(name: str = "our reading", **fields: Any) -> PromptVersion:

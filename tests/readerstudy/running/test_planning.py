@@ -12,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.endpoints.configured_endpoints import EndpointRefused
+from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.permissions import SendingRefused
 from annotation.enums import ImageState, PromptPurpose, SentImages
@@ -25,6 +26,7 @@ from readerstudy.running.planning import plan_run
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.running.made import (
+    ENDPOINT,
     make_prompt,
     name_endpoints,
     permit,
@@ -174,6 +176,16 @@ def test_images_need_a_permission_of_their_own(bank: QuestionBank) -> None:
 def test_refused_for_an_endpoint_that_nobody_named(bank: QuestionBank) -> None:
     permit(bank)
     refused(Target(bank), EndpointRefused, "no_endpoint", match="REXVQA_MODEL_ENDPOINTS", endpoint="other")
+
+
+def test_an_endpoint_outside_needs_its_key(
+    bank: QuestionBank, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, "https://models.example/v1"),)
+    permit(bank)
+    refused(Target(bank), RunningRefused, "no_key", match="The key of the endpoint “stand-in” is missing")
+    monkeypatch.setenv("REXVQA_MODEL_KEY_STAND_IN", "sk-" + "0" * 20)
+    assert plan_run(wanted(Target(bank)), actor=None, at=NOON).run
 
 
 def test_refused_for_an_archived_bank(bank: QuestionBank) -> None:

@@ -1,0 +1,58 @@
+"""What a run will come to before it is started, from the questions that are asked first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from annotation.calls.request_bodies import request_of
+from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.enums import CallOutcome
+from annotation.models import ModelCall
+from readerstudy.models import ModelRun
+from readerstudy.running.kernels.estimates import AskingSpeed, MadeCall, RunEstimate, estimate
+from readerstudy.running.kernels.first_questions import N_FIRST
+
+LEAST_MADE = 2  # with fewer there is no range
+
+
+def estimate_of(run: ModelRun) -> RunEstimate | None:
+    """By the first questions as far as they are answered; None before two of them are."""
+    calls = ModelCall.objects.filter(batch=run.batch_id, number__lte=N_FIRST).exclude(outcome=CallOutcome.NOT_ASKED)
+    made = [_made(call) for call in calls.select_related("batch__prompt", "revision").prefetch_related("attempts")]
+    if len(made) < LEAST_MADE:
+        return None
+    speed = speed_of(endpoint_named(run.batch.endpoint))
+    return estimate(made, calls_by_images(run), speed)
+
+
+def _made(call: ModelCall) -> MadeCall:
+    """Seconds are those of the answer; tokens and cost those of every attempt."""
+    seconds = [attempt.seconds for attempt in call.attempts.all() if attempt.seconds is not None]
+    return MadeCall(
+        n_images=len(call.pictures or ()),
+        n_bytes=len(request_of(call).body),
+        n_input=call.n_input,
+        n_output=call.n_output,
+        seconds=seconds[-1] if seconds else None,
+        cost=None if call.cost is None else float(call.cost),
+    )
+
+
+def calls_by_images(run: ModelRun) -> Mapping[int, int]:
+    """How many calls of the run go with how many images, as it was planned."""
+    kept = (run.estimate or {})["questions_by_images"]
+    times = run.batch.n_orders * run.batch.n_repeats
+    return {int(n_images): n_questions * times for n_images, n_questions in kept.items()}
+
+
+def speed_of(endpoint: Endpoint) -> AskingSpeed:
+    return AskingSpeed(endpoint.connections, endpoint.calls_per_minute, endpoint.tokens_per_minute)
+
+
+def outlasts_permission(run: ModelRun, found: RunEstimate, at: datetime) -> bool:
+    """Whether the run, begun now, may still be going on when its permission ends."""
+    if found.hours is None:
+        return False
+    return at + timedelta(hours=found.hours.high) > run.batch.permission.expires_at
