@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from annotation.calls.request_bodies import request_of
+from annotation.calls.request_bodies import CallContent, contents_of
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.enums import CallOutcome
@@ -19,25 +19,35 @@ LEAST_MADE = 2  # with fewer there is no range
 
 def estimate_of(run: ModelRun) -> RunEstimate | None:
     """By the first questions as far as they are answered; None before two of them are."""
-    calls = ModelCall.objects.filter(batch=run.batch_id, number__lte=N_FIRST).exclude(outcome=CallOutcome.NOT_ASKED)
-    made = [_made(call) for call in calls.select_related("batch__prompt", "revision").prefetch_related("attempts")]
-    if len(made) < LEAST_MADE:
+    first = ModelCall.objects.filter(batch=run.batch_id, number__lte=N_FIRST).exclude(outcome=CallOutcome.NOT_ASKED)
+    calls = list(first.select_related("revision").prefetch_related("attempts"))
+    if len(calls) < LEAST_MADE:
         return None
+    contents = contents_of(run.batch, calls)
+    made = [_made(call, content) for call, content in zip(calls, contents, strict=True)]
     speed = speed_of(endpoint_named(run.batch.endpoint))
     return estimate(made, calls_by_images(run), speed)
 
 
-def _made(call: ModelCall) -> MadeCall:
+def _made(call: ModelCall, content: CallContent) -> MadeCall:
     """Seconds are those of the answer; tokens and cost those of every attempt."""
     seconds = [attempt.seconds for attempt in call.attempts.all() if attempt.seconds is not None]
     return MadeCall(
         n_images=len(call.pictures or ()),
-        n_bytes=len(request_of(call).body),
+        n_bytes=_size(content),
         n_input=call.n_input,
         n_output=call.n_output,
         seconds=seconds[-1] if seconds else None,
         cost=None if call.cost is None else float(call.cost),
     )
+
+
+def _size(content: CallContent) -> int | None:
+    """Bytes of the request; None where a picture of it is no longer kept."""
+    try:
+        return len(content.request().body)
+    except OSError:
+        return None
 
 
 def calls_by_images(run: ModelRun) -> Mapping[int, int]:

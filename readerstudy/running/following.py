@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -15,7 +16,7 @@ from annotation.calls.tallies import Tally, tally
 from annotation.enums import BatchState, CallOutcome
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.running.estimating import estimate_of
-from readerstudy.running.kernels.estimates import RunEstimate
+from readerstudy.running.kernels.estimates import Expected, RunEstimate
 from readerstudy.running.kernels.first_questions import N_FIRST
 from readerstudy.running.publishing import is_plain, target_of_run
 
@@ -132,6 +133,47 @@ class RunProgress:
         if not self.published:
             return _("Complete. Its answers are being published as predictions of the model.")
         return _("Complete, and published as predictions of the model.")
+
+
+@dataclass(frozen=True)
+class EstimateRow:
+    """One line of the estimate, in words."""
+
+    label: str
+    expected: str
+    low: str = ""
+    high: str = ""
+
+
+def estimate_rows(found: RunEstimate | None, run: ModelRun) -> list[EstimateRow]:
+    """What a run comes to; what nobody knows yet says so."""
+    currency = run.batch.price.currency if run.batch.price else ""
+    parts: tuple[tuple[str, Expected | None, Callable[[float], str]], ...] = (
+        (_("Bytes sent"), found.bytes if found else None, lambda n: str(filesizeformat(n))),
+        (_("Tokens read by the model"), found.input_tokens if found else None, count_words),
+        (_("Tokens written by the model"), found.output_tokens if found else None, count_words),
+        (_("Time"), found.hours if found else None, hours_words),
+        (_("Cost"), found.cost if found else None, lambda cost: f"{cost:,.2f} {currency}"),
+    )
+    rows = [
+        EstimateRow(label, words(one.value), words(one.low), words(one.high))
+        if one
+        else EstimateRow(label, _("unknown"))
+        for label, one, words in parts
+    ]
+    return [EstimateRow(_("Calls"), count_words(run.batch.n_calls)), *rows]
+
+
+def count_words(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def hours_words(hours: float) -> str:
+    if hours < 1 / 60:
+        return _("under a minute")
+    if hours < 2:
+        return _("%(n)d min") % {"n": round(60 * hours)}
+    return _("%(n)s h") % {"n": f"{hours:,.1f}"} if hours < 72 else _("%(n)s days") % {"n": f"{hours / 24:,.1f}"}
 
 
 def run_as_json(run: ModelRun) -> dict[str, Any]:

@@ -1,22 +1,14 @@
-"""Who may run models, watch the runs and open raw answers: coordinators, on what they neither read nor review now.
+"""Who may run models, watch the runs and open raw answers: coordinators, on what they do not read.
 
-Whoever opens a raw answer is noted as having seen what gives answers away: they read and review nothing on its images
-any more, by the rules of eligibility.
+What is kept of who opened a raw answer: raw_answers.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
-
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.enums import KeySource
-from annotation.models import ModelCall, Question, QuestionBank, User
-from annotation.questionbank.answers import note_seen_keys
-from annotation.questionbank.priors import questions_showing
-from annotation.review.onlookers import withheld_questions
+from annotation.models import User
 from annotation.site.permissions import is_coordinator
 from readerstudy.models import Enrolment, ModelRun, ReaderStudy, StudyCase
 from readerstudy.predictions.listing import Target
@@ -88,30 +80,6 @@ def _beside(study: ReaderStudy) -> list[int]:
     return [other.pk for other in others if exams_of(other) & exams]
 
 
-def has_runs(bank: QuestionBank) -> bool:
-    return ModelRun.objects.filter(batch__bank=bank).exists()
-
-
 def shows_results(run: ModelRun) -> bool:
     """Whether it may be seen how often the model is right: in a study not before it is closed."""
     return run.study is None or may_see_results(run.study)
-
-
-def readable_calls(run: ModelRun, person: User) -> QuerySet[ModelCall]:
-    """By number, without those about questions that the person reviews in a round under way, or on their exams."""
-    calls = ModelCall.objects.filter(batch=run.batch_id).order_by("number")
-    withheld = withheld_questions(person)
-    if not withheld.exists():
-        return calls
-    exams = withheld.values_list("exam", "exam__prior")
-    showing = questions_showing({exam for row in exams for exam in row if exam is not None})
-    hidden = {question for questions in showing.values() for question in questions}
-    return calls.exclude(revision__question__in=hidden)
-
-
-def note_opened(calls: Iterable[ModelCall], *, person: User, subject: ModelRun, at: datetime) -> None:
-    """Store that the person read raw answers about these exams. ``calls`` with their revision's question loaded."""
-    exams = {call.exam_id for call in calls} | {call.revision.question.exam_id for call in calls if call.revision}
-    showing = questions_showing({exam for exam in exams if exam is not None})
-    seen = Question.objects.filter(pk__in={question for questions in showing.values() for question in questions})
-    note_seen_keys(person, seen, source=KeySource.RAW_ANSWERS, subject=subject.batch, at=at)
