@@ -13,7 +13,7 @@ from annotation.audit.recording import record
 from annotation.calls.kernels.batch_states import may_become
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.enums import BatchState
-from annotation.models import CallBatch, User
+from annotation.models import CallBatch, ModelCall, User
 from annotation.refusals import Refused
 from annotation.site.hooks import Hooks
 
@@ -87,6 +87,26 @@ def complete(batch: CallBatch, *, at: datetime) -> None:
     _move(batch, BatchState.COMPLETE, actor=None, at=at)
     for follow in completed:
         follow(batch, at)
+
+
+def batch_named(public_id: str) -> CallBatch:
+    """Raises BatchRefused (``unknown``)."""
+    found = CallBatch.objects.filter(public_id=public_id).select_related("prompt", "permission", "price", "bank")
+    batch = found.first()
+    if batch is None:
+        raise BatchRefused("unknown", _("There is no run with the id “%(id)s”.") % {"id": public_id}, status=404)
+    return batch
+
+
+def call_named(name: str) -> ModelCall:
+    """By the id of its batch and its number, with a hyphen between. Raises BatchRefused (``unknown``)."""
+    run, _hyphen, number = name.rpartition("-")
+    calls = ModelCall.objects.select_related("batch__prompt", "revision", "exam")
+    is_number = number.isdecimal() and len(number) < 10
+    call = calls.filter(batch__public_id=run, number=int(number)).first() if is_number else None
+    if call is None:
+        raise BatchRefused("unknown", _("There is no call with the id “%(id)s”.") % {"id": name}, status=404)
+    return call
 
 
 def lock_batch(batch: CallBatch) -> None:

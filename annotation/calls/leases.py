@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 
 from annotation.models import EndpointLease
-
-LASTS = timedelta(seconds=30)
 
 
 class LeaseLost(Exception):
     """Another worker asks this endpoint by now: this one was thought dead."""
 
 
+def lease_until(at: datetime) -> datetime:
+    """As long as a job of a silent worker is left alone."""
+    return at + timedelta(seconds=settings.JOB_STALE_SECONDS)
+
+
 def take_lease(endpoint: str, holder: str, *, at: datetime) -> bool:
     """False while another worker holds it."""
     with transaction.atomic():
         _lease, is_new = EndpointLease.objects.get_or_create(
-            endpoint=endpoint, defaults={"holder": holder, "expires_at": at + LASTS}
+            endpoint=endpoint, defaults={"holder": holder, "expires_at": lease_until(at)}
         )
         over = EndpointLease.objects.filter(endpoint=endpoint, expires_at__lte=at)
-        return is_new or bool(over.update(holder=holder, expires_at=at + LASTS))
+        return is_new or bool(over.update(holder=holder, expires_at=lease_until(at)))
 
 
 def renew_lease(endpoint: str, holder: str, *, at: datetime) -> None:
     """In the transaction of the caller, which nobody else can then have begun. Raises LeaseLost."""
     own = EndpointLease.objects.filter(endpoint=endpoint, holder=holder)
-    if not own.update(expires_at=at + LASTS):
+    if not own.update(expires_at=lease_until(at)):
         raise LeaseLost
 
 

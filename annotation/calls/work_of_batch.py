@@ -19,7 +19,7 @@ MOST_TRIES = 5  # of one call before it is set aside until a person resumes the 
 MOST_ALIKE = 20  # equal failures in a row
 NO_KEY = (401, 403)
 TOO_MANY = 429
-_READ = ("revision", "exam")
+_READ = ("revision__question", "exam")
 
 
 @dataclass

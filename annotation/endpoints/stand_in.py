@@ -164,8 +164,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isdecimal() or int(length) > LARGEST_REQUEST:
             self.close_connection = True
             self._send(_error_reply(413, "Content-Length is missing or too large"))
+            return
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            self.close_connection = True  # the client died in the middle: it asked nothing
         else:
-            self._answer("POST", self.rfile.read(int(length)))
+            self._answer("POST", body)
 
     def _answer(self, method: str, raw: bytes) -> None:
         try:

@@ -1,2 +1,83 @@
+"""The pictures that models get: made once of an available image by each policy, and kept under their hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from annotation.enums import ImageState, RenditionKind
+from annotation.imaging.kernels.model_pictures import QUARTER, STORED, PicturePolicy, picture_of, policy_named
+from annotation.imaging.kernels.rendering import payload_of
+from annotation.ingest import storage
+from annotation.models import Exam, Image, ModelPicture, QuestionBank, Rendition
+from annotation.refusals import Refused
+
+
+class PictureRefused(Refused):
+    """An image cannot be sent to a model."""
+
+
+def policy_for(bank: QuestionBank, name: str) -> PicturePolicy:
+    """A bank that holds images of a quarter of width and height is not quartered once more.
+
+    Raises PictureRefused (``no_policy``).
+    """
+    try:
+        policy = policy_named(name)
+    except ValueError as error:
+        raise PictureRefused("no_policy", str(error), status=422, field="picture_policy") from None
+    return policy_named(STORED) if policy.name == QUARTER and bank.holds_quarters else policy
+
+
+def images_of_exam(exam: Exam, left_out: frozenset[str] = frozenset()) -> list[Image]:
+    """Those that a reviewer sees with a question of this exam, in their order; a removed one is seen by nobody.
+
+    Raises PictureRefused (``images_waiting``) while one of them is missing, unsearched or in quarantine.
+    """
+    images = [one for one in exam.images.order_by("position", "pk") if one.public_id not in left_out]
+    images = [one for one in images if one.state != ImageState.REMOVED]
+    waiting = [one for one in images if one.state != ImageState.AVAILABLE]
+    if waiting:
+        sentence = _("An image of the exam %(exam)s is %(state)s, so that nothing of it is sent.")
+        facts = {"exam": exam.pseudonym, "state": waiting[0].get_state_display()}
+        raise PictureRefused("images_waiting", sentence % facts)
+    return images
+
+
+def pictures_for(images: Sequence[Image], policy: PicturePolicy, *, at: datetime) -> list[ModelPicture]:
+    """One for each image, in their order; what is missing is made. Two processes at once make the same."""
+    kept = {one.image_id: one for one in ModelPicture.objects.filter(image__in=images, policy=policy.name)}
+    return [kept.get(image.pk) or _make(image, policy, at=at) for image in images]
+
+
 def picture_bytes(sha256: str) -> bytes:
-    raise FileNotFoundError(sha256)
+    """Raises PictureRefused (``picture_gone``) for one whose image was blacked out or removed since."""
+    try:
+        content = storage.load(sha256)
+    except FileNotFoundError:
+        sentence = _("The picture %(sha256)s is gone: its image was blacked out or removed.")
+        raise PictureRefused("picture_gone", sentence % {"sha256": sha256[:12]}, status=410) from None
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise PictureRefused("picture_broken", _("The file of the picture %(n)s is broken.") % {"n": sha256[:12]})
+    return content
+
+
+def drop_pictures(image: Image) -> list[str]:
+    """Forget the pictures of an image; the files that nothing names any more, for the caller to remove."""
+    own = set(ModelPicture.objects.filter(image=image).values_list("sha256", flat=True))
+    ModelPicture.objects.filter(image=image).delete()
+    return sorted(own - set(ModelPicture.objects.filter(sha256__in=own).values_list("sha256", flat=True)))
+
+
+def _make(image: Image, policy: PicturePolicy, *, at: datetime) -> ModelPicture:
+    rendition = Rendition.objects.get(image=image, kind=RenditionKind.FULL)
+    payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
+    content, width, height = picture_of(payload, image.display or {}, policy)
+    made = {"sha256": storage.store_by_hash(content), "width": width, "height": height, "n_bytes": len(content)}
+    kept, _is_new = ModelPicture.objects.get_or_create(
+        image=image, policy=policy.name, defaults={**made, "made_at": at}
+    )
+    return kept

@@ -17,6 +17,7 @@ from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_
 from annotation.imaging.kernels.reading import read_image
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
+from annotation.ingest.model_pictures import drop_pictures
 from annotation.ingest.storing import write_renditions
 from annotation.models import AuditEvent, Image, Rendition, User
 from annotation.site import hooks
@@ -89,7 +90,7 @@ def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: da
             locked = _locked(image)
             if locked.object_name != image.object_name:
                 raise decided_meanwhile()
-            old = _file_names(locked)
+            old = [*_file_names(locked), *drop_pictures(locked)]
             locked.renditions.all().delete()
             for row in renditions:
                 row.image, row.created_at = locked, at
@@ -114,7 +115,7 @@ def remove(image: Image, *, reason: str, actor: User, at: datetime) -> None:
     reason = _given(reason)
     _check_not_read(image)
     locked = _locked(image)
-    names = _file_names(locked)
+    names = [*_file_names(locked), *drop_pictures(locked)]
     locked.renditions.all().delete()
     locked.object_name, locked.display, locked.text_findings = "", None, []
     locked.save(update_fields=["object_name", "display", "text_findings"])

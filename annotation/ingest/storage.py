@@ -16,7 +16,7 @@ from pathlib import Path
 from django.conf import settings
 
 from annotation.enums import RenditionKind
-from annotation.models import Image, Rendition
+from annotation.models import Image, ModelPicture, Rendition
 from annotation.models.fields import public_id
 
 WORKPLACE_OF_EXPORTS = "bank-export-"  # how folders in TEMP_ROOT begin
@@ -33,15 +33,29 @@ def path_of(name: str) -> Path:
 def store(data: bytes) -> str:
     """Write a file under a new random name and return the name."""
     name = public_id()
-    path = path_of(name)
+    _write_whole(path_of(name), data)
+    return name
+
+
+def store_by_hash(data: bytes) -> str:
+    """Write a file under the SHA-256 of what it holds, unless it is there, and return that."""
+    sha256 = hashlib.sha256(data).hexdigest()
+    path = path_of(sha256)
+    try:
+        os.utime(path)  # so that a sweep of old files does not take it before its row is there
+    except FileNotFoundError:
+        _write_whole(path, data)
+    return sha256
+
+
+def _write_whole(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{name}.part")
+    partial = path.with_name(f"{public_id()}.part")
     with partial.open("wb") as stream:
         stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
     partial.replace(path)
-    return name
 
 
 def store_rendition(kind: RenditionKind, data: bytes, width: int, height: int, bits: int) -> Rendition:
@@ -73,6 +87,7 @@ def sweep_orphans(*, at: datetime) -> int:
         names = [path.name for path in paths]
         known = set(Rendition.objects.filter(name__in=names).values_list("name", flat=True))
         known |= set(Image.objects.filter(object_name__in=names).values_list("object_name", flat=True))
+        known |= set(ModelPicture.objects.filter(sha256__in=names).values_list("sha256", flat=True))
         for path in paths:
             if path.name not in known:
                 path.unlink(missing_ok=True)

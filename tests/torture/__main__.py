@@ -1,6 +1,7 @@
 """``make torture``: on SQLite and on a PostgreSQL of its own, until so many kills and answers have been.
 
-TORTURE_KILLS and TORTURE_ANSWERS are for both together; TORTURE_SEED draws who is killed when.
+TORTURE_KILLS and TORTURE_ANSWERS are for the answers of readers, on both together; TORTURE_SEED draws who is killed
+when.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.torture.calls import CallsOutcome, torture_calls
 from tests.torture.database import Postgres, binaries
 from tests.torture.run import Outcome, torture
 
 N_READERS = 20
+N_CALLS, CALL_KILLS = 5_000, 50
 
 
 def main() -> int:
@@ -24,7 +27,11 @@ def main() -> int:
     if len(kinds) == 1:
         print("PostgreSQL is not installed: everything runs on SQLite")
     outcomes = [_on(kind, n_kills, n_cases, seed) for kind in kinds]
-    return 0 if all(outcome.is_clean and outcome.n_kills == n_kills for outcome in outcomes) else 1
+    calls = [_calls_on(kind, seed) for kind in kinds]
+    is_whole = all(outcome.n_kills == n_kills for outcome in outcomes) and all(
+        one.n_kills == CALL_KILLS for one in calls
+    )
+    return 0 if is_whole and all(outcome.is_clean for outcome in (*outcomes, *calls)) else 1
 
 
 def _on(kind: str, n_kills: int, n_cases: int, seed: int) -> Outcome:
@@ -38,6 +45,18 @@ def _on(kind: str, n_kills: int, n_cases: int, seed: int) -> Outcome:
             if database is not None:
                 database.stop()
     print(f"{kind}: {outcome}", flush=True)
+    return outcome
+
+
+def _calls_on(kind: str, seed: int) -> CallsOutcome:
+    with tempfile.TemporaryDirectory(prefix="reading-room-torture-") as home:
+        database = Postgres() if kind == "PostgreSQL" else None
+        try:
+            outcome = torture_calls(Path(home), n_calls=N_CALLS, n_kills=CALL_KILLS, seed=seed, database=database)
+        finally:
+            if database is not None:
+                database.stop()
+    print(f"{kind}, calls of a model: {outcome}", flush=True)
     return outcome
 
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from annotation.enums import BatchState as State
 
-# A planned batch asks its first calls for the estimate and is planned again. Nothing leads out of the last two.
+# A planned batch asks its first calls for the estimate and is planned again. The last responses may come in a file.
+# Nothing leads out of the last two.
 BATCH_TRANSITIONS: Mapping[State, tuple[State, ...]] = {
-    State.PLANNED: (State.TRYING, State.RUNNING, State.STOPPED),
+    State.PLANNED: (State.TRYING, State.RUNNING, State.STOPPED, State.COMPLETE),
     State.TRYING: (State.PLANNED, State.STOPPED),
     State.RUNNING: (State.PAUSED, State.STOPPED, State.COMPLETE),
-    State.PAUSED: (State.RUNNING, State.STOPPED),
+    State.PAUSED: (State.RUNNING, State.STOPPED, State.COMPLETE),
     State.STOPPED: (),
     State.COMPLETE: (),
 }

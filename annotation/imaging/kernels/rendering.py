@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,22 @@ class Display:
             voi_lut=self.voi_luts[0] if self.voi_luts else None,
             padding=self.padding,
         )
+
+
+def table_of(display: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """``Display.table`` of a display that was stored with ``as_json``."""
+    windows, luts, padding = display["windows"], display["voi_luts"], display["padding"]
+    first = windows[0] if windows else None
+    return grey_table(
+        bits=display["bits"],
+        slope=display["slope"],
+        intercept=display["intercept"],
+        invert=display["invert"],
+        window=Window(first["center"], first["width"]) if first else None,
+        function=first["function"] if first else "LINEAR",
+        voi_lut=_table_from_json(luts[0]) if luts else None,
+        padding=(padding[0], padding[1]) if padding else None,
+    )
 
 
 def prepare(source: SourceImage) -> tuple[Payload, Display]:
@@ -245,3 +262,8 @@ def _through_modality_lut(
 def _table_as_json(table: LookupTable) -> dict[str, Any]:
     data = base64.b64encode(table.data.astype("<u2").tobytes()).decode("ascii")
     return {"first": table.first, "bits": table.bits, "data": data}
+
+
+def _table_from_json(stored: Mapping[str, Any]) -> LookupTable:
+    data = np.frombuffer(base64.b64decode(stored["data"]), "<u2")
+    return LookupTable(stored["first"], stored["bits"], data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import Counter
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from django.db.models import F
 
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.batches import BatchRefused, ask_first, change_cap, pause, start, stop
-from annotation.calls.leases import LASTS, take_lease
+from annotation.calls.leases import lease_until, take_lease
 from annotation.calls.request_bodies import request_of
 from annotation.calls.tallies import tally
 from annotation.endpoints.stand_in import StandIn, StandInFault
@@ -226,7 +227,7 @@ def test_one_worker_asks_an_endpoint_at_a_time_and_another_takes_over_from_a_dea
     with asked_server() as server:
         assert not ask_endpoint(ENDPOINT, clock=clock)
         assert server.ledger == []
-        assert ask_endpoint(ENDPOINT, clock=lambda: NOON + LASTS)
+        assert ask_endpoint(ENDPOINT, clock=lambda: lease_until(NOON))
         assert len(server.ledger) == 2
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETE
@@ -302,3 +303,21 @@ def test_two_batches_share_an_endpoint_and_the_older_one_comes_first() -> None:
     assert [numbers[sha256] for sha256 in order[:2]] == [first.pk, first.pk]
     second.refresh_from_db()
     assert second.state == BatchState.COMPLETE
+
+
+def test_five_percent_of_each_fault_change_no_answer() -> None:
+    ways = [fault for fault in Fault if fault not in {Fault.REFUSAL, Fault.LENGTH, Fault.KEY_ECHOED}]
+    draw = random.Random(7)
+    faults = [fault for fault in ways for _ in range(2)]
+    draw.shuffle(faults)
+    plain = make_batch(40)
+    with asked_server(connections=16):
+        ask(plain)
+    again = make_batch(40, bank=make_bank("Other"), prompt=plain.prompt)
+    with asked_server(*faults, connections=16) as server:
+        while again.state != BatchState.COMPLETE:
+            start(again, actor=None, at=NOON) if again.state == BatchState.PAUSED else None
+            ask(again)
+        assert len(server.ledger) > 40
+    assert answers(again) == answers(plain)
+    assert tally(again).n_asked_twice == 0

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from annotation.calls.batch_files import import_responses
+from annotation.calls.batches import batch_named
+from annotation.management.base import ActCommand
+
+
+class Command(ActCommand):
+    help = (
+        "Store the responses that vllm run-batch wrote for a model run: in any order, in parts, and twice if need be."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="JSON lines, as vllm run-batch writes them")
+        parser.add_argument("--run", required=True, help="id of the run, as its page shows it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        batch = batch_named(options["run"])
+        with Path(options["file"]).open("rb") as lines:
+            result = import_responses(batch, lines, actor=None, at=timezone.now())
+        self.stdout.write(json.dumps(result.as_json()))
+        if result.problems:
+            raise CommandError(f"{len(result.problems)} problems. {self.unchanged}", returncode=2)

@@ -1,0 +1,91 @@
+"""Pictures for models are made once, kept under their hash, and go with the pixels that they were made of."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from annotation.enums import ImageState
+from annotation.imaging.kernels.model_pictures import QUARTER, STORED, greys_of, policy_named
+from annotation.ingest import quarantine, storage
+from annotation.ingest.model_pictures import PictureRefused, images_of_exam, picture_bytes, pictures_for, policy_for
+from annotation.models import Image, ModelPicture, QuestionBank, User
+
+from .conftest import MakeImage
+
+
+def files() -> list[Path]:
+    return [path for path in Path(settings.MEDIA_ROOT).glob("??/*") if len(path.name) == 64]
+
+
+def test_one_is_made_for_each_image_and_policy_and_kept(make_image: MakeImage, noon: datetime) -> None:
+    images = [make_image(), make_image()]
+    made = pictures_for(images, policy_named(QUARTER), at=noon)
+    assert [(one.image_id, one.width, one.height) for one in made] == [(image.pk, 20, 15) for image in images]
+    assert pictures_for(images, policy_named(QUARTER), at=noon) == made
+    assert len(files()) == ModelPicture.objects.count() == 2
+    assert greys_of(picture_bytes(made[0].sha256)).shape == (15, 20)
+    pictures_for(images, policy_named(STORED), at=noon)
+    assert ModelPicture.objects.count() == 4
+
+
+def test_a_bank_of_quarters_is_not_quartered_again(bank: QuestionBank) -> None:
+    assert policy_for(bank, QUARTER).name == QUARTER
+    bank.holds_quarters = True
+    assert policy_for(bank, QUARTER).name == STORED
+    assert policy_for(bank, "longest-512-1").name == "longest-512-1"
+    with pytest.raises(PictureRefused, match="There is no policy 'half'"):
+        policy_for(bank, "half")
+
+
+@pytest.mark.parametrize("state", [ImageState.PENDING, ImageState.CHECKING, ImageState.QUARANTINED])
+def test_nothing_of_an_exam_goes_out_while_an_image_of_it_must_not(make_image: MakeImage, state: ImageState) -> None:
+    image = make_image()
+    other = Image.objects.create(exam=image.exam, position=1, state=state)
+    with pytest.raises(PictureRefused, match="nothing of it is sent"):
+        images_of_exam(image.exam)
+    assert images_of_exam(image.exam, frozenset({other.public_id})) == [image]
+    Image.objects.filter(pk=other.pk).update(state=ImageState.REMOVED)
+    assert images_of_exam(image.exam) == [image]
+
+
+def test_an_image_that_is_blacked_out_or_removed_takes_its_pictures_along(
+    make_image: MakeImage, noon: datetime, dina: User, django_capture_on_commit_callbacks: object
+) -> None:
+    images = [make_image(), make_image()]
+    before = pictures_for(images, policy_named(STORED), at=noon)
+    Image.objects.update(state=ImageState.QUARANTINED)
+    masked, removed = Image.objects.order_by("pk")
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        quarantine.mask(masked, [(0, 0, 20, 20)], reason="name", actor=dina, at=noon)
+        quarantine.remove(removed, reason="name", actor=dina, at=noon)
+    assert not ModelPicture.objects.exists()
+    assert not files()
+    with pytest.raises(PictureRefused) as refusal:
+        picture_bytes(before[0].sha256)
+    assert refusal.value.code == "picture_gone"
+    masked.refresh_from_db()
+    (after,) = pictures_for([masked], policy_named(STORED), at=noon)
+    assert after.sha256 != before[0].sha256
+    assert greys_of(picture_bytes(after.sha256))[:20, :20].max() == 0
+
+
+def test_a_sweep_of_files_keeps_those_that_a_row_names(make_image: MakeImage, noon: datetime) -> None:
+    pictures_for([make_image()], policy_named(STORED), at=noon)
+    orphan = storage.store_by_hash(b"nobody's")
+    for path in files():
+        os.utime(path, (0, 0))
+    assert storage.sweep_orphans(at=noon) == 1
+    assert orphan not in {path.name for path in files()}
+    assert len(files()) == 1
+
+
+def test_a_broken_file_is_not_sent(make_image: MakeImage, noon: datetime) -> None:
+    (picture,) = pictures_for([make_image()], policy_named(STORED), at=noon)
+    storage.path_of(picture.sha256).write_bytes(b"broken")
+    with pytest.raises(PictureRefused, match="broken"):
+        picture_bytes(picture.sha256)
