@@ -238,7 +238,10 @@ class KeySource(Word):
     BANK_EXPORT = "bank_export", _("export of a bank")
     QUESTION_FILE = "question_file", _("first rows of a question file")
     STUDY = "study", _("pages or files of a study")
-    RAW_ANSWERS = "raw_answers", _("raw answers of a model")  # one row for each question on the exam that was asked about
+    RAW_ANSWERS = (
+        "raw_answers",
+        _("raw answers of a model"),
+    )  # one row for each question on the exam that was asked about
 
 
 class Verdict(Word):

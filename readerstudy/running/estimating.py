@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from annotation.calls.request_bodies import CallContent, contents_of
-from annotation.endpoints.configured_endpoints import endpoint_named
-from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_named
 from annotation.enums import CallOutcome
 from annotation.models import ModelCall
 from readerstudy.models import ModelRun
@@ -25,8 +24,7 @@ def estimate_of(run: ModelRun) -> RunEstimate | None:
         return None
     contents = contents_of(run.batch, calls)
     made = [_made(call, content) for call, content in zip(calls, contents, strict=True)]
-    speed = speed_of(endpoint_named(run.batch.endpoint))
-    return estimate(made, calls_by_images(run), speed)
+    return estimate(made, calls_by_images(run), speed_of(run.batch.endpoint))
 
 
 def _made(call: ModelCall, content: CallContent) -> MadeCall:
@@ -57,8 +55,13 @@ def calls_by_images(run: ModelRun) -> Mapping[int, int]:
     return {int(n_images): n_questions * times for n_images, n_questions in kept.items()}
 
 
-def speed_of(endpoint: Endpoint) -> AskingSpeed:
-    return AskingSpeed(endpoint.connections, endpoint.calls_per_minute, endpoint.tokens_per_minute)
+def speed_of(endpoint: str) -> AskingSpeed | None:
+    """None for an endpoint that is not in the list any more: nobody knows how fast it could be asked."""
+    try:
+        named = endpoint_named(endpoint)
+    except EndpointRefused:
+        return None
+    return AskingSpeed(named.connections, named.calls_per_minute, named.tokens_per_minute)
 
 
 def outlasts_permission(run: ModelRun, found: RunEstimate, at: datetime) -> bool:

@@ -95,7 +95,7 @@ class AskingSpeed:
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """``None`` where it is not known. ``hours`` with as many calls at a time as ``n_connections``."""
+    """``None`` where it is not known. ``hours`` with as many calls at once as ``n_connections``."""
 
     n_calls: int
     n_made: int
@@ -118,7 +118,7 @@ class RunEstimate:
         }
 
 
-def estimate(made: Sequence[MadeCall], n_calls: Mapping[int, int], speed: AskingSpeed) -> RunEstimate:
+def estimate(made: Sequence[MadeCall], n_calls: Mapping[int, int], speed: AskingSpeed | None) -> RunEstimate:
     """``n_calls``: of the whole run, by number of images."""
 
     def total(name: str) -> Expected | None:
@@ -130,7 +130,7 @@ def estimate(made: Sequence[MadeCall], n_calls: Mapping[int, int], speed: Asking
     return RunEstimate(
         n_calls=n_all,
         n_made=len(made),
-        n_connections=speed.connections,
+        n_connections=speed.connections if speed else 0,
         bytes=total("n_bytes"),
         input_tokens=total("n_input"),
         output_tokens=total("n_output"),
@@ -139,9 +139,11 @@ def estimate(made: Sequence[MadeCall], n_calls: Mapping[int, int], speed: Asking
     )
 
 
-def _hours(seconds: Expected | None, tokens: Expected | None, n_calls: int, speed: AskingSpeed) -> Expected | None:
+def _hours(
+    seconds: Expected | None, tokens: Expected | None, n_calls: int, speed: AskingSpeed | None
+) -> Expected | None:
     """The slowest of three: the answers, the calls that may be sent, and the tokens that may be used in a minute."""
-    if seconds is None:
+    if seconds is None or speed is None:
         return None
     ways = [seconds.times(1 / speed.connections / 3600)]
     if speed.calls_per_minute:

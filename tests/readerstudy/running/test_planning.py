@@ -17,6 +17,8 @@ from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.permissions import SendingRefused
 from annotation.enums import ImageState, PromptPurpose, SentImages
 from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, QuestionBank, Revision, User
+from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.kernels.strictjson import BankRefused
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, ModelRun
 from readerstudy.predictions.kernels.records import PredictionsRefused
@@ -283,6 +285,14 @@ def test_a_coordinator_plans(bank: QuestionBank, cora: User) -> None:
     plan = plan_run(wanted(Target(bank)), actor=cora, at=NOON)
     assert plan.run is not None
     assert plan.run.batch.created_by == cora
+
+
+def test_a_bank_that_a_model_is_to_be_asked_about_is_not_deleted(bank: QuestionBank) -> None:
+    Image.objects.update(state=ImageState.PENDING)
+    check_unused(bank)
+    planned(Target(bank))
+    with refuses(BankRefused, "in_use", match="Models were asked"):
+        check_unused(bank)
 
 
 def test_a_large_bank_is_planned_in_few_statements(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
