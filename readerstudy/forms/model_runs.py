@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.enums import SentImages
+from annotation.imaging.kernels.model_pictures import QUARTER
 from annotation.models import PromptVersion
 from readerstudy.forms.drafts import StudyPageForm
 from readerstudy.forms.models import target_choices, target_value, visible_name
@@ -23,7 +24,7 @@ from readerstudy.running.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REP
 
 GROUPS = (
     (_("The model"), ("endpoint", "endpoint_model", "name", "version")),
-    (_("What it is asked"), ("target", "prompt", "images", "n_orders", "n_repeats")),
+    (_("What it is asked"), ("target", "prompt", "images", "picture_policy", "n_orders", "n_repeats")),
     (_("Limits and settings"), ("cap", "temperature", "max_tokens", "seed")),
 )
 
@@ -45,6 +46,12 @@ class ModelRunForm(StudyPageForm):
     target = forms.ChoiceField(label=_("Questions of"))
     prompt = forms.ModelChoiceField(label=_("Prompt"), queryset=PromptVersion.objects.none(), empty_label=None)
     images = forms.TypedChoiceField(label=_("Images"), coerce=SentImages, empty_value=None, required=False)
+    picture_policy = forms.CharField(
+        label=_("Size of pictures"),
+        max_length=32,
+        initial=QUARTER,
+        help_text=_("quarter-1: a quarter of width and height. stored-1: as stored. longest-1024-1: 1024 at most."),
+    )
     n_orders = forms.TypedChoiceField(
         label=_("Orders of the options"),
         choices=((1, _("as in the bank")), (4, _("all four rotations"))),
@@ -125,6 +132,7 @@ class ModelRunForm(StudyPageForm):
             model=model_at(sent["endpoint"], sent["endpoint_model"]),
             prompt=sent["prompt"],
             images=sent["images"],
+            picture_policy=sent["picture_policy"],
             n_orders=sent["n_orders"],
             n_repeats=sent["n_repeats"],
             chat=ChatSettings(temperature=sent["temperature"], max_tokens=sent["max_tokens"]),

@@ -10,8 +10,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.calls.pictures import swapped_exams
 from annotation.enums import ImageState, SentImages
-from annotation.models import Image, Revision
+from annotation.models import Image, QuestionBank, Revision
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 from readerstudy.enums import Block
@@ -31,7 +32,7 @@ class AskedQuestion(NamedTuple):
 
     revision_id: int
     number: int  # in the bank
-    exam_id: int
+    exam_id: int  # whose images are sent
     images: tuple[str, ...]
 
 
@@ -88,6 +89,20 @@ def check_images(asked: Sequence[AskedQuestion], images: SentImages) -> None:
         raise RunningRefused(
             "no_images", sentence % {"questions": _named(without)}, field="images", questions=len(without)
         )
+
+
+def swap_exams(asked: Sequence[AskedQuestion], bank: QuestionBank, *, seed: int) -> list[AskedQuestion]:
+    """Each question with the exam of another patient that has the same views. Refused where one has no such exam."""
+    other = swapped_exams(bank, {one.exam_id for one in asked}, seed=seed)
+    without = [one for one in asked if one.exam_id not in other]
+    if without:
+        sentence = _(
+            "%(questions)s: there is no exam of another patient, whose patient is known, with the same views. Ask "
+            "without images or with blank ones."
+        )
+        facts = {"questions": _named(without)}
+        raise RunningRefused("no_other_exam", sentence % facts, field="images", questions=len(without))
+    return [one._replace(exam_id=other[one.exam_id]) for one in asked]
 
 
 def _named(asked: Sequence[AskedQuestion]) -> str:

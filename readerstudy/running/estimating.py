@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from annotation.calls.request_bodies import CallContent, contents_of
 from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_named
 from annotation.enums import CallOutcome
+from annotation.ingest.model_pictures import PictureRefused
 from annotation.models import ModelCall
 from readerstudy.models import ModelRun
 from readerstudy.running.kernels.estimates import AskingSpeed, MadeCall, RunEstimate, estimate
@@ -41,10 +42,10 @@ def _made(call: ModelCall, content: CallContent) -> MadeCall:
 
 
 def _size(content: CallContent) -> int | None:
-    """Bytes of the request; None where a picture of it is no longer kept."""
+    """Bytes of the request; None where a picture of it is gone."""
     try:
         return len(content.request().body)
-    except OSError:
+    except PictureRefused:
         return None
 
 

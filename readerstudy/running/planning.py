@@ -17,6 +17,8 @@ from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.permissions import permission_in_force
 from annotation.enums import EndpointPlace, PromptPurpose, SentImages
+from annotation.imaging.kernels.model_pictures import BLANK, QUARTER
+from annotation.ingest.model_pictures import policy_for
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, SendingPermission, User
 from annotation.questionbank.bulk import Row, insert_rows
 from readerstudy.models import ModelEntry, ModelRun
@@ -29,6 +31,7 @@ from readerstudy.running.asked_questions import (
     RunningRefused,
     asked_questions,
     check_images,
+    swap_exams,
 )
 from readerstudy.running.kernels.first_questions import first_questions
 from readerstudy.running.seeing import check_may_run
@@ -53,7 +56,7 @@ class RunWanted:
     model: str  # as the endpoint calls it
     prompt: PromptVersion
     images: SentImages | None = None
-    picture_policy: str = ""
+    picture_policy: str = QUARTER  # of images of people; a bank that holds quarters sends them as they are
     n_orders: int = 1
     n_repeats: int = 1
     chat: ChatSettings = field(default_factory=ChatSettings)
@@ -63,6 +66,12 @@ class RunWanted:
     @property
     def sent_images(self) -> SentImages:
         return self.images or SentImages(self.prompt.images)
+
+    @property
+    def sent_policy(self) -> str:
+        """How its images become pictures; empty where none are sent. Raises PictureRefused for a wrong one."""
+        policy = policy_for(self.target.bank, self.picture_policy).name
+        return {SentImages.NONE: "", SentImages.BLANK: BLANK}.get(self.sent_images, policy)
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class RunPlan:
             "study" if wanted.target.study else "bank": wanted.target.slug,
             "prompt": str(wanted.prompt),
             "images": wanted.sent_images.value,
-            "picture_policy": wanted.picture_policy,
+            "picture_policy": wanted.sent_policy,
             "orders": wanted.n_orders,
             "repeats": wanted.n_repeats,
             "seed": wanted.seed,
@@ -118,6 +127,8 @@ def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime, dry_run: bo
     if not asked:
         raise RunningRefused("no_questions", _("“%(name)s” holds no question.") % {"name": wanted.target.name})
     check_images(asked, wanted.sent_images)
+    if wanted.sent_images == SentImages.SWAPPED:
+        asked = swap_exams(asked, wanted.target.bank, seed=wanted.seed)
     number_of = {one.revision_id: one for one in asked}
     drawn = first_questions({one.revision_id: len(one.images) for one in asked}, seed=wanted.seed)
     plan = RunPlan(wanted, asked, [number_of[pk] for pk in drawn], permission, price)
@@ -149,6 +160,7 @@ def _check(
         sentence = _("Ask each question 1 to %(most)d times.") % {"most": MOST_REPEATS}
         raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
     _check_endpoint(wanted.endpoint)
+    policy_for(target.bank, wanted.picture_policy)
     permission = permission_in_force(
         target.bank, wanted.endpoint, at=at, images=wanted.sent_images in WITH_IMAGES_OF_PEOPLE
     )
@@ -193,7 +205,7 @@ def _store(plan: RunPlan, entry: ModelEntry, *, actor: User | None, at: datetime
         price=plan.price,
         chat_settings=_settings_of(wanted.chat),
         images=wanted.sent_images,
-        picture_policy=wanted.picture_policy,
+        picture_policy=wanted.sent_policy,
         n_orders=wanted.n_orders,
         n_repeats=wanted.n_repeats,
         seed=wanted.seed,

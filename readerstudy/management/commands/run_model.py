@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.enums import BatchState, SentImages
+from annotation.imaging.kernels.model_pictures import QUARTER, STORED
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
@@ -46,7 +47,8 @@ class Command(ActCommand):
         about.add_argument("--study", metavar="S", help="name or address of a study, frozen or later")
         parser.add_argument("--prompt", default=DEFAULT_PROMPT, metavar="NAME[@N]", help="default: the newest version")
         parser.add_argument("--images", choices=SentImages.values(), help="default: those of the prompt")
-        parser.add_argument("--picture-policy", default="", metavar="P", help="how images become pictures")
+        policies = f"{STORED}, {QUARTER} or longest-N-1; default: %(default)s"
+        parser.add_argument("--picture-policy", default=QUARTER, metavar="P", help=policies)
         parser.add_argument("--orders", type=int, choices=ORDERS, default=1, help="4: all rotations of the options")
         parser.add_argument("--repeats", type=int, default=1, metavar="N", help="how often each question is asked")
         parser.add_argument("--max-cost", metavar="X", help="the cap, in the currency of the price")

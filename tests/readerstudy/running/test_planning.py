@@ -16,6 +16,7 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.permissions import SendingRefused
 from annotation.enums import ImageState, PromptPurpose, SentImages
+from annotation.ingest.model_pictures import PictureRefused
 from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, QuestionBank, Revision, User
 from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
@@ -142,6 +143,38 @@ def test_the_price_of_the_day_is_taken(bank: QuestionBank) -> None:
     set_price(valid_from=NOON.date() + timedelta(days=1))
     run = planned(Target(bank), cap=Decimal("12.50"))
     assert (run.batch.price, run.batch.cap) == (price, Decimal("12.50"))
+
+
+@pytest.mark.parametrize(
+    ("images", "holds_quarters", "policy"),
+    [
+        (SentImages.ALL, False, "quarter-1"),
+        (SentImages.ALL, True, "stored-1"),
+        (SentImages.BLANK, False, "blank-1"),
+        (SentImages.NONE, False, ""),
+    ],
+)
+def test_how_images_become_pictures_is_kept(
+    bank: QuestionBank, images: SentImages, holds_quarters: bool, policy: str
+) -> None:
+    bank.holds_quarters = holds_quarters
+    bank.save()
+    assert planned(Target(bank), images=images).batch.picture_policy == policy
+
+
+def test_swapped_images_are_those_of_another_patient(bank: QuestionBank) -> None:
+    for exam in Exam.objects.filter(bank=bank):
+        exam.patient_pseudonym = f"patient {exam.pk // 2}"
+        exam.save()
+    run = planned(Target(bank), images=SentImages.SWAPPED)
+    calls = run.batch.calls.select_related("exam", "revision__question__exam")
+    patients = [
+        (call.exam.patient_pseudonym, call.revision.question.exam.patient_pseudonym)
+        for call in calls
+        if call.exam is not None and call.revision is not None
+    ]
+    assert len(patients) == 30
+    assert all(one != other for one, other in patients)
 
 
 # --- refused, each in a sentence, with nothing stored ---------------------------------------------
@@ -271,6 +304,18 @@ def test_refused_where_a_question_has_no_image_at_all(bank: QuestionBank) -> Non
     Image.objects.filter(exam__questions__number=3).update(state=ImageState.REMOVED)
     words = r"1 question \(3\): there is no image to send"
     refused(Target(bank), RunningRefused, "no_images", match=words, images=SentImages.ALL)
+
+
+def test_refused_where_nobody_else_has_the_same_views(bank: QuestionBank) -> None:
+    permit(bank)
+    Exam.objects.filter(bank=bank).update(patient_pseudonym="the only one")
+    words = r"30 questions \(1, 2, 3.*no exam of another patient"
+    refused(Target(bank), RunningRefused, "no_other_exam", match=words, images=SentImages.SWAPPED)
+
+
+def test_refused_for_a_policy_that_nobody_knows(bank: QuestionBank) -> None:
+    permit(bank)
+    refused(Target(bank), PictureRefused, "no_policy", match="There is no policy 'tiny'", picture_policy="tiny")
 
 
 def test_refused_for_people_who_do_not_coordinate(bank: QuestionBank, rita: User, ada: User) -> None:
