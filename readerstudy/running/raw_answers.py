@@ -68,7 +68,7 @@ def _hidden_from(person: User) -> set[int]:
 
 
 @transaction.atomic
-def open_call(run: ModelRun, number: int, *, person: User, at: datetime) -> OpenedCall:
+def open_call(run: ModelRun, number: int, *, actor: User, at: datetime) -> OpenedCall:
     """One call with every attempt; that the person opened it is stored, once for each question on its images.
 
     Raises RunningRefused for a number that the run does not have, and for a question that the person reviews.
@@ -76,10 +76,10 @@ def open_call(run: ModelRun, number: int, *, person: User, at: datetime) -> Open
     call = ModelCall.objects.filter(batch=run.batch_id, number=number).select_related("revision__question").first()
     if call is None:
         raise RunningRefused("no_call", _("This run has no call %(n)d.") % {"n": number}, status=404)
-    if call.revision is not None and call.revision.question_id in _hidden_from(person):
+    if call.revision is not None and call.revision.question_id in _hidden_from(actor):
         sentence = _("You review this question, or another on its images: what a model says of it is hidden from you.")
         raise RunningRefused("reviews_it", sentence, status=403)
-    _note_opened(call, person=person, subject=run, at=at)
+    _note_opened(call, person=actor, subject=run, at=at)
     call.batch = run.batch
     return OpenedCall(
         call, contents_of(run.batch, [call])[0], [_shown(one) for one in call.attempts.order_by("number")]

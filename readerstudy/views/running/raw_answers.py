@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -12,7 +11,6 @@ from django.views.decorators.http import require_GET
 from annotation.enums import CallOutcome
 from annotation.ingest.model_pictures import picture_bytes
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
-from readerstudy.running.asked_questions import RunningRefused
 from readerstudy.running.following import RunProgress
 from readerstudy.running.raw_answers import open_call, picture_of_call, readable_calls
 from readerstudy.views.running.model_runs import run_of
@@ -40,13 +38,7 @@ def model_run_calls(request: AuthenticatedRequest, public_id: str) -> HttpRespon
 def model_run_call(request: AuthenticatedRequest, public_id: str, number: int) -> HttpResponse:
     """One call word by word. That it was opened is stored."""
     run = run_of(request.user, public_id)
-    actor = by(request)
-    try:
-        opened = open_call(run, number, person=actor["actor"], at=actor["at"])
-    except RunningRefused as refusal:
-        if refusal.status == 404:
-            raise Http404(str(refusal)) from None
-        raise PermissionDenied(str(refusal)) from None
+    opened = open_call(run, number, **by(request))
     return render(request, "readerstudy/running/call.html", {"run": run, "opened": opened, "call": opened.call})
 
 

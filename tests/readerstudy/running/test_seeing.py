@@ -184,7 +184,7 @@ def test_raw_answers_on_questions_under_review_are_hidden_from_their_reviewer(co
     assert [call.number for call in readable_calls(run, cora)] == [by_number[9]]
     assert readable_calls(run, remo).count() == 3
     with refuses(RunningRefused, "reviews_it", match="is hidden from you"):
-        open_call(run, by_number[1], person=cora, at=NOON)
+        open_call(run, by_number[1], actor=cora, at=NOON)
     assert not SeenKey.objects.exists()
     review_round.state = RoundState.CLOSED
     review_round.save()
@@ -209,8 +209,8 @@ def test_whoever_opened_an_answer_reads_and_reviews_nothing_on_its_exam(study: R
     beside = Question.objects.get(bank=study.bank, number=50)
     Question.objects.filter(pk=beside.pk).update(exam=case.revision.question.exam)
     assert may_not_read(cora, study) == []
-    open_call(run, call.number, person=cora, at=NOON)
-    open_call(run, call.number, person=cora, at=NOON)
+    open_call(run, call.number, actor=cora, at=NOON)
+    open_call(run, call.number, actor=cora, at=NOON)
     seen = SeenKey.objects.filter(person=cora, source=KeySource.RAW_ANSWERS)
     assert set(seen.values_list("question", flat=True)) == {case.revision.question_id, beside.pk}
     assert AuditEvent.objects.filter(act="key.seen", subject_id=run.batch.public_id).count() == 1
@@ -224,7 +224,7 @@ def test_other_questions_stay_free(study: ReaderStudy, cora: User) -> None:
     run = of_bank(study)
     answer(run)
     call = run.batch.calls.get(revision__question__number=51)
-    open_call(run, call.number, person=cora, at=NOON)
+    open_call(run, call.number, actor=cora, at=NOON)
     assert may_not_read(cora, study) == []
 
 

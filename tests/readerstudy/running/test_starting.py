@@ -7,15 +7,17 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.batches import pause, stop
 from annotation.calls.request_bodies import request_of
 from annotation.endpoints.stand_in import StandIn, StandInFault
-from annotation.enums import BatchState, CallOutcome, EndpointPlace, JobState, Role
+from annotation.enums import BatchState, CallOutcome, EndpointPlace, ImageState, JobState, Role, SentImages
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
-from annotation.models import Job, QuestionBank, User
+from annotation.models import Image, Job, QuestionBank, User
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.predictions.listing import Target
 from readerstudy.running.asked_questions import RunningRefused
@@ -27,7 +29,7 @@ from tests.annotation.calls.simulated_calls import ENDPOINT, SHORT, asked_server
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.running.made import permit, planned, set_price
+from tests.readerstudy.running.made import make_prompt, permit, planned, set_price
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -108,6 +110,35 @@ def test_the_estimate_is_of_what_was_measured(bank: QuestionBank) -> None:
         ask(run)
     spent = float(sum(call.cost or 0 for call in run.batch.calls.all()))
     assert found.cost.low <= spent <= found.cost.high
+
+
+def test_pictures_are_sent_estimated_and_shown(cora: User, client: Client) -> None:
+    """Half of the questions are asked with one image; what two images take is not mixed with what one takes."""
+    bank = make_questions(N_QUESTIONS)
+    halves = Image.objects.filter(exam__bank=bank, position=1, exam__questions__number__gt=15)
+    halves.update(state=ImageState.REMOVED)
+    prompt = make_prompt("with images", images=SentImages.ALL)
+    with served() as server:
+        run = planned(Target(bank), prompt=prompt, picture_policy="stored-1")
+        assert run.estimate == {"questions_by_images": {"1": 15, "2": 15}}
+        try_first(run)
+        first = run.batch.calls.filter(number__lte=N_FIRST)
+        assert sorted(len(call.pictures or ()) for call in first) == [1] * 10 + [2] * 10
+        found = estimate_of(run)
+        assert found is not None
+        assert found.bytes is not None
+        start_run(run, accepts_unknown_cost=True, actor=None, at=NOON)
+        ask(run)
+        sizes = [len(request_of(call).body) for call in run.batch.calls.select_related("batch__prompt", "revision")]
+        assert found.bytes.low <= sum(sizes) <= found.bytes.high
+        assert n_asked(server) == N_QUESTIONS
+    client.force_login(cora)
+    [sha256, *_rest] = run.batch.calls.get(number=1).pictures or [""]
+    picture = reverse("model-run-picture", args=[run.batch.public_id, 1, sha256])
+    assert picture in client.get(reverse("model-run-call", args=[run.batch.public_id, 1])).content.decode()
+    shown = client.get(picture)
+    assert (shown["Content-Type"], shown.content[:4]) == ("image/png", b"\x89PNG")
+    assert client.get(reverse("model-run-picture", args=[run.batch.public_id, 1, "0" * 64])).status_code == 404
 
 
 def test_a_cost_that_nobody_knows_needs_a_tick(bank: QuestionBank) -> None:
