@@ -347,6 +347,14 @@ class EndpointPlace(Word):
     OUTSIDE = "outside", _("outside")
 
 
+class PermissionState(Word):
+    """Of a permission to send something of a bank to an endpoint."""
+
+    IN_FORCE = "in_force", _("in force")
+    EXPIRED = "expired", _("expired")
+    WITHDRAWN = "withdrawn", _("withdrawn")
+
+
 class PromptPurpose(Word):
     ANSWER = "answer", _("answer questions")
     BULLETS = "bullets", _("take findings from a report")

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.enums import Role
-from annotation.models import CallBatch, QuestionBank, Revision, User
+from annotation.models import QuestionBank, Revision, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
@@ -152,11 +152,9 @@ def failed_of(run: PredictionRun) -> QuerySet[Prediction]:
 
 
 def runs_on_bank(bank: QuestionBank) -> str:
-    """Why the bank cannot be deleted; empty where no model was asked about it or has predictions for it."""
+    """Why the bank cannot be deleted; empty where no model has predictions for it."""
     if PredictionRun.objects.filter(bank=bank).exists():
         return _("Predictions of models were imported for this bank: archive the bank instead.")
-    if CallBatch.objects.filter(bank=bank).exists():
-        return _("Models were asked questions of this bank: archive the bank instead.")
     return ""
 
 

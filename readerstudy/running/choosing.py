@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.enums import PromptPurpose
 from annotation.models import PromptVersion, User
-from annotation.site.slugs import listed
+from annotation.prompts.versions import prompt_named
 from readerstudy.predictions.listing import Target, targets_for
 from readerstudy.running.asked_questions import RunningRefused
 from readerstudy.running.seeing import coordinates, read_beside
@@ -19,17 +19,10 @@ def prompts_to_answer() -> QuerySet[PromptVersion]:
     return PromptVersion.objects.filter(purpose=PromptPurpose.ANSWER).order_by("name", "-number")
 
 
-def prompt_named(text: str) -> PromptVersion:
-    """ "our reading" is its newest version, "our reading@2" the second. Raises RunningRefused for any other."""
+def prompt_written(text: str) -> PromptVersion:
+    """ "our reading" is its newest version, "our reading@2" the second. Raises PromptRefused for any other."""
     name, at, number = text.rpartition("@")
-    found = PromptVersion.objects.filter(name=text).first()
-    if found is None and at and number.isdecimal():
-        found = PromptVersion.objects.filter(name=name, number=int(number[:6])).first()
-    if found is None:
-        names = listed(sorted(set(prompts_to_answer().values_list("name", flat=True)))) or _("none so far")
-        sentence = _("There is no prompt “%(name)s”. Prompts that ask for answers: %(names)s.")
-        raise RunningRefused("no_prompt", sentence % {"name": text, "names": names}, status=404, field="prompt")
-    return found
+    return prompt_named(name, int(number)) if at and number.isdecimal() and len(number) < 6 else prompt_named(text)
 
 
 def model_at(endpoint: str, given: str) -> str:

@@ -15,16 +15,15 @@ from annotation.enums import BatchState, SentImages
 from annotation.imaging.kernels.model_pictures import QUARTER, STORED
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
+from annotation.prompts.shipped import OUR_READING
 from annotation.site.slugs import the_one
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
-from readerstudy.running.choosing import model_at, prompt_named
+from readerstudy.running.choosing import model_at, prompt_written
 from readerstudy.running.following import run_as_json
 from readerstudy.running.planning import ORDERS, RunWanted, plan_run
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run
-
-DEFAULT_PROMPT = "our reading"
 
 
 class Command(ActCommand):
@@ -45,7 +44,7 @@ class Command(ActCommand):
         about = parser.add_mutually_exclusive_group()
         about.add_argument("--bank", metavar="B", help="name or address of a question bank")
         about.add_argument("--study", metavar="S", help="name or address of a study, frozen or later")
-        parser.add_argument("--prompt", default=DEFAULT_PROMPT, metavar="NAME[@N]", help="default: the newest version")
+        parser.add_argument("--prompt", default=OUR_READING, metavar="NAME[@N]", help="default: the newest version")
         parser.add_argument("--images", choices=SentImages.values(), help="default: those of the prompt")
         policies = f"{STORED}, {QUARTER} or longest-N-1; default: %(default)s"
         parser.add_argument("--picture-policy", default=QUARTER, metavar="P", help=policies)
@@ -91,7 +90,7 @@ class Command(ActCommand):
             target=_target(options),
             endpoint=endpoint,
             model=model_at(endpoint, options["endpoint_model"]),
-            prompt=prompt_named(options["prompt"]),
+            prompt=prompt_written(options["prompt"]),
             images=SentImages(options["images"]) if options["images"] else None,
             picture_policy=options["picture_policy"],
             n_orders=options["orders"],

@@ -19,7 +19,7 @@ OUTCOMES = {1: CallOutcome.REFUSED, 2: CallOutcome.CUT, 3: CallOutcome.FAILED}
 
 def run_models(place: Place) -> None:
     """Needs the endpoint of tests.readerstudy.running.made."""
-    prompt = make_prompt(place.named("our reading")[:100], text=place.said("{{question}}\n{{options}}"))
+    prompt = make_prompt(place.named("reading of a run")[:100], text=place.said("{{question}}\n{{options}}"))
     set_price()
 
     def make(name: str, **fields: Any) -> ModelRun:

@@ -82,6 +82,7 @@ EMPTY = [  # a site on which nothing has happened yet
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
     Shown("column-matchings", "omni"),
+    Shown("prompts", "omni"),
     *(
         Shown(name, "omni")
         for name in ("studies", "study-new", "models", "model-new", "model-runs", "model-run-new", "predictions-import")
@@ -136,6 +137,22 @@ FULL = [
     Shown("column-matchings", "cora"),
     Shown("question-import", "cora", ("upload checked",)),
     Shown("question-import", "cora", ("upload checking",)),
+    # what is sent to models
+    Shown("bank-sending", "cora", ("bank",), act=unfold),
+    Shown("bank-sending", "ada", ("bank",), act=unfold),
+    Shown("bank-sending", "cora", ("empty",)),
+    Shown("bank-terms", "cora", ("bank",)),
+    Shown("bank-permission-new", "ada", ("bank",)),
+    Shown("bank-permission-new", "ada", ("bank",), act=submit_empty, note="refused"),
+    Shown("bank-permission-new", "ada", ("empty",), note="without terms"),
+    Shown("bank-permission-withdraw", "ada", ("bank", "permission")),
+    Shown("bank-permission-withdraw", "ada", ("bank", "permission"), act=submit_empty, note="refused"),
+    Shown("prompts", "cora"),
+    Shown("prompt", "cora", ("prompt first",)),
+    Shown("prompt", "cora", ("prompt second",)),
+    Shown("prompt-difference", "cora", ("prompt first", "prompt second")),
+    Shown("prompt-next", "cora", ("prompt letter",)),
+    Shown("prompt-next", "cora", ("prompt letter",), act=submit_empty, note="refused"),
     # what people say about a question
     Shown("review-comments", "stan", ("discussed",)),
     Shown("mentions", "omni"),

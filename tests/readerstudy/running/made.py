@@ -20,10 +20,11 @@ from readerstudy.running.planning import RunPlan, RunWanted, plan_run
 from tests.annotation.review.cases import NOON
 
 ENDPOINT, MODEL = "stand-in", GOOD
+STAND_IN = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
 
 
-def name_endpoints(settings: Settings, url: str = "http://127.0.0.1:9/v1") -> None:
-    settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, url, place=EndpointPlace.MACHINE),)
+def name_endpoints(settings: Settings) -> None:
+    settings.MODEL_ENDPOINTS = (STAND_IN,)
 
 
 def make_prompt(name: str = "our reading", **fields: Any) -> PromptVersion:

@@ -217,7 +217,7 @@ def test_an_endpoint_outside_needs_its_key(
     bank: QuestionBank, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, "https://models.example/v1"),)
-    permit(bank)
+    permit(bank, terms="As the bank says.")
     refused(Target(bank), RunningRefused, "no_key", match="The key of the endpoint “stand-in” is missing")
     monkeypatch.setenv("REXVQA_MODEL_KEY_STAND_IN", "sk-" + "0" * 20)
     assert plan_run(wanted(Target(bank)), actor=None, at=NOON).run
@@ -333,10 +333,11 @@ def test_a_coordinator_plans(bank: QuestionBank, cora: User) -> None:
 
 
 def test_a_bank_that_a_model_is_to_be_asked_about_is_not_deleted(bank: QuestionBank) -> None:
+    """Its permission, without which nothing is planned, keeps it."""
     Image.objects.update(state=ImageState.PENDING)
     check_unused(bank)
     planned(Target(bank))
-    with refuses(BankRefused, "in_use", match="Models were asked"):
+    with refuses(BankRefused, "in_use", match="archive the bank instead"):
         check_unused(bank)
 
 

@@ -143,7 +143,7 @@ def refused(*arguments: str, match: str) -> None:
 @pytest.mark.parametrize(
     ("more", "match"),
     [
-        (("--prompt", "another"), "There is no prompt “another”. Prompts that ask for answers: our reading"),
+        (("--prompt", "another"), "There is no prompt “another”. Prompts: our reading"),
         (("--prompt", "our reading@9"), "There is no prompt"),
         (("--max-cost", "much"), "'much' is no amount"),
         (("--max-cost", "nan"), "is no amount"),
