@@ -14,11 +14,12 @@ from django.utils.translation import ngettext
 from annotation.calls.kernels.batch_states import may_become
 from annotation.calls.tallies import Tally, tally
 from annotation.enums import BatchState, CallOutcome
+from annotation.models import Job
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.running.estimating import estimate_of
 from readerstudy.running.kernels.estimates import Expected, RunEstimate
 from readerstudy.running.kernels.first_questions import N_FIRST
-from readerstudy.running.publishing import is_plain, target_of_run
+from readerstudy.running.publishing import KIND, is_plain, target_of_run
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,19 @@ class RunProgress:
 
     @property
     def is_being_published(self) -> bool:
+        return self._is_to_be_published and self.failed_job is None
+
+    @property
+    def _is_to_be_published(self) -> bool:
         return self.state == BatchState.COMPLETE and is_plain(self.run) and not self.published
+
+    @cached_property
+    def failed_job(self) -> Job | None:
+        """The job that could not publish the run; it says why, and can be tried again."""
+        if not self._is_to_be_published:
+            return None
+        newest = Job.objects.filter(kind=KIND, params__run=self.run.batch.public_id).order_by("-pk").first()
+        return newest if newest is not None and not newest.is_unfinished else None
 
     @property
     def may_stop(self) -> bool:
@@ -130,6 +143,8 @@ class RunProgress:
                 "Complete. It asks otherwise than its prompt says (%(images)s): it is compared with the plain run, and "
                 "never stands for the model in figures."
             ) % {"images": self.run.batch.get_images_display()}
+        if self.failed_job is not None:
+            return _("Complete, but its answers could not be published: %(why)s") % {"why": self.failed_job.error}
         if not self.published:
             return _("Complete. Its answers are being published as predictions of the model.")
         return _("Complete, and published as predictions of the model.")

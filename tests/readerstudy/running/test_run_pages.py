@@ -10,10 +10,12 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.enums import BatchState, CallOutcome, Role
-from annotation.models import CallBatch, ModelCall, QuestionBank, SeenKey, User
+from annotation.jobs import queueing
+from annotation.jobs.running import run as run_job
+from annotation.models import CallBatch, Job, ModelCall, QuestionBank, SeenKey, User
 from readerstudy.models import ModelRun, PredictionRun, StudyRole
 from readerstudy.predictions.listing import Target
-from readerstudy.running.publishing import publish
+from readerstudy.running.publishing import publish, publish_later
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions
@@ -218,6 +220,24 @@ def test_a_complete_run_leads_to_its_predictions(browser: Client, bank: Question
     assert reverse("prediction-run", args=[published.public_id]) in page
     page = browser.get(reverse("prediction-run", args=[published.public_id])).content.decode()
     assert reverse("model-run", args=[run.batch.public_id]) in page
+
+
+def test_what_cannot_be_published_says_why_and_where_to_try_again(
+    browser: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+    run = planned(Target(bank))
+    answer(run)
+    end(run)
+    publish_later(run.batch, NOON)
+    bank.archived_at = NOON
+    bank.save()
+    job = Job.objects.get()
+    run_job(job.public_id, clock=lambda: NOON)
+    page = browser.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
+    assert "could not be published: “Bank” is archived" in page
+    assert reverse("job", args=[job.public_id]) in page
+    assert "hx-trigger" not in page
 
 
 def test_a_variant_says_that_it_stands_for_nothing(browser: Client, bank: QuestionBank) -> None:
