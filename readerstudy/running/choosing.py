@@ -11,7 +11,7 @@ from annotation.models import PromptVersion, User
 from annotation.prompts.versions import prompt_named
 from readerstudy.predictions.listing import Target, targets_for
 from readerstudy.running.asked_questions import RunningRefused
-from readerstudy.running.seeing import coordinates, read_beside
+from readerstudy.running.run_access import coordinates, read_beside
 
 
 def prompts_to_answer() -> QuerySet[PromptVersion]:

@@ -34,7 +34,7 @@ from readerstudy.running.asked_questions import (
     swap_exams,
 )
 from readerstudy.running.kernels.first_questions import first_questions
-from readerstudy.running.seeing import check_may_run
+from readerstudy.running.run_access import check_may_run
 
 PLANNED = "model_run.planned"
 ORDERS = (1, 4)

@@ -17,7 +17,7 @@ from readerstudy.running.estimating import estimate_of
 from readerstudy.running.kernels.estimates import RunEstimate
 from readerstudy.running.kernels.first_questions import N_FIRST
 from readerstudy.running.publishing import target_of_run
-from readerstudy.running.seeing import check_may_run
+from readerstudy.running.run_access import check_may_run
 
 
 def ask_first_questions(run: ModelRun, *, actor: User | None, at: datetime) -> None:

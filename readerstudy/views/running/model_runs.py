@@ -37,7 +37,7 @@ from readerstudy.running.estimating import outlasts_permission
 from readerstudy.running.following import RunProgress, estimate_rows
 from readerstudy.running.planning import plan_run
 from readerstudy.running.publishing import is_plain
-from readerstudy.running.seeing import runs_seen_by
+from readerstudy.running.run_access import runs_seen_by
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run, why_unknown
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.views.predictions.models import check_works_with_models

@@ -18,7 +18,7 @@ from readerstudy.running.asked_questions import RunningRefused
 from readerstudy.running.choosing import targets_to_run
 from readerstudy.running.planning import plan_run
 from readerstudy.running.raw_answers import open_call, readable_calls
-from readerstudy.running.seeing import runs_seen_by, shows_results
+from readerstudy.running.run_access import runs_seen_by, shows_results
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run
 from tests.annotation.review.cases import NOON, make_bank, make_revisions, make_round
 from tests.readerstudy.running.made import answer, make_prompt, name_endpoints, permit, planned, wanted
