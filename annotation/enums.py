@@ -230,7 +230,7 @@ class ReturnReason(Word):
 
 
 class KeySource(Word):
-    """Where a coordinator saw the key of a question."""
+    """Where a coordinator saw the key of a question, or what gives it away."""
 
     QUESTION_PAGE = "question", _("question page")
     REVIEWS = "reviews", _("reviews of a round")
@@ -238,6 +238,10 @@ class KeySource(Word):
     BANK_EXPORT = "bank_export", _("export of a bank")
     QUESTION_FILE = "question_file", _("first rows of a question file")
     STUDY = "study", _("pages or files of a study")
+    RAW_ANSWERS = (
+        "raw_answers",
+        _("raw answers of a model"),
+    )  # one row for each question on the exam that was asked about
 
 
 class Verdict(Word):
@@ -341,6 +345,14 @@ class EndpointPlace(Word):
     MACHINE = "machine", _("this machine")
     NETWORK = "network", _("our network")
     OUTSIDE = "outside", _("outside")
+
+
+class PermissionState(Word):
+    """Of a permission to send something of a bank to an endpoint."""
+
+    IN_FORCE = "in_force", _("in force")
+    EXPIRED = "expired", _("expired")
+    WITHDRAWN = "withdrawn", _("withdrawn")
 
 
 class PromptPurpose(Word):

@@ -4,8 +4,10 @@ from django.urls import path, re_path
 
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
+from annotation.views.endpoints import bank_sending
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
+from annotation.views.prompts import prompt_versions
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
 from annotation.views.review import (
     calibration,
@@ -110,6 +112,21 @@ urlpatterns = [
     path("banks/<slug:slug>/<int:number>/undo/", revisions.question_undo, name="question-undo"),
     path("banks/<slug:slug>/<int:number>/withdraw/", revisions.question_withdraw, name="question-withdraw"),
     path("banks/<slug:slug>/<int:number>/bring-back/", revisions.question_bring_back, name="question-bring-back"),
+    # what of a bank may be sent to models, and the prompts that they are asked with
+    path("banks/<slug:slug>/sending/", bank_sending.bank_sending, name="bank-sending"),
+    path("banks/<slug:slug>/sending/terms/", bank_sending.bank_terms, name="bank-terms"),
+    path("banks/<slug:slug>/sending/permit/", bank_sending.bank_permission_new, name="bank-permission-new"),
+    path(
+        "banks/<slug:slug>/sending/<str:public_id>/withdraw/",
+        bank_sending.bank_permission_withdraw,
+        name="bank-permission-withdraw",
+    ),
+    path("prompts/", prompt_versions.prompts, name="prompts"),
+    path("prompts/<str:public_id>/", prompt_versions.prompt, name="prompt"),
+    path("prompts/<str:public_id>/next/", prompt_versions.prompt_next, name="prompt-next"),
+    path(
+        "prompts/<str:public_id>/difference/<str:other>/", prompt_versions.prompt_difference, name="prompt-difference"
+    ),
     # what people say about a question
     path("banks/<slug:slug>/<int:number>/tags/add/", comments.question_tag_add, name="question-tag-add"),
     path("banks/<slug:slug>/<int:number>/tags/remove/", comments.question_tag_remove, name="question-tag-remove"),

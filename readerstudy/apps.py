@@ -13,6 +13,7 @@ class ReaderstudyConfig(AppConfig):
         from django.utils.translation import gettext_lazy as _
 
         from annotation.bin import deleting
+        from annotation.calls.batches import completed
         from annotation.demonstration import registry
         from annotation.discussion.history import histories
         from annotation.jobs.handlers import register_handler
@@ -35,6 +36,8 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.predictions.uploads import CHECK, STORE
         from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
         from readerstudy.report.report_job import KIND as REPORT
+        from readerstudy.running.publishing import KIND as PUBLISH
+        from readerstudy.running.publishing import publish_later
         from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import parts_in_studies
         from readerstudy.unblinding.failed_questions import FAILED
@@ -66,6 +69,8 @@ class ReaderstudyConfig(AppConfig):
         register_handler(comparison_job.KIND, "readerstudy.comparison.comparison_job.run_comparison")
         register_handler(comparison_job.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
         register_handler(REPORT, "readerstudy.report.report_job.run_report")
+        completed.register("model runs", publish_later)
+        register_handler(PUBLISH, "readerstudy.running.publishing.run_publishing")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.unfinished.sweep_reminders")
         histories.register("studies", events_of_studies)

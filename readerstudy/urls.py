@@ -21,6 +21,7 @@ from readerstudy.views.results import items as results_items
 from readerstudy.views.results import overview as results
 from readerstudy.views.results import pairs as results_pairs
 from readerstudy.views.results import report as results_report
+from readerstudy.views.running import model_runs, raw_answers
 from readerstudy.views.sharing import links
 from readerstudy.views.study import data, studies
 
@@ -170,6 +171,23 @@ urlpatterns: list[URLPattern] = [
     path("models/runs/<str:public_id>/", predictions.prediction_run, name="prediction-run"),
     path("models/runs/<str:public_id>/name/", predictions.prediction_run_name, name="prediction-run-name"),
     path("models/runs/<str:public_id>/withdraw/", predictions.prediction_run_withdraw, name="prediction-run-withdraw"),
+    # models that the site runs itself
+    path("models/at-work/", model_runs.model_runs, name="model-runs"),
+    path("models/at-work/new/", model_runs.model_run_new, name="model-run-new"),
+    path("models/at-work/<str:public_id>/", model_runs.model_run, name="model-run"),
+    path("models/at-work/<str:public_id>/try/", model_runs.model_run_try, name="model-run-try"),
+    path("models/at-work/<str:public_id>/start/", model_runs.model_run_start, name="model-run-start"),
+    path("models/at-work/<str:public_id>/pause/", model_runs.model_run_pause, name="model-run-pause"),
+    path("models/at-work/<str:public_id>/resume/", model_runs.model_run_resume, name="model-run-resume"),
+    path("models/at-work/<str:public_id>/stop/", model_runs.model_run_stop, name="model-run-stop"),
+    path("models/at-work/<str:public_id>/cap/", model_runs.model_run_cap, name="model-run-cap"),
+    path("models/at-work/<str:public_id>/calls/", raw_answers.model_run_calls, name="model-run-calls"),
+    path("models/at-work/<str:public_id>/calls/<int:number>/", raw_answers.model_run_call, name="model-run-call"),
+    path(
+        "models/at-work/<str:public_id>/calls/<int:number>/<str:sha256>.png",
+        raw_answers.model_run_picture,
+        name="model-run-picture",
+    ),
     path("models/<str:public_id>/", models.model, name="model"),
     path("models/<str:public_id>/edit/", models.model_edit, name="model-edit"),
     path("models/<str:public_id>/replace/", models.model_replace, name="model-replace"),

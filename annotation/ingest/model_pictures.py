@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from annotation.enums import ImageState, RenditionKind
@@ -45,6 +47,30 @@ def images_of_exam(exam: Exam, left_out: frozenset[str] = frozenset()) -> list[I
         facts = {"exam": exam.pseudonym, "state": waiting[0].get_state_display()}
         raise PictureRefused("images_waiting", sentence % facts)
     return images
+
+
+@dataclass(frozen=True)
+class NeverSent:
+    """How many images of a bank no model gets, by what keeps each one back."""
+
+    missing: int
+    unsearched: int
+    quarantined: int
+
+    @property
+    def n_images(self) -> int:
+        return self.missing + self.unsearched + self.quarantined
+
+
+def images_never_sent(bank: QuestionBank) -> NeverSent:
+    """As things stand now: with them no question of their exam is asked with images. One query."""
+    rows = Image.objects.filter(exam__bank=bank).order_by().values_list("state").annotate(n=Count("pk"))
+    counts = dict(rows)
+    return NeverSent(
+        missing=counts.get(ImageState.PENDING, 0),
+        unsearched=counts.get(ImageState.CHECKING, 0),
+        quarantined=counts.get(ImageState.QUARANTINED, 0),
+    )
 
 
 def pictures_for(images: Sequence[Image], policy: PicturePolicy, *, at: datetime) -> list[ModelPicture]:

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import PromptPurpose, SentImages
+from annotation.enums import PermissionState, PromptPurpose, SentImages
 from annotation.models.fields import PublicIdField, WordField
 
 LONGEST_ENDPOINT = 40  # characters of a name in REXVQA_MODEL_ENDPOINTS
@@ -95,7 +95,12 @@ class SendingPermission(models.Model):
 
     def holds_at(self, at: datetime) -> bool:
         """Whether something may be sent under it at this time."""
-        return self.withdrawn_at is None and at < self.expires_at
+        return self.state_at(at) == PermissionState.IN_FORCE
+
+    def state_at(self, at: datetime) -> PermissionState:
+        if self.withdrawn_at is not None:
+            return PermissionState.WITHDRAWN
+        return PermissionState.IN_FORCE if at < self.expires_at else PermissionState.EXPIRED
 
 
 class PromptVersion(models.Model):

@@ -22,6 +22,7 @@ from annotation.models import (
     QuestionBank,
     QuestionComment,
     SamplingPlan,
+    SendingPermission,
     Upload,
 )
 from annotation.questionbank.failed_imports import sweep_import
@@ -51,6 +52,8 @@ def check_unused(bank: QuestionBank) -> None:
         raise BankRefused("in_use", _("Questions of this bank were revised by hand: archive the bank instead."))
     if QuestionComment.objects.filter(question__bank=bank).exists():
         raise BankRefused("in_use", _("Questions of this bank have comments: archive the bank instead."))
+    if SendingPermission.objects.filter(bank=bank).exists():
+        raise BankRefused("in_use", _("A permission to send this bank to a model was given: archive the bank instead."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():
         raise BankRefused("in_use", _("Images have come in for this bank: archive the bank instead."))
     for use in _uses.values():

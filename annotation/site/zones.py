@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zoneinfo
-from datetime import datetime
+from datetime import date, datetime, time
 
 from django.conf import settings
 from django.utils.dateformat import format as format_date
@@ -17,6 +17,11 @@ def zone_of(name: str) -> zoneinfo.ZoneInfo:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         return zoneinfo.ZoneInfo(settings.TIME_ZONE)
+
+
+def end_of_day(day: date, zone: str) -> datetime:
+    """The last second of a day in a zone."""
+    return datetime.combine(day, time(23, 59, 59), tzinfo=zone_of(zone))
 
 
 def time_text(at: datetime, zone: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -60,10 +61,10 @@ class ModelForm(StudyPageForm):
         return cls(initial={name: getattr(entry, name) for name in FIELDS})
 
     def clean_name(self) -> str:
-        return _shown(self.cleaned_data["name"])
+        return visible_name(self.cleaned_data["name"])
 
     def clean_version(self) -> str:
-        return _shown(self.cleaned_data["version"])
+        return visible_name(self.cleaned_data["version"])
 
     def clean_link(self) -> str:
         link: str = self.cleaned_data["link"]
@@ -101,14 +102,8 @@ class PredictionsForm(StudyPageForm):
 
     def __init__(self, targets: list[Target], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._targets = {_value(target): target for target in targets}
-        grouped = [
-            (gettext("Studies"), [(name, one.name) for name, one in self._targets.items() if one.study]),
-            (gettext("Question banks"), [(name, one.name) for name, one in self._targets.items() if not one.study]),
-        ]
-        self.fields["target"] = forms.ChoiceField(
-            label=_("Predictions for"), choices=[group for group in grouped if group[1]]
-        )
+        self._targets = {target_value(target): target for target in targets}
+        self.fields["target"] = forms.ChoiceField(label=_("Predictions for"), choices=target_choices(targets))
         self.fields["file"].help_text = gettext("JSON, JSON lines, CSV, TSV or XLSX, at most %(size)s.") % {
             "size": file_size(MOST_BYTES)
         }
@@ -161,7 +156,7 @@ class SeveralPredictionsForm(PredictionsForm):
         return files
 
 
-def _shown(name: str) -> str:
+def visible_name(name: str) -> str:
     """White space in one piece. Raises ValidationError for what figures and tables would not show, or turn around."""
     spaced = " ".join(name.split())
     if without_hidden(spaced) != spaced:
@@ -169,5 +164,15 @@ def _shown(name: str) -> str:
     return spaced
 
 
-def _value(target: Target) -> str:
+def target_value(target: Target) -> str:
     return f"{'study' if target.study else 'bank'}:{target.slug}"
+
+
+def target_choices(targets: Iterable[Target]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Studies first, each group under its heading."""
+    found = list(targets)
+    grouped = [
+        (gettext("Studies"), [(target_value(one), one.name) for one in found if one.study]),
+        (gettext("Question banks"), [(target_value(one), one.name) for one in found if not one.study]),
+    ]
+    return [group for group in grouped if group[1]]

@@ -21,7 +21,8 @@ class ModelRun(models.Model):
     study = models.ForeignKey(
         ReaderStudy, on_delete=models.PROTECT, null=True, blank=True, related_name="model_runs"
     )  # null: of the whole bank
-    estimate = models.JSONField(null=True, blank=True)  # as it stood when a person started it
+    # how many questions have how many images; from the start on also the estimate as it stood then
+    estimate = models.JSONField(null=True, blank=True)
 
     class Meta:
         ordering = ("-batch",)

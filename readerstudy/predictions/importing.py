@@ -1,4 +1,6 @@
-"""Take in a file of predictions. All of it or nothing; what could not be read is shown before anything is stored."""
+"""Take in predictions, of a file or of a run on this site. All of it or nothing; what could not be read is shown before
+anything is stored.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -27,8 +29,14 @@ from readerstudy.predictions.eligibility import check_may_store
 from readerstudy.predictions.entries import IMPORTED, enter_model, lock_entry
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.reading import opened, read_predictions
-from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsRefused, Record
-from readerstudy.predictions.listing import Target, questions_of
+from readerstudy.predictions.kernels.records import (
+    KeptRecords,
+    PredictionProblem,
+    PredictionsRefused,
+    ReadPredictions,
+    Record,
+)
+from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
 from readerstudy.study.locking import lock_study
 
 AT_ONCE = 1_000  # rows in one statement
@@ -51,13 +59,24 @@ class SentFile:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+class Source(Protocol):
+    """Where predictions come from: a file that was sent, or the answers of a run on this site."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def duplicates(self) -> str: ...
+
+
 @dataclass
 class PredictionsImported:
     """What an import did, or would do; ``as_json`` is the result that command and pages hand out."""
 
     entry: ModelEntry  # not stored yet where the import would make it
     target: Target
-    file: SentFile
+    file: Source
     dry_run: bool = False
     form: str = ""
     n_read: int = 0
@@ -116,7 +135,28 @@ def import_predictions(
     """
     result = PredictionsImported(entry, target, file, dry_run)
     with _no_collection():
-        return _import(result, actor=actor, at=at)
+        return _import(result, file, actor=actor, at=at)
+
+
+def store_answers(
+    entry: ModelEntry,
+    target: Target,
+    source: Source,
+    read: ReadPredictions,
+    questions: TargetQuestions,
+    *,
+    actor: User | None,
+    at: datetime,
+) -> PredictionsImported:
+    """Store what was read elsewhere than in a file by the same road. Raises PredictionsRefused.
+
+    ``questions`` by the ids that the records use, in the wording that was asked.
+    """
+    result = PredictionsImported(entry, target, source)
+    with _no_collection():
+        _match(result, read, questions)
+        _store(result, read.records, actor=actor, at=at)
+    return result
 
 
 @contextlib.contextmanager
@@ -131,22 +171,17 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _import(result: PredictionsImported, *, actor: User | None, at: datetime) -> PredictionsImported:
-    target, file = result.target, result.file
+def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, at: datetime) -> PredictionsImported:
+    target = result.target
     try:
-        _check(result.entry, target)
+        check_takes_predictions(result.entry, target)
         read = read_predictions(file.content, file.form)
     except PredictionsRefused as refusal:
         result.problems = [PredictionProblem(0, "", str(refusal))]
         return result
-    result.form, result.n_read = read.form, read.n_read
-    questions = questions_of(target, {one.id for one in read.records})
-    result.matching = match(read.records, questions.by_name, duplicates=file.duplicates)
-    answered = {answer.question.revision_id for answer in result.matching.answers}
-    left_out = {pk: one.number for pk, one in questions.by_id.items() if one.revision_id not in answered}
-    result.missing_ids = dict(sorted(left_out.items(), key=lambda pair: pair[1]))
+    _match(result, read, questions_of(target, {one.id for one in read.records}))
     result.problems = sorted([*read.problems, *result.matching.problems])
-    if read.records and not answered:
+    if read.records and not result.matching.answers:
         sentence = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
         result.problems.insert(0, PredictionProblem(0, "", sentence))
     if not result.problems and result.dry_run:
@@ -159,7 +194,15 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     return result
 
 
-def _check(entry: ModelEntry, target: Target) -> None:
+def _match(result: PredictionsImported, read: ReadPredictions, questions: TargetQuestions) -> None:
+    result.form, result.n_read = read.form, read.n_read
+    result.matching = match(read.records, questions.by_name, duplicates=result.file.duplicates)
+    answered = {answer.question.revision_id for answer in result.matching.answers}
+    left_out = {pk: one.number for pk, one in questions.by_id.items() if one.revision_id not in answered}
+    result.missing_ids = dict(sorted(left_out.items(), key=lambda pair: pair[1]))
+
+
+def check_takes_predictions(entry: ModelEntry, target: Target) -> None:
     """Refused where this model or this study takes no predictions."""
     if entry.state != EntryState.LISTED:
         raise PredictionsRefused(
@@ -184,10 +227,11 @@ def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | N
     lock_entry(entry)
     if target.study is not None:
         lock_study(target.study)
-    _check(entry, target)
+    check_takes_predictions(entry, target)
     if _is_there(result):
         return
-    check_may_store(actor, target.bank, target.study)
+    if result.form != PredictionForm.RUN:  # who may run a model was asked when the run was planned
+        check_may_store(actor, target.bank, target.study)
     runs = _runs(entry, target)
     run = result.run = _make_run(result, runs.count() + 1, not runs.filter(is_named=True).exists(), actor=actor, at=at)
     answers = sorted(result.matching.answers, key=_place)

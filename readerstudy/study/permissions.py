@@ -35,6 +35,10 @@ def may_enter_models(person: Person) -> bool:
     """Coordinators of the site or of a study, and model submitters."""
     if site_roles(person) & {Role.COORDINATOR, Role.MODEL_SUBMITTER}:
         return True
+    return coordinates_a_study(person)
+
+
+def coordinates_a_study(person: Person) -> bool:
     if not isinstance(person, User) or not person.is_active:
         return False
     return StudyRole.objects.filter(user=person, study__deleted_at=None).exists()

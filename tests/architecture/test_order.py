@@ -16,7 +16,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "management", "urls", "apps",
     ),
     "readerstudy": (
-        "enums", "models", "study", "design", "predictions", "running", "unblinding", "enrolment", "reading",
+        "enums", "models", "study", "design", "predictions", "unblinding", "running", "enrolment", "reading",
         "monitoring", "analysis", "results", "figures", "comparison", "exports", "conducting", "report", "sharing",
         "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
     ),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 
 _NAME = re.compile(r"\{\{\s*([a-z][a-z0-9_]{0,39})\s*\}\}")
+_MEANT = re.compile(r"\{\{\s*([^{}]{1,60}?)\s*\}\}")  # what its author took for a variable: {{Question}}
 
 
 def names_in(text: str) -> list[str]:
@@ -22,8 +23,11 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def undeclared(text: str, variables: Collection[str]) -> list[str]:
-    """Names in a text that are not among the declared ones."""
-    return [name for name in names_in(text) if name not in variables]
+    """What stands in a text in double braces and is not among the declared names, each once.
+
+    Also what no variable can be called, such as ``{{Question}}``: it would be sent as it stands.
+    """
+    return [name for name in dict.fromkeys(_MEANT.findall(text)) if name not in variables]
 
 
 def unused(text: str, variables: Collection[str]) -> list[str]:

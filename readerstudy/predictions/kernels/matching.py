@@ -97,7 +97,12 @@ def _conflict(before: Answer, answer: Answer) -> PredictionProblem:
 
 
 def _option(record: Record, options: Sequence[str], found: Matching) -> str:
-    """The canonical option of a record. Its letter is of the options as the record lists them, where it does."""
+    """The canonical option of a record. Its letter is of the options as the record lists them, where it does.
+
+    What was refused or cut at the token limit names none, whatever letters stand in it.
+    """
+    if not record.is_whole:
+        return ""
     listed = _listed(record.options, options)
     if listed is None or listed is options or list(listed) == list(options):
         return extract(record.raw, options)

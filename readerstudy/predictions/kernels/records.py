@@ -38,6 +38,7 @@ class Record(NamedTuple):
     explanation: str = ""  # of the model
     options: tuple[str, ...] = ()  # as the record lists them, in the order that the model saw; empty where it does not
     confidence: float | None = None  # stated chance of being right, percent
+    is_whole: bool = True  # False: refused, or cut at the token limit; no option is taken from it
 
 
 class PredictionProblem(NamedTuple):

@@ -39,7 +39,7 @@ from readerstudy.predictions.entries import (
     withdraw_model,
 )
 from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
-from readerstudy.study.permissions import may_change_model, may_enter_models
+from readerstudy.study.permissions import coordinates_a_study, may_change_model, may_enter_models
 
 PER_PAGE = 50
 SORTED_BY: Columns = {"model": Lower("name"), "version": "version", "state": "state", "who": Lower("submitter__name")}
@@ -60,6 +60,7 @@ def models(request: AuthenticatedRequest) -> HttpResponse:
         "page": page,
         "lines": lines_of(page.object_list, request.user),
         "may_enter": may_enter,
+        "may_run": is_coordinator(request.user) or coordinates_a_study(request.user),
         "knows_scores": knows_scores(request.user),
     }
     if is_coordinator(request.user):

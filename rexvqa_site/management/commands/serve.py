@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotation.demonstration.registry import is_complete
 from annotation.management.base import ActCommand
 from annotation.people.invitations import first_administrator_link
+from annotation.prompts.shipped import store_shipped
 from annotation.site.privacy import make_private
 from rexvqa_site import serving
 from rexvqa_site.children import Children
@@ -52,6 +53,7 @@ class Command(ActCommand):
 
     def _prepare(self) -> None:
         call_command("migrate", verbosity=0, interactive=False)
+        store_shipped(at=timezone.now())
         self._collect_static()
         if settings.DEMO and not is_complete():
             call_command("build_demonstration")

@@ -16,10 +16,12 @@ from annotation.endpoints.configured_endpoints import (
     key_for,
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.enums import EndpointPlace
 from rexvqa_site.env import env_endpoints
 from tests.processes import environment, manage
 
-LOCAL, HOSTED = Endpoint("local", "http://127.0.0.1:8000/v1"), Endpoint("big-one", "https://models.example.org/v1")
+LOCAL = Endpoint("local", "http://127.0.0.1:8000/v1", EndpointPlace.MACHINE)
+HOSTED = Endpoint("big-one", "https://models.example.org/v1")
 SECRET = "sk-planted-9f8e7d6c5b"
 
 
@@ -47,6 +49,35 @@ def test_the_list_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, " ") == ()
 
 
+def test_words_behind_the_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "place=network  model=Qwen/Qwen2.5-VL:7b connections=8 tokens=100000 calls=60"
+    (found,) = read(monkeypatch, f"gpu=http://10.0.0.5:8000/v1/ {words}")
+    assert found == Endpoint(
+        "gpu", "http://10.0.0.5:8000/v1", EndpointPlace.NETWORK, "Qwen/Qwen2.5-VL:7b", 60, 100_000, 8
+    )
+    (plain,) = read(monkeypatch, "gpu=http://10.0.0.5:8000/v1")
+    assert (plain.model, plain.calls_per_minute, plain.tokens_per_minute, plain.connections) == ("", None, None, 4)
+
+
+@pytest.mark.parametrize(
+    ("host", "place"),
+    [
+        ("127.0.0.1:8000", EndpointPlace.MACHINE),
+        ("127.8.8.8", EndpointPlace.MACHINE),
+        ("[::1]:8000", EndpointPlace.MACHINE),
+        ("LOCALHOST:11434", EndpointPlace.MACHINE),
+        ("10.0.0.5", EndpointPlace.OUTSIDE),
+        ("localhost.example.org", EndpointPlace.OUTSIDE),
+        ("127.0.0.1.example.org", EndpointPlace.OUTSIDE),
+    ],
+)
+def test_an_endpoint_is_outside_unless_it_is_this_machine(
+    monkeypatch: pytest.MonkeyPatch, host: str, place: EndpointPlace
+) -> None:
+    assert read(monkeypatch, f"a=http://{host}/v1")[0].place == place
+    assert read(monkeypatch, f"a=http://{host}/v1 place=network")[0].place == EndpointPlace.NETWORK
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -65,8 +96,23 @@ def test_the_list_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a=http://@h/v1", "holds a user or a password"),
         ("a=http://h/v1?api-version=sk-planted", "holds a query"),
         ("a=http://h/v1#", "holds a query or a fragment"),
-        ("a=http://h/v 1", "holds a space"),
-        ("a=http://h\\@i/v1", "holds a space or another character"),
+        ("a=http://h\\@i/v1", "holds a character that does not belong there"),
+        ("a=http://h/v 1", "what stands in place 1 behind the URL of 'a' is not known"),
+        ("a=http://h/v1 calls=60 sk-planted", "what stands in place 2 behind the URL"),
+        ("a=http://h/v1 key=sk-planted", "the word 'key' behind the URL of 'a' is not known; known are place, model"),
+        ("a=http://h/v1 Sk-planted=", "what stands in place 1 behind the URL"),
+        ("a=http://h/v1 place=cloud-planted", "the place of 'a' is none of machine, network, outside"),
+        ("a=http://h/v1 place=", "the place of 'a'"),
+        ("a=http://h/v1 model=", "the model of 'a' is missing"),
+        (f"a=http://h/v1 model={'m' * 201}", "the model of 'a'"),
+        ("a=http://h/v1 calls=0", "calls of 'a' is not a whole number above 0"),
+        ("a=http://h/v1 calls=-5", "calls of 'a'"),
+        ("a=http://h/v1 calls=many", "calls of 'a'"),
+        ("a=http://h/v1 tokens=1.5", "tokens of 'a' is not a whole number above 0"),
+        ("a=http://h/v1 tokens=٣", "tokens of 'a'"),
+        ("a=http://h/v1 connections=65", "connections of 'a' is not a whole number from 1 to 64"),
+        ("a=http://h/v1 connections=0", "connections of 'a'"),
+        ("a=http://h/v1 calls=1 calls=2", "the word 'calls' of 'a' stands there twice"),
     ],
 )
 def test_a_wrong_list_stops_the_start(monkeypatch: pytest.MonkeyPatch, text: str, sentence: str) -> None:

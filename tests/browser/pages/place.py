@@ -100,8 +100,10 @@ def cast(place: Place) -> None:
 
 
 def furnish(words: str = "") -> Place:
+    from tests.browser.pages.model_runs import run_models
     from tests.browser.pages.models import enter_models
     from tests.browser.pages.readers import seat_readers
+    from tests.browser.pages.sending import permit, write_prompts
     from tests.browser.pages.studies import hold_studies  # which asks this module what a place is
 
     place = Place(words)
@@ -118,6 +120,9 @@ def furnish(words: str = "") -> Place:
     hold_studies(place)
     seat_readers(place)
     enter_models(place)
+    permit(place)
+    write_prompts(place)
+    run_models(place)
     return place
 
 

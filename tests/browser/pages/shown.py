@@ -82,7 +82,11 @@ EMPTY = [  # a site on which nothing has happened yet
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
     Shown("column-matchings", "omni"),
-    *(Shown(name, "omni") for name in ("studies", "study-new", "models", "model-new", "predictions-import")),
+    Shown("prompts", "omni"),
+    *(
+        Shown(name, "omni")
+        for name in ("studies", "study-new", "models", "model-new", "model-runs", "model-run-new", "predictions-import")
+    ),
 ]
 
 FULL = [
@@ -133,6 +137,22 @@ FULL = [
     Shown("column-matchings", "cora"),
     Shown("question-import", "cora", ("upload checked",)),
     Shown("question-import", "cora", ("upload checking",)),
+    # what is sent to models
+    Shown("bank-sending", "cora", ("bank",), act=unfold),
+    Shown("bank-sending", "ada", ("bank",), act=unfold),
+    Shown("bank-sending", "cora", ("empty",)),
+    Shown("bank-terms", "cora", ("bank",)),
+    Shown("bank-permission-new", "ada", ("bank",)),
+    Shown("bank-permission-new", "ada", ("bank",), act=submit_empty, note="refused"),
+    Shown("bank-permission-new", "ada", ("empty",), note="without terms"),
+    Shown("bank-permission-withdraw", "ada", ("bank", "permission")),
+    Shown("bank-permission-withdraw", "ada", ("bank", "permission"), act=submit_empty, note="refused"),
+    Shown("prompts", "cora"),
+    Shown("prompt", "cora", ("prompt first",)),
+    Shown("prompt", "cora", ("prompt second",)),
+    Shown("prompt-difference", "cora", ("prompt first", "prompt second")),
+    Shown("prompt-next", "cora", ("prompt letter",)),
+    Shown("prompt-next", "cora", ("prompt letter",), act=submit_empty, note="refused"),
     # what people say about a question
     Shown("review-comments", "stan", ("discussed",)),
     Shown("mentions", "omni"),
@@ -323,6 +343,20 @@ FULL = [
     Shown("prediction-import-new", "mona", ("model new",), note="no bank is open"),
     *(Shown("prediction-import", "cora", (f"sent {state}",)) for state in ("waiting", "good", "bad", "stored")),
     *(Shown("prediction-run", "cora", (f"run {number}",), act=unfold) for number in (1, 2, 3)),
+    # models that the site runs itself
+    Shown("model-runs", "cora"),
+    Shown("model-run-new", "cora"),
+    Shown("model-run-new", "cora", act=submit_empty, note="refused"),
+    *(
+        Shown("model-run", "cora", (f"at work {state}",), act=unfold)
+        for state in ("new", "estimated", "tried", "running", "paused", "stopped", "complete")
+    ),
+    Shown("model-run", "mona", ("at work running",), status=404, note="not for submitters"),
+    Shown("model-run-calls", "cora", ("at work running",)),
+    Shown("model-run-calls", "cora", ("at work new",), "?outcome=cut", note="none"),
+    Shown("model-run-call", "cora", ("at work running", "3"), act=unfold),
+    Shown("model-run-call", "cora", ("at work new", "1"), note="not asked"),
+    Shown("prediction-run", "cora", ("run of a model",)),
     # jobs
     Shown("jobs", "cora"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
@@ -337,6 +371,7 @@ FULL = [
 NO_PAGE = {
     "quarantine-rendition": "a file",
     "models-compare-file": "a file",
+    "model-run-picture": "a file",
     "prediction-import-report": "a file",
     "question-import-report": "a file",
     "reading-consent-copy": "a file",

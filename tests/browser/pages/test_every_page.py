@@ -16,8 +16,10 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.models import User
 from tests.browser.pages.inspection import AXE, axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
+from tests.browser.pages.sending import NAMED
 from tests.browser.pages.shown import EMPTY, FULL, Shown
 from tests.browser.server import leave
+from tests.readerstudy.running.made import STAND_IN
 
 SIZE: ViewportSize = {"width": 1366, "height": 768}
 LARGE: ViewportSize = {"width": 1920, "height": 1080}
@@ -104,8 +106,9 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
     leave(opened, live_server)
 
 
-def test_full_pages(context: BrowserContext, live_server: LiveServer) -> None:
+def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: Settings) -> None:
     """With long names and texts, which is where a page breaks."""
+    settings.MODEL_ENDPOINTS = (*NAMED, STAND_IN)
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
 
 

@@ -26,7 +26,8 @@ from tests.browser.readerstudy.reading import KEPT, Device, answers_of
 from tests.browser.server import wait_until_left
 from tests.readerstudy.blinding.recording import fixed
 from tests.readerstudy.blinding.searching import Search
-from tests.readerstudy.blinding.worlds import ONE, OTHER, Truth, World, build_world
+from tests.readerstudy.blinding.truth import ONE, OTHER, Truth
+from tests.readerstudy.blinding.worlds import World, build_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 N_READ = int(os.environ.get("PROOF_CASES", "5"))  # 5 or more; make proof reads 40

@@ -4,7 +4,7 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from tests.readerstudy.blinding.session import Recording, record
-from tests.readerstudy.blinding.worlds import ONE, OTHER
+from tests.readerstudy.blinding.truth import ONE, OTHER
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ from typing import Any
 from django.db import transaction
 
 from tests.readerstudy.blinding.recording import Exchange, Recorder, first_difference, fixed
+from tests.readerstudy.blinding.truth import Truth
 from tests.readerstudy.blinding.walk import Walk
-from tests.readerstudy.blinding.worlds import Truth, World, build_world
+from tests.readerstudy.blinding.worlds import World, build_world
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from annotation.models import Assignment, Image, Job, Rendition, Upload, User
+from annotation.models import Assignment, CallBatch, Image, Job, Rendition, Upload, User
 from readerstudy.exports.exporting import Table
 from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun
 from readerstudy.views.study import access
@@ -20,8 +20,9 @@ from tests.conftest import make_person
 from tests.readerstudy.blinding.recording import Recorder
 from tests.readerstudy.blinding.searching import Search
 from tests.readerstudy.blinding.session import Recording, difference, recording_of, world_of
+from tests.readerstudy.blinding.truth import ONE, OTHER, Truth
 from tests.readerstudy.blinding.walk import NOBODY, Walk
-from tests.readerstudy.blinding.worlds import ONE, OTHER, Truth, World
+from tests.readerstudy.blinding.worlds import World
 from tests.readerstudy.studies import places_of
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +100,7 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
         "upload": {"public_id": [Upload.objects.get().public_id]},
         "prediction-import": {"public_id": [run.entry.public_id, Upload.objects.get().public_id]},
         "prediction-run": {"public_id": [run.public_id]},
+        "model-run": {"public_id": [CallBatch.objects.get().public_id]},
         "model": {"public_id": [ModelEntry.objects.get().public_id]},
     }
     anywhere: dict[str, list[Any]] = {

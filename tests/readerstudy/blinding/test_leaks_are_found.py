@@ -25,7 +25,7 @@ from readerstudy.views.reading import room as reading_json
 from readerstudy.views.reading import room as reading_room
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import Recording, difference, parts_from, record
-from tests.readerstudy.blinding.worlds import ONE, OTHER
+from tests.readerstudy.blinding.truth import ONE, OTHER
 
 pytestmark = pytest.mark.django_db
 Patch = pytest.MonkeyPatch

@@ -12,13 +12,15 @@ import pytest
 from readerstudy.enums import Information
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import Recording, difference, record
-from tests.readerstudy.blinding.worlds import FIRST_PRACTICE, INDICATION, ONE, OTHER
+from tests.readerstudy.blinding.truth import ONE, OTHER
+from tests.readerstudy.blinding.worlds import FIRST_PRACTICE, INDICATION
 
 pytestmark = pytest.mark.django_db
 Pair = tuple[Recording, Recording]
 CASES = (*range(1, 41), *range(FIRST_PRACTICE, FIRST_PRACTICE + 3))
 TABLES = (
     *("annotation_answerkey", "annotation_report", "annotation_sourceidentifier"),
+    *("annotation_modelcall", "annotation_callattempt", "annotation_promptversion", "readerstudy_modelrun"),
     *("readerstudy_modelentry", "readerstudy_prediction", "readerstudy_analysis", "readerstudy_resultslink"),
 )
 COLUMNS = ("category", "subcategory", "question_class", "difficulty", "task")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import NoReverseMatch, reverse
 
-from annotation.models import Image
+from annotation.models import CallBatch, Image
 from readerstudy.enrolment.participation import consent_sha256, corners_now
 from readerstudy.enums import Block
 from readerstudy.models import PredictionRun, PresentedCase
@@ -64,7 +64,11 @@ class Walk:
         for address in ("/", reverse("readings"), reverse("banks"), reverse("images"), reverse("rounds")):
             self.web.get(address)
         run = PredictionRun.objects.select_related("entry").get(study=self.world.study)
+        asked = CallBatch.objects.get()
         for address in (
+            reverse("model-runs"),
+            *(reverse(name, args=[asked.public_id]) for name in ("model-run", "model-run-calls")),
+            reverse("model-run-call", args=[asked.public_id, 1]),
             reverse("models"),
             reverse("model", args=[run.entry.public_id]),
             reverse("prediction-run", args=[run.public_id]),

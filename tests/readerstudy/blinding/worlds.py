@@ -13,7 +13,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 
-from annotation.enums import AssignmentState, Difficulty, IdentifierKind, Role, RoundState, Task
+from annotation.enums import AssignmentState, IdentifierKind, Role, RoundState
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -56,6 +56,8 @@ from tests.annotation.review.cases import NOON, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior
 from tests.conftest import make_person
+from tests.readerstudy.blinding.asked_models import ask_models
+from tests.readerstudy.blinding.truth import Truth
 from tests.readerstudy.studies import places_of
 
 PRACTICE_KEY = "C"
@@ -64,43 +66,6 @@ INDICATION = "Cough for three weeks."  # where the arm shows it
 FIRST_PRACTICE = 1001
 WITH_PRIOR = 4  # of every four cases one has a prior exam
 RULES = Rules(confidence=True, slips=True, cannot_tell=True, shuffle_options=True, break_every=5)
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What one world holds that no reader may learn. Two truths differ in every case and in every part."""
-
-    name: str
-    turn: int  # of keys, tasks and difficulties
-
-    def key(self, number: int) -> str:
-        return "ABCD"[(number * 7 + self.turn) % 4]
-
-    def task(self, number: int) -> Task:
-        return list(Task)[(number * 3 + self.turn) % 5]
-
-    def difficulty(self, number: int) -> Difficulty:
-        return list(Difficulty)[(number * 2 + self.turn) % 4]
-
-    def token(self, *parts: object) -> str:
-        """A random word of this world; the words of two worlds differ in length as well."""
-        chance = random.Random("/".join(map(str, (self.name, *parts))))
-        return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=14 + 5 * self.turn))
-
-    def tokens(self) -> set[str]:
-        """All words that ``hide`` and ``hear_others`` plant for a study of up to 100 cases."""
-        return {self.token(part, number) for number in range(101) for part in PARTS}
-
-
-PARTS = (
-    *("explanation", "extra", "findings", "impression", "indication", "comparison", "content"),
-    *("category", "subcategory", "class"),
-    *("question key", "exam key", "path", "prior key"),
-    *("remark", "source", "device", "other reader", "facts"),
-    *("model", "prompt", "raw", "model explanation", "file"),
-    *("analysis", "report", "link", "job", "skip", "comparison"),
-)
-ONE, OTHER = Truth("one", 0), Truth("other", 1)
 
 
 @dataclass(frozen=True)
@@ -140,6 +105,8 @@ def build_world(
     hear_others(enrolments[:2], truth)
     chance.start("models")
     predict(study, truth)
+    chance.start("asked models")
+    ask_models(study, truth)
     chance.start("results")
     look_at_results(study, truth)
     chance.start("review")

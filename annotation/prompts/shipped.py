@@ -1,0 +1,110 @@
+"""The prompts that come with the program. A site stores them whenever it is prepared; what is there stays."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotation.enums import PromptPurpose, SentImages
+from annotation.models import PromptVersion
+from annotation.prompts.versions import make_version
+
+OUR_READING, LETTER_ALONE = "our reading", "letter alone"
+
+
+@dataclass(frozen=True)
+class ShippedPrompt:
+    """Where this changes, the next start of a site stores it as the next version."""
+
+    name: str
+    text: str
+    variables: tuple[str, ...]
+    images: SentImages
+    reason: str
+    instruction: str = ""
+    schema: str = ""
+
+
+# The explanation stands first: a model writes the fields in this order, so that its reasons come before its letter.
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "explanation": {"type": "string"},
+        "answer": {"type": "string", "enum": ["A", "B", "C", "D"]},
+    },
+    "required": ["explanation", "answer"],
+    "additionalProperties": False,
+}
+
+SHIPPED = (
+    ShippedPrompt(
+        name=OUR_READING,
+        instruction="You are a radiologist who reads chest radiographs.",
+        text=(
+            "You see all radiographs of one exam. Answer the multiple-choice question about them. "
+            "Exactly one option is correct.\n\n"
+            "Question: {{question}}\n\n{{options}}\n\n"
+            "Explain briefly what on the radiographs decides between the options, then give the letter of the "
+            'correct option. Answer in JSON with the fields "explanation" and "answer", in this order; '
+            '"answer" is one of A, B, C, D.'
+        ),
+        variables=("question", "options"),
+        images=SentImages.ALL,
+        schema=json.dumps(_SCHEMA, indent=2),
+        reason=(
+            "Our reading of section 4.2 of the paper: all images, the question and its four options are given, an "
+            "option and an explanation are asked for. The paper prints no prompt, so that its words are ours. The "
+            "explanation comes before the letter: a model writes in order, and reasons that follow a letter can no "
+            "longer change it."
+        ),
+    ),
+    ShippedPrompt(
+        name=LETTER_ALONE,
+        text=(
+            "Question: {{question}}\n\n"
+            "A. {{option_a}}\nB. {{option_b}}\nC. {{option_c}}\nD. {{option_d}}\n\n"
+            "Answer with the letter of the correct option and nothing else."
+        ),
+        variables=("question", "option_a", "option_b", "option_c", "option_d"),
+        images=SentImages.FIRST,
+        reason=(
+            "In the shape of the public script of the leaderboard, in our own words: the first image alone, and the "
+            "letter alone as the answer. The script differs in both from section 4.2 of the paper."
+        ),
+    ),
+)
+
+
+def store_shipped(*, at: datetime) -> list[PromptVersion]:
+    """Make the versions that are missing; what people wrote under the same names is left as it is.
+
+    Safe to run again: a prompt of the program that is there, in whatever version, is not stored a second time.
+    """
+    made = []
+    for prompt in SHIPPED:
+        own = PromptVersion.objects.filter(name=prompt.name, author=None).order_by("number")
+        there = [one for one in own if _is_same(one, prompt)]
+        if there:
+            continue
+        made.append(
+            make_version(
+                prompt.name,
+                PromptPurpose.ANSWER,
+                prompt.text,
+                instruction=prompt.instruction,
+                variables=prompt.variables,
+                images=prompt.images,
+                schema=prompt.schema,
+                parent=own.last(),
+                reason=prompt.reason,
+                actor=None,
+                at=at,
+            )
+        )
+    return made
+
+
+def _is_same(one: PromptVersion, prompt: ShippedPrompt) -> bool:
+    stored = (one.text, one.instruction, tuple(one.variables), one.images, one.schema)
+    return stored == (prompt.text, prompt.instruction, prompt.variables, prompt.images, prompt.schema)

@@ -1,0 +1,143 @@
+"""Prompts and their versions. A version is never changed, which the database holds: a change is the next version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import lock_log, record
+from annotation.enums import PromptPurpose, SentImages
+from annotation.models import PromptVersion, User
+from annotation.prompts.kernels.answer_schemas import prompt_sha256, schema_problem
+from annotation.prompts.kernels.filling import undeclared, unused
+from annotation.prompts.kernels.known_variables import KNOWN
+from annotation.refusals import Refused
+from annotation.site.slugs import listed
+
+LONGEST_NAME = 100
+LONGEST_TEXT = 50_000  # characters of text, and of instruction
+LONGEST_REASON = 4_000
+PROMPT_IMAGES = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)  # the others are for a run that varies a prompt
+
+
+class PromptRefused(Refused):
+    """A prompt cannot be stored, or there is none of this name."""
+
+
+def make_version(
+    name: str,
+    purpose: PromptPurpose,
+    text: str,
+    *,
+    instruction: str = "",
+    variables: Sequence[str] = (),
+    images: SentImages = SentImages.NONE,
+    schema: str = "",
+    parent: PromptVersion | None = None,
+    reason: str,
+    actor: User | None,
+    at: datetime,
+) -> PromptVersion:
+    """The next version of the prompt of this name, or its first one.
+
+    Raises PromptRefused, with the field that is wrong. ``actor`` is None for what comes with the program.
+    """
+    name, reason, variables = " ".join(name.split()), reason.strip(), list(dict.fromkeys(variables))
+    text, instruction, schema = (_plain(one) for one in (text, instruction, schema))
+    _check_words(name, text, instruction, reason)
+    _check_variables(purpose, f"{instruction}\n{text}", variables)
+    if images not in PROMPT_IMAGES:
+        _refuse("bad_images", "images", _("A prompt goes with all images, the first one, or none."))
+    if problem := schema_problem(schema):
+        sentence = _("This is not the schema of an answer: %(problem)s. Leave it empty to ask for plain text.")
+        _refuse("bad_schema", "schema", sentence % {"problem": problem})
+    sha256 = prompt_sha256(instruction=instruction, text=text, variables=variables, images=images.value, schema=schema)
+    if parent is not None and parent.sha256 == sha256:
+        sentence = _("Nothing that is sent differs from %(parent)s. Change it, or use that version.")
+        _refuse("unchanged", "text", sentence % {"parent": parent})
+    with transaction.atomic():
+        lock_log()  # before the number is looked up: two at once would take the same
+        made = PromptVersion.objects.create(
+            name=name,
+            number=_next_number(name, purpose),
+            purpose=purpose,
+            instruction=instruction,
+            text=text,
+            variables=variables,
+            images=images,
+            schema=schema,
+            parent=parent,
+            reason=reason,
+            author=actor,
+            made_at=at,
+            sha256=sha256,
+        )
+        facts = {"name": name, "number": made.number, "sha256": sha256}
+        record("prompt.version_made", actor=actor, at=at, subject=made, facts=facts)
+    return made
+
+
+def prompt_named(name: str, number: int | None = None) -> PromptVersion:
+    """This version of the prompt, or its newest one. Raises PromptRefused (``no_prompt``)."""
+    versions = PromptVersion.objects.filter(name=name).order_by("-number")
+    found = versions.first() if number is None else versions.filter(number=number).first()
+    if found is not None:
+        return found
+    there = listed(list(PromptVersion.objects.order_by("name").values_list("name", flat=True).distinct()))
+    facts = {"name": name if number is None else f"{name} v{number}", "there": there or _("none so far")}
+    sentence = _("There is no prompt “%(name)s”. Prompts: %(there)s.") % facts
+    raise PromptRefused("no_prompt", sentence, status=404, field="prompt")
+
+
+def _next_number(name: str, purpose: PromptPurpose) -> int:
+    """Raises PromptRefused (``other_purpose``): versions of one prompt are compared with each other."""
+    versions = PromptVersion.objects.filter(name=name)
+    other = versions.exclude(purpose=purpose).first()
+    if other is not None:
+        sentence = _("“%(name)s” is there already, to %(purpose)s. Choose another name.")
+        facts = {"name": name, "purpose": other.get_purpose_display()}
+        _refuse("other_purpose", "name", sentence % facts)
+    newest: int | None = versions.aggregate(newest=Max("number"))["newest"]
+    return (newest or 0) + 1
+
+
+def _check_words(name: str, text: str, instruction: str, reason: str) -> None:
+    if not name or len(name) > LONGEST_NAME:
+        _refuse("bad_name", "name", _("A prompt needs a name of at most %(n)d characters.") % {"n": LONGEST_NAME})
+    if not text:
+        _refuse("no_text", "text", _("Write the text of the prompt."))
+    for field, words in (("text", text), ("instruction", instruction)):
+        if len(words) > LONGEST_TEXT:
+            _refuse("too_long", field, _("At most %(n)d characters can be stored.") % {"n": LONGEST_TEXT})
+    if not reason or len(reason) > LONGEST_REASON:
+        sentence = _("State why this version is made, in at most %(n)d characters.")
+        _refuse("no_reason", "reason", sentence % {"n": LONGEST_REASON})
+
+
+def _check_variables(purpose: PromptPurpose, text: str, variables: Sequence[str]) -> None:
+    known = KNOWN[purpose]
+    if strange := [name for name in variables if name not in known]:
+        sentence = _("A prompt to %(purpose)s has no variable called %(names)s. There are: %(known)s.")
+        facts = {"purpose": _(purpose.label), "names": listed(strange), "known": ", ".join(known)}
+        _refuse("unknown_variable", "variables", sentence % facts)
+    if strange := undeclared(text, variables):
+        sentence = _(
+            "The text holds %(names)s, which is not among the variables of this version: it would be sent as is."
+        )
+        _refuse("undeclared", "variables", sentence % {"names": listed([f"{{{{{name}}}}}" for name in strange])})
+    if strange := unused(text, variables):
+        sentence = _("The text does not hold %(names)s: write it there, or take it away from the variables.")
+        _refuse("unused", "variables", sentence % {"names": listed([f"{{{{{name}}}}}" for name in strange])})
+
+
+def _plain(text: str) -> str:
+    """As every browser and every file system gives it: lines end in one way, none is empty at either end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _refuse(code: str, field: str, sentence: str) -> None:
+    raise PromptRefused(code, sentence, status=422, field=field)

@@ -1,0 +1,150 @@
+"""What a coordinator says of a run of a model before it is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.forms.boundfield import BoundField
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.enums import SentImages
+from annotation.imaging.kernels.model_pictures import QUARTER
+from annotation.models import PromptVersion
+from readerstudy.forms.drafts import StudyPageForm
+from readerstudy.forms.models import target_choices, target_value, visible_name
+from readerstudy.predictions.listing import Target
+from readerstudy.running.choosing import model_at
+from readerstudy.running.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted
+
+GROUPS = (
+    (_("The model"), ("endpoint", "endpoint_model", "name", "version")),
+    (_("What it is asked"), ("target", "prompt", "images", "picture_policy", "n_orders", "n_repeats")),
+    (_("Limits and settings"), ("cap", "temperature", "max_tokens", "seed")),
+)
+
+
+class ModelRunForm(StudyPageForm):
+    """A run that is planned; nothing is sent by it."""
+
+    endpoint = forms.ChoiceField(label=_("Endpoint"))
+    endpoint_model = forms.CharField(
+        label=_("Model at the endpoint"),
+        max_length=200,
+        required=False,
+        help_text=_("As the endpoint calls it; empty: as whoever runs the server has set it."),
+    )
+    name = forms.CharField(
+        label=_("Name in figures"), max_length=LONGEST_NAME, help_text=_("A model that is not listed is entered.")
+    )
+    version = forms.CharField(label=_("Version"), max_length=LONGEST_VERSION, required=False)
+    target = forms.ChoiceField(label=_("Questions of"))
+    prompt = forms.ModelChoiceField(label=_("Prompt"), queryset=PromptVersion.objects.none(), empty_label=None)
+    images = forms.TypedChoiceField(label=_("Images"), coerce=SentImages, empty_value=None, required=False)
+    picture_policy = forms.CharField(
+        label=_("Size of pictures"),
+        max_length=32,
+        initial=QUARTER,
+        help_text=_("quarter-1: a quarter of width and height. stored-1: as stored. longest-1024-1: 1024 at most."),
+    )
+    n_orders = forms.TypedChoiceField(
+        label=_("Orders of the options"),
+        choices=((1, _("as in the bank")), (4, _("all four rotations"))),
+        coerce=int,
+        initial=1,
+        help_text=_("Four rotations show whether the answer depends on the letter; only the order of the bank counts."),
+    )
+    n_repeats = forms.IntegerField(
+        label=_("How often each question is asked"), min_value=1, max_value=MOST_REPEATS, initial=1
+    )
+    cap = forms.DecimalField(
+        label=_("Most that it may cost"),
+        required=False,
+        max_digits=12,
+        decimal_places=4,
+        help_text=_("In the currency of the price. The run pauses before it costs more; it can be changed later."),
+    )
+    temperature = forms.FloatField(
+        label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
+    )
+    max_tokens = forms.IntegerField(
+        label=_("Most tokens of an answer"),
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+        help_text=_("Empty: not sent."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        initial=1,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Of the questions that are asked first."),
+    )
+
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        targets: Sequence[Target],
+        prompts: QuerySet[PromptVersion],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._targets = {target_value(target): target for target in targets}
+        self._choices("target", target_choices(targets))
+        self._choices("endpoint", [(one.name, _endpoint_label(one)) for one in endpoints])
+        words = [(one.value, gettext(one.label)) for one in SentImages]
+        self._choices("images", [("", gettext("as the prompt says")), *words])
+        prompt = self.fields["prompt"]
+        assert isinstance(prompt, forms.ModelChoiceField)
+        prompt.queryset = prompts
+
+    def _choices(self, name: str, choices: list[Any]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+    @property
+    def groups(self) -> Iterator[tuple[str, list[BoundField]]]:
+        for title, names in GROUPS:
+            yield str(title), [self[name] for name in names]
+
+    def clean_name(self) -> str:
+        return visible_name(self.cleaned_data["name"])
+
+    def clean_version(self) -> str:
+        return visible_name(self.cleaned_data["version"])
+
+    def wanted(self) -> RunWanted:
+        """Of a good form. Raises Refused where nobody says what the endpoint calls the model."""
+        sent = self.cleaned_data
+        return RunWanted(
+            name=sent["name"],
+            version=sent["version"],
+            target=self._targets[sent["target"]],
+            endpoint=sent["endpoint"],
+            model=model_at(sent["endpoint"], sent["endpoint_model"]),
+            prompt=sent["prompt"],
+            images=sent["images"],
+            picture_policy=sent["picture_policy"],
+            n_orders=sent["n_orders"],
+            n_repeats=sent["n_repeats"],
+            chat=ChatSettings(temperature=sent["temperature"], max_tokens=sent["max_tokens"]),
+            cap=sent["cap"],
+            seed=sent["seed"],
+        )
+
+
+class CapForm(StudyPageForm):
+    cap = forms.DecimalField(label=_("Most that it may cost"), max_digits=12, decimal_places=4)
+
+
+def _endpoint_label(endpoint: Endpoint) -> str:
+    place = gettext(endpoint.place.label)
+    return f"{endpoint.name} ({place}{', ' + endpoint.model if endpoint.model else ''})"

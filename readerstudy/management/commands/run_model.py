@@ -1,0 +1,159 @@
+"""manage.py run_model: ask a model the questions of a bank or a study, estimated first and then started."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.enums import BatchState, SentImages
+from annotation.imaging.kernels.model_pictures import QUARTER, STORED
+from annotation.management.base import ActCommand
+from annotation.models import QuestionBank
+from annotation.prompts.shipped import OUR_READING
+from annotation.site.slugs import the_one
+from readerstudy.management.arguments import find_study
+from readerstudy.models import ModelRun
+from readerstudy.predictions.listing import Target
+from readerstudy.running.choosing import model_at, prompt_written
+from readerstudy.running.following import run_as_json
+from readerstudy.running.planning import ORDERS, RunWanted, plan_run
+from readerstudy.running.starting import ask_first_questions, resume_run, start_run
+
+
+class Command(ActCommand):
+    help = "Plan a run of a model over a bank or a study and ask its first questions; --run ID --start asks the others."
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """``--version`` is that of the model here, not that of Django."""
+        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--run", metavar="ID", help="a planned or paused run, instead of all that plans one")
+        parser.add_argument("--model", metavar="NAME", help="the model entry; made when it is not listed")
+        parser.add_argument("--version", default="", metavar="V", help="its version")
+        parser.add_argument("--endpoint", metavar="E", help="a name of REXVQA_MODEL_ENDPOINTS")
+        parser.add_argument(
+            "--endpoint-model", default="", metavar="M", help="what the endpoint calls the model; default: as it is set"
+        )
+        about = parser.add_mutually_exclusive_group()
+        about.add_argument("--bank", metavar="B", help="name or address of a question bank")
+        about.add_argument("--study", metavar="S", help="name or address of a study, frozen or later")
+        parser.add_argument("--prompt", default=OUR_READING, metavar="NAME[@N]", help="default: the newest version")
+        parser.add_argument("--images", choices=SentImages.values(), help="default: those of the prompt")
+        policies = f"{STORED}, {QUARTER} or longest-N-1; default: %(default)s"
+        parser.add_argument("--picture-policy", default=QUARTER, metavar="P", help=policies)
+        parser.add_argument("--orders", type=int, choices=ORDERS, default=1, help="4: all rotations of the options")
+        parser.add_argument("--repeats", type=int, default=1, metavar="N", help="how often each question is asked")
+        parser.add_argument("--max-cost", metavar="X", help="the cap, in the currency of the price")
+        parser.add_argument("--temperature", type=float, metavar="T")
+        parser.add_argument("--max-tokens", type=int, metavar="N", help="of an answer")
+        parser.add_argument("--model-seed", type=int, metavar="N", help="sent with each request")
+        parser.add_argument(
+            "--seed", type=int, default=1, metavar="N", help="of the first questions and swapped images"
+        )
+        parser.add_argument("--start", action="store_true", help="ask all questions")
+        parser.add_argument("--accept-unknown-cost", action="store_true", help="start without knowing what it costs")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be planned, store and send nothing")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["run"]:
+            run = _found(options["run"])
+        else:
+            plan = plan_run(self._wanted(options), actor=None, at=timezone.now(), dry_run=options["dry_run"])
+            if plan.run is None:
+                self._print(plan.as_json(), options)
+                return
+            run = plan.run
+            self.unchanged = _("The run %(run)s is planned, and not started.") % {"run": run.batch.public_id}
+        self._go_on(run, options)
+        self._print(run_as_json(run), options)
+
+    def _wanted(self, options: dict[str, Any]) -> RunWanted:
+        missing = [f"--{name}" for name in ("model", "endpoint") if not options[name]]
+        missing += [] if options["bank"] or options["study"] else ["--bank or --study"]
+        if missing:
+            raise CommandError(f"Give {', '.join(missing)}. {self.unchanged}", returncode=2)
+        chat = ChatSettings(
+            temperature=options["temperature"], max_tokens=options["max_tokens"], seed=options["model_seed"]
+        )
+        name, endpoint = options["model"].strip(), options["endpoint"]
+        return RunWanted(
+            name=name,
+            version=options["version"],
+            target=_target(options),
+            endpoint=endpoint,
+            model=model_at(endpoint, options["endpoint_model"]),
+            prompt=prompt_written(options["prompt"]),
+            images=SentImages(options["images"]) if options["images"] else None,
+            picture_policy=options["picture_policy"],
+            n_orders=options["orders"],
+            n_repeats=options["repeats"],
+            chat=chat,
+            cap=_amount(options["max_cost"]),
+            seed=options["seed"],
+        )
+
+    def _go_on(self, run: ModelRun, options: dict[str, Any]) -> None:
+        """What was asked for with ``--start``; a run that was just planned asks its first questions otherwise."""
+        state = run.batch.state
+        if not options["start"]:
+            if not options["run"]:
+                ask_first_questions(run, actor=None, at=timezone.now())
+        elif state == BatchState.PAUSED:
+            resume_run(run, actor=None, at=timezone.now())
+        else:
+            accepts = options["accept_unknown_cost"]
+            start_run(run, accepts_unknown_cost=accepts, actor=None, at=timezone.now())
+
+    def _print(self, found: dict[str, Any], options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps(found, ensure_ascii=False, indent=1))
+            return
+        for name, value in found.items():
+            self.stdout.write(f"  {name.replace('_', ' '):<24}{_words(value)}")
+        if found["run"] is not None and found.get("state") in (BatchState.PLANNED, BatchState.TRYING):
+            self.stdout.write(
+                _("See the estimate with: manage.py run_model --run %(run)s. Start it with --start behind that.")
+                % {"run": found["run"]}
+            )
+
+
+def _found(public_id: str) -> ModelRun:
+    runs = ModelRun.objects.select_related("batch__bank", "batch__price", "batch__prompt", "batch__permission")
+    run = runs.select_related("entry", "study").filter(batch__public_id=public_id).first()
+    if run is None:
+        raise CommandError(f"There is no run {public_id!r}. Nothing was changed.", returncode=2)
+    return run
+
+
+def _target(options: dict[str, Any]) -> Target:
+    if options["study"]:
+        return Target.of_study(find_study(options["study"]))
+    return Target(the_one(QuestionBank.objects.all(), options["bank"], "bank"))
+
+
+def _amount(text: str | None) -> Decimal | None:
+    if text is None:
+        return None
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise CommandError(f"--max-cost: {text!r} is no amount. Nothing was stored.", returncode=2)
+    return amount
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "-" if value is None else str(value)

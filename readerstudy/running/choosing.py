@@ -1,0 +1,39 @@
+"""What a run can be planned with: endpoints, what they call their model, prompts, and banks or studies."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.enums import PromptPurpose
+from annotation.models import PromptVersion, User
+from annotation.prompts.versions import prompt_named
+from readerstudy.predictions.listing import Target, targets_for
+from readerstudy.running.asked_questions import RunningRefused
+from readerstudy.running.run_access import coordinates, read_beside
+
+
+def prompts_to_answer() -> QuerySet[PromptVersion]:
+    """By name, the newest version of each first."""
+    return PromptVersion.objects.filter(purpose=PromptPurpose.ANSWER).order_by("name", "-number")
+
+
+def prompt_written(text: str) -> PromptVersion:
+    """ "our reading" is its newest version, "our reading@2" the second. Raises PromptRefused for any other."""
+    name, at, number = text.rpartition("@")
+    return prompt_named(name, int(number)) if at and number.isdecimal() and len(number) < 6 else prompt_named(text)
+
+
+def model_at(endpoint: str, given: str) -> str:
+    """What the endpoint calls the model. Raises RunningRefused where neither says so."""
+    named = given.strip() or endpoint_named(endpoint).model
+    if not named:
+        sentence = _("Say what the endpoint “%(name)s” calls the model.")
+        raise RunningRefused("no_model", sentence % {"name": endpoint}, status=422, field="endpoint_model")
+    return named
+
+
+def targets_to_run(person: User) -> list[Target]:
+    """Studies first: what this person coordinates and does not read."""
+    return [one for one in targets_for(person) if coordinates(person, one) and read_beside(person, one) is None]

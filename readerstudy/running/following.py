@@ -1,0 +1,225 @@
+"""How far a run is: what its page, the list of runs and the command tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.calls.kernels.batch_states import may_become
+from annotation.calls.tallies import Tally, tally
+from annotation.enums import BatchState, CallOutcome
+from annotation.models import Job
+from readerstudy.models import ModelRun, PredictionRun
+from readerstudy.running.estimating import estimate_of
+from readerstudy.running.kernels.estimates import Expected, RunEstimate
+from readerstudy.running.kernels.first_questions import N_FIRST
+from readerstudy.running.publishing import KIND, is_plain, target_of_run
+
+
+@dataclass(frozen=True)
+class OutcomeCount:
+    outcome: CallOutcome
+    label: str
+    n: int
+    percent: float
+
+
+@dataclass
+class RunProgress:
+    """Everything of one run, from its batch, a tally in one query, and the runs of predictions that it became."""
+
+    run: ModelRun
+
+    @property
+    def state(self) -> BatchState:
+        return BatchState(self.run.batch.state)
+
+    @cached_property
+    def tally(self) -> Tally:
+        return tally(self.run.batch)
+
+    @property
+    def outcomes(self) -> list[OutcomeCount]:
+        """Each of its own; not asked last."""
+        n_calls = max(1, self.run.batch.n_calls)
+        return [
+            OutcomeCount(one, _(one.label), self.tally.n(one), 100 * self.tally.n(one) / n_calls) for one in CallOutcome
+        ]
+
+    @cached_property
+    def published(self) -> Sequence[PredictionRun]:
+        return list(PredictionRun.objects.filter(made_by__model_run=self.run).order_by("made_by__repeat"))
+
+    @cached_property
+    def estimate(self) -> RunEstimate | None:
+        """Of a run that was not started yet; what was said at the start is kept with the run."""
+        return estimate_of(self.run) if self.state in (BatchState.PLANNED, BatchState.TRYING) else None
+
+    @property
+    def n_first(self) -> int:
+        return min(N_FIRST, self.run.batch.n_calls)
+
+    @property
+    def n_first_done(self) -> int:
+        return min(self.tally.n_done, self.n_first)
+
+    @property
+    def target_name(self) -> str:
+        return target_of_run(self.run).name
+
+    @property
+    def currency(self) -> str:
+        return self.run.batch.price.currency if self.run.batch.price else ""
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the page looks again by itself."""
+        return self.state in (BatchState.TRYING, BatchState.RUNNING) or self.is_being_published
+
+    @property
+    def is_being_published(self) -> bool:
+        return self._is_to_be_published and self.failed_job is None
+
+    @property
+    def _is_to_be_published(self) -> bool:
+        return self.state == BatchState.COMPLETE and is_plain(self.run) and not self.published
+
+    @cached_property
+    def failed_job(self) -> Job | None:
+        """The job that could not publish the run; it says why, and can be tried again."""
+        if not self._is_to_be_published:
+            return None
+        newest = Job.objects.filter(kind=KIND, params__run=self.run.batch.public_id).order_by("-pk").first()
+        return newest if newest is not None and not newest.is_unfinished else None
+
+    @property
+    def may_stop(self) -> bool:
+        return may_become(self.state, BatchState.STOPPED)
+
+    @property
+    def sentence(self) -> str:
+        """Where the run stands, and what can be done."""
+        batch, counts = self.run.batch, {"done": self.tally.n_done, "all": self.run.batch.n_calls}
+        if self.state == BatchState.PLANNED:
+            return batch.paused_because or self._planned()
+        if self.state == BatchState.TRYING:
+            return _("The first %(n)d questions are being asked; their answers are part of the run.") % {
+                "n": self.n_first
+            }
+        if self.state == BatchState.RUNNING:
+            return _("Questions are being asked. You can leave this page and come back.")
+        if self.state == BatchState.PAUSED:
+            return batch.paused_because or _("Somebody paused this run. Nothing is sent until it is resumed.")
+        if self.state == BatchState.STOPPED:
+            return (
+                _(
+                    "Stopped for good after %(done)d of %(all)d calls. What was answered stays; nothing of it is "
+                    "published."
+                )
+                % counts
+            )
+        return self._complete()
+
+    def _planned(self) -> str:
+        if self.tally.n_done:
+            return ngettext(
+                "%(n)d question was asked. The estimate says what the run will take; start it when you agree.",
+                "%(n)d questions were asked. The estimate says what the run will take; start it when you agree.",
+                self.tally.n_done,
+            ) % {"n": self.tally.n_done}
+        return _("Planned; nothing was sent. Ask the first %(n)d questions to see what the run will take.") % {
+            "n": self.n_first
+        }
+
+    def _complete(self) -> str:
+        if not is_plain(self.run):
+            return _(
+                "Complete. It asks otherwise than its prompt says (%(images)s): it is compared with the plain run, and "
+                "never stands for the model in figures."
+            ) % {"images": self.run.batch.get_images_display()}
+        if self.failed_job is not None:
+            return _("Complete, but its answers could not be published: %(why)s") % {"why": self.failed_job.error}
+        if not self.published:
+            return _("Complete. Its answers are being published as predictions of the model.")
+        return _("Complete, and published as predictions of the model.")
+
+
+@dataclass(frozen=True)
+class EstimateRow:
+    """One line of the estimate, in words."""
+
+    label: str
+    expected: str
+    low: str = ""
+    high: str = ""
+
+
+def estimate_rows(found: RunEstimate | None, run: ModelRun) -> list[EstimateRow]:
+    """What a run comes to; what nobody knows yet says so."""
+    currency = run.batch.price.currency if run.batch.price else ""
+    parts: tuple[tuple[str, Expected | None, Callable[[float], str]], ...] = (
+        (_("Bytes sent"), found.bytes if found else None, lambda n: str(filesizeformat(n))),
+        (_("Tokens read by the model"), found.input_tokens if found else None, count_words),
+        (_("Tokens written by the model"), found.output_tokens if found else None, count_words),
+        (_("Time"), found.hours if found else None, hours_words),
+        (_("Cost"), found.cost if found else None, lambda cost: f"{cost:,.2f} {currency}"),
+    )
+    rows = [
+        EstimateRow(label, words(one.value), words(one.low), words(one.high))
+        if one
+        else EstimateRow(label, _("unknown"))
+        for label, one, words in parts
+    ]
+    return [EstimateRow(_("Calls"), count_words(run.batch.n_calls)), *rows]
+
+
+def count_words(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def hours_words(hours: float) -> str:
+    if hours < 1 / 60:
+        return _("under a minute")
+    if hours < 2:
+        return _("%(n)d min") % {"n": round(60 * hours)}
+    return _("%(n)s h") % {"n": f"{hours:,.1f}"} if hours < 72 else _("%(n)s days") % {"n": f"{hours / 24:,.1f}"}
+
+
+def run_as_json(run: ModelRun) -> dict[str, Any]:
+    """What the command prints."""
+    run.batch.refresh_from_db()
+    found = RunProgress(run)
+    batch, counted = run.batch, found.tally
+    kept = {**(run.estimate or {})}
+    kept.pop("questions_by_images", None)
+    now = found.estimate
+    return {
+        "run": batch.public_id,
+        "model": run.entry.name,
+        "version": run.entry.version,
+        "study" if run.study else "bank": target_of_run(run).slug,
+        "endpoint": batch.endpoint,
+        "endpoint_model": batch.model,
+        "prompt": str(batch.prompt),
+        "images": batch.images,
+        "orders": batch.n_orders,
+        "repeats": batch.n_repeats,
+        "state": batch.state,
+        "says": found.sentence,
+        "calls": batch.n_calls,
+        "outcomes": {one.value: counted.n(one) for one in CallOutcome},
+        "asked_twice": counted.n_asked_twice,
+        "input_tokens": counted.n_input,
+        "output_tokens": counted.n_output,
+        "cost": str(counted.cost) if batch.price else None,
+        "currency": found.currency or None,
+        "cap": None if batch.cap is None else str(batch.cap),
+        "estimate": now.as_json() if now else (kept or None),
+        "published": [one.public_id for one in found.published],
+    }

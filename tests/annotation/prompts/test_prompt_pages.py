@@ -1,0 +1,139 @@
+"""Coordinators read and write prompts; reviewers and others never see them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation.models import PromptVersion, User
+from annotation.prompts.shipped import LETTER_ALONE, store_shipped
+from annotation.prompts.versions import prompt_named
+from tests.annotation.calls.simulated_calls import make_batch
+from tests.pages import markup
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def letter(noon: datetime) -> PromptVersion:
+    store_shipped(at=noon)
+    return prompt_named(LETTER_ALONE)
+
+
+def sent(version: PromptVersion, **changes: object) -> dict[str, object]:
+    """The form as the page gives it, with what a person changed."""
+    kept = ("name", "instruction", "text", "variables", "images", "schema")
+    return {name: getattr(version, name) for name in kept} | {"reason": "to try it"} | changes
+
+
+def addresses(version: PromptVersion) -> list[str]:
+    key = version.public_id
+    return [
+        reverse("prompts"),
+        reverse("prompt", args=[key]),
+        reverse("prompt-next", args=[key]),
+        reverse("prompt-difference", args=[key, key]),
+    ]
+
+
+def test_reviewers_and_others_never_see_a_prompt(
+    client: Client, rita: User, stan: User, dina: User, letter: PromptVersion
+) -> None:
+    for person in (rita, stan, dina):
+        client.force_login(person)
+        assert {client.get(address).status_code for address in addresses(letter)} == {403}
+
+
+def test_an_administrator_reads_and_does_not_write(client: Client, ada: User, letter: PromptVersion) -> None:
+    client.force_login(ada)
+    assert [client.get(address).status_code for address in addresses(letter)] == [200, 200, 403, 200]
+    assert client.post(reverse("prompt-next", args=[letter.public_id]), sent(letter)).status_code == 403
+
+
+def test_what_is_not_there_is_not_found(client: Client, cora: User, letter: PromptVersion) -> None:
+    client.force_login(cora)
+    for name, keys in (("prompt", ["x"]), ("prompt-next", ["x"]), ("prompt-difference", [letter.public_id, "x"])):
+        assert client.get(reverse(name, args=keys)).status_code == 404
+
+
+def test_the_list_asks_the_database_equally_often_whatever_its_length(
+    client: Client, cora: User, letter: PromptVersion
+) -> None:
+    make_batch(1, prompt=letter)
+    client.force_login(cora)
+    with CaptureQueriesContext(connection) as queries:
+        page = markup(client.get(reverse("prompts")))
+    assert len(queries) <= 8
+    assert "letter alone" in page
+    assert "came with the program" in page
+    assert '<td class="number">1</td>' in page
+
+
+def test_the_page_of_a_version_shows_everything_as_sent(client: Client, cora: User, letter: PromptVersion) -> None:
+    make_batch(1, prompt=letter)
+    client.force_login(cora)
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get(reverse("prompt", args=[letter.public_id])).content.decode()
+    assert len(queries) <= 8
+    for shown in ("A. {{option_a}}", letter.sha256, "leaderboard", "1 run", "Write a new version"):
+        assert shown in page
+
+
+def test_a_new_version_is_written_from_an_old_one(client: Client, cora: User, letter: PromptVersion) -> None:
+    client.force_login(cora)
+    address = reverse("prompt-next", args=[letter.public_id])
+    assert "{{option_a}}: the option that stands first" in client.get(address).content.decode()
+    done = client.post(address, sent(letter, text=letter.text.replace("nothing else", "no other word")))
+    made = prompt_named(LETTER_ALONE)
+    assert (made.number, made.parent, made.author) == (2, letter, cora)
+    assert done["Location"] == reverse("prompt", args=[made.public_id])
+    page = markup(client.get(reverse("prompt-difference", args=[letter.public_id, made.public_id])))
+    assert "<del>nothing</del>" in page
+    assert "<ins>no</ins>" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "said"),
+    [
+        ({"reason": ""}, "reason", "required"),
+        ({"schema": "{"}, "schema", "not JSON"),
+        ({"variables": ["question"]}, "variables", "{{option_a}}"),
+        ({"text": "{{question}}"}, "variables", "does not hold"),
+        ({"variables": ["planted"]}, "variables", "planted"),
+        ({}, "text", "Nothing that is sent differs"),
+        ({"images": "swapped"}, "images", "swapped"),
+        ({"name": "a\x00b"}, "name", "Null characters"),
+    ],
+)
+def test_a_bad_form_is_told_at_its_field(
+    client: Client, cora: User, letter: PromptVersion, changes: dict[str, object], field: str, said: str
+) -> None:
+    client.force_login(cora)
+    answer = client.post(reverse("prompt-next", args=[letter.public_id]), sent(letter, **changes))
+    assert answer.status_code == 422
+    assert said in " ".join(answer.context["form"].errors[field])
+    assert PromptVersion.objects.count() == 2
+
+
+def test_other_methods_are_refused(client: Client, cora: User, letter: PromptVersion) -> None:
+    client.force_login(cora)
+    assert client.post(reverse("prompts")).status_code == 405
+    assert client.post(reverse("prompt", args=[letter.public_id])).status_code == 405
+    assert client.delete(reverse("prompt-next", args=[letter.public_id])).status_code == 405
+
+
+def test_the_command_lists_them(letter: PromptVersion) -> None:
+    told, as_json = StringIO(), StringIO()
+    call_command("prompts", stdout=told)
+    assert "letter alone v1: to answer questions, first image, came with the program" in told.getvalue()
+    call_command("prompts", json=True, stdout=as_json)
+    first = json.loads(as_json.getvalue())[0]
+    assert (first["name"], first["text"], first["sha256"]) == (letter.name, letter.text, letter.sha256)

@@ -1,0 +1,65 @@
+"""What the pages about sending to models show: terms, permissions in every state, prompts with two versions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.permissions import give_permission, withdraw_permission
+from annotation.enums import EndpointPlace, PromptPurpose, SentImages
+from annotation.models import SendingPermission
+from annotation.prompts.shipped import LETTER_ALONE, OUR_READING, store_shipped
+from annotation.prompts.versions import make_version, prompt_named
+from annotation.questionbank.terms import change_terms
+from tests.browser.pages.place import Place
+
+NAMED = (
+    Endpoint("local", "http://127.0.0.1:8000/v1", EndpointPlace.MACHINE),
+    Endpoint("hosted", "https://models.example.org/v1", EndpointPlace.OUTSIDE),
+)
+
+
+def permit(place: Place) -> None:
+    """Needs the endpoints of ``NAMED`` in the settings."""
+    ada, cora, bank, now = place.people["ada"], place.people["cora"], place.things["bank"], timezone.now()
+    terms = "\n\n".join(place.said(f"{number}. No sharing with third parties.") for number in range(1, 9))
+    change_terms(bank, terms=terms, holds_quarters=True, actor=cora, at=now)
+    bank.refresh_from_db()
+    given = [
+        give_permission(
+            bank,
+            endpoint,
+            questions=True,
+            images=number != 1,
+            reports=number == 2,
+            reason=place.said("Compare models."),
+            agreement=place.said("Ethics vote 12/2026."),
+            accepted_terms=bank.terms,
+            expires_at=now + timedelta(days=90),
+            actor=ada,
+            at=now,
+        )
+        for number, endpoint in enumerate(("local", "hosted", "hosted", "local"))
+    ]
+    withdraw_permission(given[1], place.said("The contract ended."), actor=ada, at=now)
+    SendingPermission.objects.filter(pk=given[3].pk).update(expires_at=now - timedelta(days=1))
+    place.things |= {"permission": given[0]}
+
+
+def write_prompts(place: Place) -> None:
+    store_shipped(at=timezone.now())
+    first = prompt_named(OUR_READING)
+    second = make_version(
+        OUR_READING,
+        PromptPurpose.ANSWER,
+        first.text.replace("Explain briefly", place.said("Explain in detail")),
+        variables=first.variables,
+        images=SentImages.ALL,
+        parent=first,
+        reason=place.said("Longer explanations."),
+        actor=place.people["cora"],
+        at=timezone.now(),
+    )
+    place.things |= {"prompt first": first, "prompt second": second, "prompt letter": prompt_named(LETTER_ALONE)}

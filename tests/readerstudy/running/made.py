@@ -1,0 +1,129 @@
+"""Runs of models, made in code: an endpoint, a prompt, a permission, and answers as an engine stores them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from pytest_django.fixtures import Settings
+
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import GOOD
+from annotation.enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
+from annotation.models import CallAttempt, CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
+from readerstudy.models import ModelRun
+from readerstudy.predictions.listing import Target
+from readerstudy.running.planning import RunPlan, RunWanted, plan_run
+from tests.annotation.review.cases import NOON
+
+ENDPOINT, MODEL = "stand-in", GOOD
+STAND_IN = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
+
+
+def name_endpoints(settings: Settings) -> None:
+    settings.MODEL_ENDPOINTS = (STAND_IN,)
+
+
+def make_prompt(name: str = "our reading", **fields: Any) -> PromptVersion:
+    given = {
+        "number": 1,
+        "purpose": PromptPurpose.ANSWER,
+        "text": "{{question}}\n{{options}}",
+        "variables": ["question", "options"],
+        "images": SentImages.NONE,
+        "reason": "first",
+        "made_at": NOON,
+        "sha256": "0" * 64,
+    }
+    return PromptVersion.objects.create(name=name, **(given | fields))
+
+
+def permit(bank: QuestionBank, **fields: Any) -> SendingPermission:
+    given = {
+        "questions": True,
+        "images": True,
+        "reason": "test",
+        "agreement": "none",
+        "given_at": NOON,
+        "expires_at": NOON + timedelta(days=30),
+    }
+    return SendingPermission.objects.create(bank=bank, endpoint=ENDPOINT, **(given | fields))
+
+
+def set_price(**fields: Any) -> Price:
+    given = {
+        "currency": "EUR",
+        "per_million_input": 1,
+        "per_million_cached": Decimal("0.5"),
+        "per_million_output": 4,
+        "valid_from": NOON.date(),
+        "set_at": NOON,
+    }
+    return Price.objects.create(endpoint=ENDPOINT, model=MODEL, **(given | fields))
+
+
+def wanted(target: Target, prompt: PromptVersion | None = None, **fields: Any) -> RunWanted:
+    prompt = prompt or PromptVersion.objects.filter(name="our reading").first() or make_prompt()
+    given = {"name": "Model", "version": "1", "endpoint": ENDPOINT, "model": MODEL}
+    return RunWanted(target=target, prompt=prompt, **(given | fields))
+
+
+def planned(target: Target, **fields: Any) -> ModelRun:
+    """A run of a permitted bank by the command line."""
+    if not SendingPermission.objects.filter(bank=target.bank).exists():
+        permit(target.bank)
+    plan: RunPlan = plan_run(wanted(target, **fields), actor=None, at=NOON)
+    assert plan.run is not None
+    return plan.run
+
+
+def letter_b(call: ModelCall) -> str:
+    return "B"
+
+
+def answer(
+    run: ModelRun,
+    say: Callable[[ModelCall], str] = letter_b,
+    *,
+    outcomes: dict[int, CallOutcome] | None = None,
+    n: int | None = None,
+) -> None:
+    """Store an answer to the first ``n`` calls, as the engine does; ``outcomes``: of calls by their number."""
+    calls = list(ModelCall.objects.filter(batch=run.batch).select_related("revision").order_by("number")[:n])
+    attempts = []
+    for call in calls:
+        outcome = (outcomes or {}).get(call.number, CallOutcome.ANSWERED)
+        message = {"role": "assistant", "content": say(call)}
+        body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "model": MODEL})
+        call.outcome, call.n_sent, call.n_attempts, call.pictures = outcome, 1, 1, []
+        call.n_input, call.n_output, call.cost = 1000, 10, Decimal("0.00104")
+        attempts.append(
+            CallAttempt(
+                call=call,
+                number=1,
+                request_sha256="0" * 64,
+                started_at=NOON,
+                seconds=2.0,
+                ending=Ending.ANSWERED,
+                status=200,
+                body=body,
+                model=MODEL,
+                finish_reason="stop",
+                n_input=1000,
+                n_output=10,
+                cost=Decimal("0.00104"),
+                outcome=outcome,
+                rule="test",
+            )
+        )
+    CallAttempt.objects.bulk_create(attempts)
+    ModelCall.objects.bulk_update(calls, ["outcome", "n_sent", "n_attempts", "pictures", "n_input", "n_output", "cost"])
+
+
+def end(run: ModelRun, state: BatchState = BatchState.COMPLETE) -> None:
+    """As the engine does once every call has an answer, without telling anybody."""
+    CallBatch.objects.filter(pk=run.batch_id).update(state=state)
+    run.batch.refresh_from_db(fields=["state"])
