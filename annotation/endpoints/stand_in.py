@@ -19,6 +19,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from annotation.endpoints.kernels.simulated_models import (
+    TOKENS_OF_IMAGE,
     WrongRequest,
     chat_answer,
     embeddings_answer,
@@ -30,6 +31,7 @@ HOST = "127.0.0.1"
 FAULT_HEADER = "X-Stand-In-Fault"
 LARGEST_REQUEST = 64 * 1024 * 1024
 NOT_UNDERSTOOD = (ValueError, TypeError, KeyError, AttributeError, RecursionError)  # raised by what a client sent
+CUT_AT = 4096  # tokens
 PAUSE = 0.02  # seconds between the bytes of a slow answer
 
 
@@ -53,6 +55,9 @@ class StandInFault(StrEnum):
     OTHER_MODEL = "other-model"
     REDIRECT = "redirect"
     KEY_ECHOED = "key-echoed"
+    ONE_IMAGE = "one-image"  # a second one is refused
+    FIRST_IMAGE = "first-image"  # a second one is left out without a word
+    CUT_PROMPT = "cut-prompt"  # to 4,096 tokens, without a word
     ENDLESS = "endless"
 
 
@@ -187,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         reply = self.server.reply or self._reply(method, body)
         if entry.fault:
-            reply = self._faulty(entry.fault, reply)
+            reply = self._faulty(entry, reply)
         self.server.note_status(entry, reply.status)
         ways: dict[str, Callable[[Reply], None]] = {
             StandInFault.SLOW_FIRST_BYTE: self._send_nothing,
@@ -213,9 +218,9 @@ class _Handler(BaseHTTPRequestHandler):
             return _error_reply(400, "The request cannot be understood")
         return _error_reply(404, "There is nothing here")
 
-    def _faulty(self, fault: str, good: Reply) -> Reply:
+    def _faulty(self, entry: LedgerEntry, good: Reply) -> Reply:
         """What is sent in place of a good answer."""
-        match fault:
+        match fault := entry.fault:
             case StandInFault.TOO_MANY:
                 return _error_reply(429, "Too many requests")
             case StandInFault.TOO_MANY_RETRY_AFTER:
@@ -230,8 +235,12 @@ class _Handler(BaseHTTPRequestHandler):
                 return Reply(307, b"", {"Location": self.server.redirect_to})
             case StandInFault.KEY_ECHOED:
                 return self._echo_of_key()
+            case StandInFault.ONE_IMAGE if entry.n_images > 1:
+                return _error_reply(400, "At most 1 image(s) may be provided in one prompt.")
             case _:
-                return _json_reply(200, _changed(json.loads(good.body), fault)) if good.status == 200 else good
+                if good.status != 200:
+                    return good
+                return _json_reply(200, _changed(json.loads(good.body), fault, n_images=entry.n_images))
 
     def _echo_of_key(self) -> Reply:
         header = self.headers.get("Authorization", "")
@@ -293,7 +302,7 @@ def _error_reply(status: int, sentence: str) -> Reply:
     return _json_reply(status, {"error": {"message": sentence, "type": "simulated_error", "code": status}})
 
 
-def _changed(answer: dict[str, Any], fault: str) -> dict[str, Any]:
+def _changed(answer: dict[str, Any], fault: str, *, n_images: int) -> dict[str, Any]:
     """A good answer with the fault in it, where it is one to a chat."""
     if "choices" not in answer:
         return answer
@@ -310,4 +319,8 @@ def _changed(answer: dict[str, Any], fault: str) -> dict[str, Any]:
             del answer["usage"]
         case StandInFault.OTHER_MODEL:
             answer["model"] = "another-model-2026-01-01"
+        case StandInFault.FIRST_IMAGE:
+            answer["usage"]["prompt_tokens"] -= TOKENS_OF_IMAGE * max(0, n_images - 1)
+        case StandInFault.CUT_PROMPT:
+            answer["usage"]["prompt_tokens"] = min(answer["usage"]["prompt_tokens"], CUT_AT)
     return answer
