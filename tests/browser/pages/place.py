@@ -100,6 +100,7 @@ def cast(place: Place) -> None:
 
 
 def furnish(words: str = "") -> Place:
+    from tests.browser.pages.endpoints import probe_endpoints
     from tests.browser.pages.models import enter_models
     from tests.browser.pages.readers import seat_readers
     from tests.browser.pages.studies import hold_studies  # which asks this module what a place is
@@ -118,6 +119,7 @@ def furnish(words: str = "") -> Place:
     hold_studies(place)
     seat_readers(place)
     enter_models(place)
+    probe_endpoints(place)
     return place
 
 

@@ -82,6 +82,7 @@ EMPTY = [  # a site on which nothing has happened yet
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
     Shown("column-matchings", "omni"),
+    Shown("model-endpoints", "omni"),
     *(Shown(name, "omni") for name in ("studies", "study-new", "models", "model-new", "predictions-import")),
 ]
 
@@ -323,6 +324,13 @@ FULL = [
     Shown("prediction-import-new", "mona", ("model new",), note="no bank is open"),
     *(Shown("prediction-import", "cora", (f"sent {state}",)) for state in ("waiting", "good", "bad", "stored")),
     *(Shown("prediction-run", "cora", (f"run {number}",), act=unfold) for number in (1, 2, 3)),
+    # endpoints of models
+    Shown("model-endpoints", "cora"),
+    Shown("model-endpoint", "cora", ("probed",), act=unfold),
+    Shown("model-endpoint", "ada", ("probed",), act=unfold),
+    Shown("model-endpoint", "ada", ("probed",), act=submit_empty, note="refused"),
+    Shown("model-endpoint", "ada", ("probing",), note="under way"),
+    Shown("model-endpoint", "cora", ("plain",), note="not probed"),
     # jobs
     Shown("jobs", "cora"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),

@@ -14,6 +14,7 @@ from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
+from tests.browser.pages.endpoints import ENDPOINTS
 from tests.browser.pages.inspection import AXE, axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
 from tests.browser.pages.shown import EMPTY, FULL, Shown
@@ -104,8 +105,9 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
     leave(opened, live_server)
 
 
-def test_full_pages(context: BrowserContext, live_server: LiveServer) -> None:
+def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: Settings) -> None:
     """With long names and texts, which is where a page breaks."""
+    settings.MODEL_ENDPOINTS = ENDPOINTS
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
 
 
