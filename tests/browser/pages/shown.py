@@ -328,7 +328,7 @@ FULL = [
     Shown("model-endpoints", "cora"),
     Shown("model-endpoint", "cora", ("probed",), act=unfold),
     Shown("model-endpoint", "ada", ("probed",), act=unfold),
-    Shown("model-endpoint", "ada", ("probed",), act=submit_empty, note="refused"),
+    Shown("model-endpoint", "ada", ("plain",), act=submit_empty, note="refused"),
     Shown("model-endpoint", "ada", ("probing",), note="under way"),
     Shown("model-endpoint", "cora", ("plain",), note="not probed"),
     # jobs
