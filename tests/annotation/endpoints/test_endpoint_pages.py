@@ -77,7 +77,8 @@ def test_the_list(client: Client, cora: User, settings: Settings, noon: datetime
     assert page.index("local") < page.index("hosted")
     assert "this machine" in page
     assert "outside" in page
-    assert f"6 yes, 3 no, 2 unknown · <bdi>{TEXT_ONLY}</bdi>" in page
+    assert "6 yes, 3 no, 2 unknown" in page
+    assert f'<bdi class="small">{TEXT_ONLY}</bdi>' in page
     assert "EUR 2.5000 input" in page
     assert "missing" in page
     assert "http" not in page.partition("<main")[2]
