@@ -55,10 +55,15 @@ class StandInFault(StrEnum):
     OTHER_MODEL = "other-model"
     REDIRECT = "redirect"
     KEY_ECHOED = "key-echoed"
+    ENDLESS = "endless"
+
+
+class StandInHabit(StrEnum):
+    """What a server does with every chat, and no error: real ones are known for each."""
+
     ONE_IMAGE = "one-image"  # a second one is refused
     FIRST_IMAGE = "first-image"  # a second one is left out without a word
     CUT_PROMPT = "cut-prompt"  # to 4,096 tokens, without a word
-    ENDLESS = "endless"
 
 
 @dataclass(frozen=True)
@@ -100,9 +105,11 @@ class StandIn(ThreadingHTTPServer):
         faults: Iterable[StandInFault] = (),
         reply: Reply | None = None,
         redirect_to: str = "/v1/elsewhere",
+        habit: StandInHabit | None = None,
     ) -> None:
         super().__init__((HOST, port), _Handler)
         self.seed, self.faults, self.reply, self.redirect_to = seed, deque(faults), reply, redirect_to
+        self.habit = habit or ""
         self.is_closing = threading.Event()
         self.n_connections = 0
         self._ledger: list[LedgerEntry] = []
@@ -192,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         reply = self.server.reply or self._reply(method, body)
         if entry.fault:
-            reply = self._faulty(entry, reply)
+            reply = self._faulty(entry.fault, reply)
         self.server.note_status(entry, reply.status)
         ways: dict[str, Callable[[Reply], None]] = {
             StandInFault.SLOW_FIRST_BYTE: self._send_nothing,
@@ -209,7 +216,8 @@ class _Handler(BaseHTTPRequestHandler):
                 case "GET", "/v1/models":
                     return _json_reply(200, models_answer())
                 case "POST", "/v1/chat/completions":
-                    return _json_reply(200, chat_answer(body, seed=self.server.seed))
+                    answer = chat_answer(body, seed=self.server.seed)
+                    return _json_reply(200, _by_habit(answer, self.server.habit, n_images=len(images_in(body))))
                 case "POST", "/v1/embeddings":
                     return _json_reply(200, embeddings_answer(body, seed=self.server.seed))
         except WrongRequest as wrong:
@@ -218,9 +226,9 @@ class _Handler(BaseHTTPRequestHandler):
             return _error_reply(400, "The request cannot be understood")
         return _error_reply(404, "There is nothing here")
 
-    def _faulty(self, entry: LedgerEntry, good: Reply) -> Reply:
+    def _faulty(self, fault: str, good: Reply) -> Reply:
         """What is sent in place of a good answer."""
-        match fault := entry.fault:
+        match fault:
             case StandInFault.TOO_MANY:
                 return _error_reply(429, "Too many requests")
             case StandInFault.TOO_MANY_RETRY_AFTER:
@@ -235,12 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return Reply(307, b"", {"Location": self.server.redirect_to})
             case StandInFault.KEY_ECHOED:
                 return self._echo_of_key()
-            case StandInFault.ONE_IMAGE if entry.n_images > 1:
-                return _error_reply(400, "At most 1 image(s) may be provided in one prompt.")
             case _:
-                if good.status != 200:
-                    return good
-                return _json_reply(200, _changed(json.loads(good.body), fault, n_images=entry.n_images))
+                return _json_reply(200, _changed(json.loads(good.body), fault)) if good.status == 200 else good
 
     def _echo_of_key(self) -> Reply:
         header = self.headers.get("Authorization", "")
@@ -302,7 +306,7 @@ def _error_reply(status: int, sentence: str) -> Reply:
     return _json_reply(status, {"error": {"message": sentence, "type": "simulated_error", "code": status}})
 
 
-def _changed(answer: dict[str, Any], fault: str, *, n_images: int) -> dict[str, Any]:
+def _changed(answer: dict[str, Any], fault: str) -> dict[str, Any]:
     """A good answer with the fault in it, where it is one to a chat."""
     if "choices" not in answer:
         return answer
@@ -319,8 +323,16 @@ def _changed(answer: dict[str, Any], fault: str, *, n_images: int) -> dict[str, 
             del answer["usage"]
         case StandInFault.OTHER_MODEL:
             answer["model"] = "another-model-2026-01-01"
-        case StandInFault.FIRST_IMAGE:
+    return answer
+
+
+def _by_habit(answer: dict[str, Any], habit: str, *, n_images: int) -> dict[str, Any]:
+    """An answer to a chat as a server with this habit gives it. Raises WrongRequest."""
+    match habit:
+        case StandInHabit.ONE_IMAGE if n_images > 1:
+            raise WrongRequest("At most 1 image(s) may be provided in one prompt.")
+        case StandInHabit.FIRST_IMAGE:
             answer["usage"]["prompt_tokens"] -= TOKENS_OF_IMAGE * max(0, n_images - 1)
-        case StandInFault.CUT_PROMPT:
+        case StandInHabit.CUT_PROMPT:
             answer["usage"]["prompt_tokens"] = min(answer["usage"]["prompt_tokens"], CUT_AT)
     return answer

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pytest_django import Settings
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.stand_in import StandIn, StandInFault
+from annotation.endpoints.stand_in import StandIn, StandInFault, StandInHabit
 from annotation.enums import EndpointPlace
 
 SECRET = "sk-planted/+=<&>9f8e7d6c5b"
@@ -27,9 +27,9 @@ class Told:
 
 @contextmanager
 def named_stand_in(
-    settings: Settings, *faults: StandInFault, model: str = "stand-in-good"
+    settings: Settings, *faults: StandInFault, model: str = "stand-in-good", habit: StandInHabit | None = None
 ) -> Iterator[tuple[StandIn, Endpoint]]:
-    with StandIn(seed=1, faults=faults) as server:
+    with StandIn(seed=1, faults=faults, habit=habit) as server:
         endpoint = Endpoint("local", server.url, EndpointPlace.MACHINE, model)
         settings.MODEL_ENDPOINTS = (endpoint,)
         yield server, endpoint

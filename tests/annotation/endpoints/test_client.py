@@ -56,9 +56,6 @@ AFTER_FAULTS = {
     Fault.OTHER_MODEL: (Ending.ANSWERED, 200, CallOutcome.ANSWERED),
     Fault.REDIRECT: (Ending.REDIRECT, 307, CallOutcome.NOT_ASKED),
     Fault.KEY_ECHOED: (Ending.HTTP_ERROR, 401, CallOutcome.NOT_ASKED),
-    Fault.ONE_IMAGE: (Ending.ANSWERED, 200, CallOutcome.ANSWERED),
-    Fault.FIRST_IMAGE: (Ending.ANSWERED, 200, CallOutcome.ANSWERED),
-    Fault.CUT_PROMPT: (Ending.ANSWERED, 200, CallOutcome.ANSWERED),
     Fault.ENDLESS: (Ending.TOO_LARGE, 200, CallOutcome.NOT_ASKED),
 }
 

@@ -24,7 +24,7 @@ from annotation.endpoints.probing import (
     probe,
     refuted,
 )
-from annotation.endpoints.stand_in import Reply, StandInFault
+from annotation.endpoints.stand_in import Reply, StandInFault, StandInHabit
 from annotation.enums import JobState, ProbeAnswer, ProbeQuestion
 from annotation.jobs import running
 from annotation.models import AuditEvent, EndpointProbe, Job, User
@@ -46,9 +46,14 @@ def own_home(settings: Settings, tmp_path: Path) -> None:
 
 
 def probed(
-    settings: Settings, noon: datetime, *faults: StandInFault, model: str = GOOD, limits: Limits | None = None
+    settings: Settings,
+    noon: datetime,
+    *faults: StandInFault,
+    model: str = GOOD,
+    limits: Limits | None = None,
+    habit: StandInHabit | None = None,
 ) -> EndpointProbe:
-    with named_stand_in(settings, *faults) as (_server, endpoint):
+    with named_stand_in(settings, *faults, habit=habit) as (_server, endpoint):
         return probe(endpoint, model, actor=None, at=noon, progress=Told(), limits=limits or Limits())
 
 
@@ -86,12 +91,12 @@ def test_text_only(settings: Settings, noon: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"), [(StandInFault.ONE_IMAGE, "was refused: status 400"), (StandInFault.FIRST_IMAGE, "left out")]
+    ("habit", "words"), [(StandInHabit.ONE_IMAGE, "was refused: status 400"), (StandInHabit.FIRST_IMAGE, "left out")]
 )
 def test_a_second_image_refused_or_left_out(
-    settings: Settings, noon: datetime, fault: StandInFault, words: str
+    settings: Settings, noon: datetime, habit: StandInHabit, words: str
 ) -> None:
-    made = probed(settings, noon, *repeat(fault, MANY))
+    made = probed(settings, noon, habit=habit)
     assert (states(made)[Q.IMAGE], states(made)[Q.SECOND_IMAGE]) == (YES, NO)
     assert refuted(made, **PLAIN | {"n_images": 1}, model=GOOD) == []
     (sentence,) = refuted(made, **PLAIN | {"n_images": 2}, model=GOOD)
@@ -99,7 +104,7 @@ def test_a_second_image_refused_or_left_out(
 
 
 def test_a_long_prompt_that_is_cut_without_an_error(settings: Settings, noon: datetime) -> None:
-    made = probed(settings, noon, *repeat(StandInFault.CUT_PROMPT, MANY))
+    made = probed(settings, noon, habit=StandInHabit.CUT_PROMPT)
     found = {one.code: one for one in findings_in(made)}
     assert found[Q.LONG_PROMPT].state == NO
     assert found[Q.LONG_PROMPT].numbers == {"cut_at": 4096, "n_long": 4096, "n_longer": 4096}
