@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
-from annotation.views.endpoints import bank_sending
+from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.prompts import prompt_versions
@@ -160,6 +160,11 @@ urlpatterns = [
     path("uploads/<str:public_id>/report.csv", uploads.upload_report, name="upload-report"),
     path("uploads/<str:public_id>/archive/", uploads.upload_archive, name="upload-archive"),
     path("uploads/<str:public_id>/delete/", uploads.upload_delete, name="upload-delete"),
+    # models at work
+    path("endpoints/", model_endpoints.model_endpoints, name="model-endpoints"),
+    path("endpoints/<slug:name>/", model_endpoints.model_endpoint, name="model-endpoint"),
+    path("endpoints/<slug:name>/probe/", model_endpoints.model_endpoint_probe, name="model-endpoint-probe"),
+    path("endpoints/<slug:name>/price/", model_endpoints.model_endpoint_price, name="model-endpoint-price"),
     # bin
     path("bin/", bin.bin_page, name="bin"),
     path("bin/<str:kind>/<int:pk>/restore/", bin.bin_restore, name="bin-restore"),

@@ -19,6 +19,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from annotation.endpoints.kernels.simulated_models import (
+    TOKENS_OF_IMAGE,
     WrongRequest,
     chat_answer,
     embeddings_answer,
@@ -30,6 +31,7 @@ HOST = "127.0.0.1"
 FAULT_HEADER = "X-Stand-In-Fault"
 LARGEST_REQUEST = 64 * 1024 * 1024
 NOT_UNDERSTOOD = (ValueError, TypeError, KeyError, AttributeError, RecursionError)  # raised by what a client sent
+CUT_AT = 4096  # tokens
 PAUSE = 0.02  # seconds between the bytes of a slow answer
 
 
@@ -54,6 +56,14 @@ class StandInFault(StrEnum):
     REDIRECT = "redirect"
     KEY_ECHOED = "key-echoed"
     ENDLESS = "endless"
+
+
+class StandInHabit(StrEnum):
+    """What a server does with every chat, and no error: real ones are known for each."""
+
+    ONE_IMAGE = "one-image"  # a second one is refused
+    FIRST_IMAGE = "first-image"  # a second one is left out without a word
+    CUT_PROMPT = "cut-prompt"  # to 4,096 tokens, without a word
 
 
 @dataclass(frozen=True)
@@ -96,10 +106,11 @@ class StandIn(ThreadingHTTPServer):
         reply: Reply | None = None,
         redirect_to: str = "/v1/elsewhere",
         seconds: float = 0.0,
+        habit: StandInHabit | None = None,
     ) -> None:
         super().__init__((HOST, port), _Handler)
         self.seed, self.faults, self.reply, self.redirect_to = seed, deque(faults), reply, redirect_to
-        self.seconds = seconds
+        self.seconds, self.habit = seconds, habit or ""
         self.is_closing = threading.Event()
         self.n_connections = 0
         self._ledger: list[LedgerEntry] = []
@@ -212,7 +223,8 @@ class _Handler(BaseHTTPRequestHandler):
                 case "GET", "/v1/models":
                     return _json_reply(200, models_answer())
                 case "POST", "/v1/chat/completions":
-                    return _json_reply(200, chat_answer(body, seed=self.server.seed))
+                    answer = chat_answer(body, seed=self.server.seed)
+                    return _json_reply(200, _by_habit(answer, self.server.habit, n_images=len(images_in(body))))
                 case "POST", "/v1/embeddings":
                     return _json_reply(200, embeddings_answer(body, seed=self.server.seed))
         except WrongRequest as wrong:
@@ -318,4 +330,16 @@ def _changed(answer: dict[str, Any], fault: str) -> dict[str, Any]:
             del answer["usage"]
         case StandInFault.OTHER_MODEL:
             answer["model"] = "another-model-2026-01-01"
+    return answer
+
+
+def _by_habit(answer: dict[str, Any], habit: str, *, n_images: int) -> dict[str, Any]:
+    """An answer to a chat as a server with this habit gives it. Raises WrongRequest."""
+    match habit:
+        case StandInHabit.ONE_IMAGE if n_images > 1:
+            raise WrongRequest("At most 1 image(s) may be provided in one prompt.")
+        case StandInHabit.FIRST_IMAGE:
+            answer["usage"]["prompt_tokens"] -= TOKENS_OF_IMAGE * max(0, n_images - 1)
+        case StandInHabit.CUT_PROMPT:
+            answer["usage"]["prompt_tokens"] = min(answer["usage"]["prompt_tokens"], CUT_AT)
     return answer

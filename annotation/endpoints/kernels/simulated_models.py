@@ -53,6 +53,9 @@ def chat_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
     if images and model == TEXT_ONLY:
         raise WrongRequest(f"{model} is not a multimodal model")
     said = _said(model, text, body, _draw(seed, text, *images))
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+    if body.get("logprobs") and model == GOOD:  # the others leave it out, as some servers do
+        choice["logprobs"] = {"content": [{"token": word, "logprob": -0.1} for word in said.split()]}
     n_input, n_output = len(text.split()) + TOKENS_OF_IMAGE * len(images), len(said.split())
     return {
         "id": f"chatcmpl-{_draw(seed, json.dumps(body)).getrandbits(48):012x}",
@@ -60,7 +63,7 @@ def chat_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
         "created": 0,
         "model": model,
         "system_fingerprint": FINGERPRINT,
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}],
+        "choices": [choice],
         "usage": {
             "prompt_tokens": n_input,
             "completion_tokens": n_output,

@@ -100,6 +100,7 @@ def cast(place: Place) -> None:
 
 
 def furnish(words: str = "") -> Place:
+    from tests.browser.pages.endpoints import probe_endpoints
     from tests.browser.pages.model_runs import run_models
     from tests.browser.pages.models import enter_models
     from tests.browser.pages.readers import seat_readers
@@ -123,6 +124,7 @@ def furnish(words: str = "") -> Place:
     permit(place)
     write_prompts(place)
     run_models(place)
+    probe_endpoints(place)
     return place
 
 

@@ -82,6 +82,7 @@ EMPTY = [  # a site on which nothing has happened yet
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
     Shown("column-matchings", "omni"),
+    Shown("model-endpoints", "omni"),
     Shown("prompts", "omni"),
     *(
         Shown(name, "omni")
@@ -357,6 +358,13 @@ FULL = [
     Shown("model-run-call", "cora", ("at work running", "3"), act=unfold),
     Shown("model-run-call", "cora", ("at work new", "1"), note="not asked"),
     Shown("prediction-run", "cora", ("run of a model",)),
+    # endpoints of models
+    Shown("model-endpoints", "cora"),
+    Shown("model-endpoint", "cora", ("probed",), act=unfold),
+    Shown("model-endpoint", "ada", ("probed",), act=unfold),
+    Shown("model-endpoint", "ada", ("plain",), act=submit_empty, note="refused"),
+    Shown("model-endpoint", "ada", ("probing",), note="under way"),
+    Shown("model-endpoint", "cora", ("plain",), note="not probed"),
     # jobs
     Shown("jobs", "cora"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),

@@ -14,6 +14,7 @@ from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
+from tests.browser.pages.endpoints import ENDPOINTS
 from tests.browser.pages.inspection import AXE, axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
 from tests.browser.pages.sending import NAMED
@@ -108,7 +109,7 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
 
 def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: Settings) -> None:
     """With long names and texts, which is where a page breaks."""
-    settings.MODEL_ENDPOINTS = (*NAMED, STAND_IN)
+    settings.MODEL_ENDPOINTS = (*NAMED, *ENDPOINTS, STAND_IN)
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
 
 
