@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
@@ -74,8 +75,13 @@ def images_never_sent(bank: QuestionBank) -> NeverSent:
 
 
 def pictures_for(images: Sequence[Image], policy: PicturePolicy, *, at: datetime) -> list[ModelPicture]:
-    """One for each image, in their order; what is missing is made. Two processes at once make the same."""
-    kept = {one.image_id: one for one in ModelPicture.objects.filter(image__in=images, policy=policy.name)}
+    """One for each image, in their order; what is missing is made, also a file. Two processes at once make the same.
+
+    Raises PictureRefused (``images_waiting``) for an image that was held or blacked out since it was loaded.
+    """
+    rows = ModelPicture.objects.filter(image__in=images, policy=policy.name)
+    # Equal images share a file: it can go with one of them just while the row of another is written.
+    kept = {one.image_id: one for one in rows if storage.path_of(one.sha256).exists()}
     return [kept.get(image.pk) or _make(image, policy, at=at) for image in images]
 
 
@@ -99,11 +105,31 @@ def drop_pictures(image: Image) -> list[str]:
 
 
 def _make(image: Image, policy: PicturePolicy, *, at: datetime) -> ModelPicture:
-    rendition = Rendition.objects.get(image=image, kind=RenditionKind.FULL)
-    payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
+    rendition = Rendition.objects.filter(image=image, kind=RenditionKind.FULL).first()
+    if rendition is None:
+        raise _held_meanwhile(image)
+    try:
+        payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
+    except FileNotFoundError:
+        raise _held_meanwhile(image) from None
     content, width, height = picture_of(payload, image.display or {}, policy)
-    made = {"sha256": storage.store_by_hash(content), "width": width, "height": height, "n_bytes": len(content)}
-    kept, _is_new = ModelPicture.objects.get_or_create(
-        image=image, policy=policy.name, defaults={**made, "made_at": at}
-    )
-    return kept
+    sha256 = storage.store_by_hash(content)
+    made = {"sha256": sha256, "width": width, "height": height, "n_bytes": len(content), "made_at": at}
+    with transaction.atomic():
+        if _is_as_loaded(image):
+            return ModelPicture.objects.update_or_create(image=image, policy=policy.name, defaults=made)[0]
+        is_shared = ModelPicture.objects.filter(sha256=sha256).exists()
+    if not is_shared:
+        storage.remove([sha256])
+    raise _held_meanwhile(image)
+
+
+def _is_as_loaded(image: Image) -> bool:
+    """Locks the row, so that nobody blacks the image out before the row of its picture is there to be forgotten."""
+    now = Image.objects.select_for_update().filter(pk=image.pk, state=ImageState.AVAILABLE).first()
+    return now is not None and now.object_name == image.object_name
+
+
+def _held_meanwhile(image: Image) -> PictureRefused:
+    sentence = _("The image %(image)s was held, blacked out or removed just now, so that it is not sent.")
+    return PictureRefused("images_waiting", sentence % {"image": image.public_id})

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 from annotation.enums import ImageState
-from annotation.imaging.kernels.model_pictures import QUARTER, STORED, greys_of, policy_named
+from annotation.imaging.kernels.model_pictures import BLANK, QUARTER, STORED, greys_of, policy_named
 from annotation.ingest import quarantine, storage
 from annotation.ingest.model_pictures import PictureRefused, images_of_exam, picture_bytes, pictures_for, policy_for
 from annotation.models import Image, ModelPicture, QuestionBank, User
@@ -69,6 +69,8 @@ def test_an_image_that_is_blacked_out_or_removed_takes_its_pictures_along(
         picture_bytes(before[0].sha256)
     assert refusal.value.code == "picture_gone"
     masked.refresh_from_db()
+    quarantine.release(masked, reason="seen", actor=dina, at=noon)
+    masked.refresh_from_db()
     (after,) = pictures_for([masked], policy_named(STORED), at=noon)
     assert after.sha256 != before[0].sha256
     assert greys_of(picture_bytes(after.sha256))[:20, :20].max() == 0
@@ -89,3 +91,53 @@ def test_a_broken_file_is_not_sent(make_image: MakeImage, noon: datetime) -> Non
     storage.path_of(picture.sha256).write_bytes(b"broken")
     with pytest.raises(PictureRefused, match="broken"):
         picture_bytes(picture.sha256)
+
+
+def test_an_image_that_was_held_since_it_was_loaded_leaves_no_picture(
+    make_image: MakeImage, noon: datetime, dina: User
+) -> None:
+    loaded = make_image()
+    quarantine.quarantine_image(Image.objects.get(), reason="name", actor=dina, at=noon)
+    with pytest.raises(PictureRefused, match="held, blacked out or removed just now"):
+        pictures_for([loaded], policy_named(STORED), at=noon)
+    assert not ModelPicture.objects.exists()
+    assert not files()
+
+
+@pytest.mark.parametrize("decide", ["mask", "remove"])
+def test_an_image_loaded_before_it_was_blacked_out_or_removed_leaves_no_picture(
+    make_image: MakeImage, noon: datetime, dina: User, decide: str, django_capture_on_commit_callbacks: object
+) -> None:
+    loaded = make_image()
+    quarantine.quarantine_image(Image.objects.get(), reason="name", actor=dina, at=noon)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        if decide == "mask":
+            quarantine.mask(Image.objects.get(), [(0, 0, 20, 20)], reason="name", actor=dina, at=noon)
+            quarantine.release(Image.objects.get(), reason="seen", actor=dina, at=noon)
+        else:
+            quarantine.remove(Image.objects.get(), reason="name", actor=dina, at=noon)
+    with pytest.raises(PictureRefused, match="held, blacked out or removed just now"):
+        pictures_for([loaded], policy_named(STORED), at=noon)
+    assert not ModelPicture.objects.exists()
+    assert not files()
+
+
+def test_a_picture_shared_with_another_image_stays_when_one_of_them_is_refused(
+    make_image: MakeImage, noon: datetime, dina: User
+) -> None:
+    other, loaded = make_image(), make_image()
+    (kept,) = pictures_for([other], policy_named(BLANK), at=noon)
+    quarantine.quarantine_image(Image.objects.get(pk=loaded.pk), reason="name", actor=dina, at=noon)
+    with pytest.raises(PictureRefused):
+        pictures_for([loaded], policy_named(BLANK), at=noon)
+    assert picture_bytes(kept.sha256)
+
+
+def test_a_picture_whose_file_is_gone_is_made_again_with_the_same_bytes(make_image: MakeImage, noon: datetime) -> None:
+    image = make_image()
+    (before,) = pictures_for([image], policy_named(STORED), at=noon)
+    content = picture_bytes(before.sha256)
+    storage.remove([before.sha256])
+    (after,) = pictures_for([image], policy_named(STORED), at=noon)
+    assert after == before
+    assert picture_bytes(after.sha256) == content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import PIL
@@ -19,8 +20,8 @@ from annotation.imaging.kernels.model_pictures import (
     picture_of,
     policy_named,
 )
-from annotation.imaging.kernels.reading import SourceImage, SourceKind
-from annotation.imaging.kernels.rendering import Display, Payload, as_8bit, prepare
+from annotation.imaging.kernels.reading import SourceImage, SourceKind, read_image
+from annotation.imaging.kernels.rendering import Display, Payload, as_8bit, full_depth, payload_of, prepare
 
 
 def prepared(pixels: np.ndarray, **attributes: object) -> tuple[Payload, Display]:
@@ -69,6 +70,26 @@ def test_a_table_of_the_scanner_is_kept_through_the_stored_display() -> None:
     payload, display = prepared(pixels, bits_stored=8, voi_luts=(lut,))
     png, _width, _height = picture_of(payload, display.as_json(), policy_named(STORED))
     assert np.array_equal(greys_of(png), as_8bit(payload, display))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chest_pa_cr_mono1_10bit_no_header.dcm",
+        "chest_pa_cr_mono1_15bit_jpeg2000_lossy.dcm",
+        "jaw_cr_mono1_10bit_jpeg_lossless_modality_lut.dcm",
+        "derived/two_view_study_pa_dx_mono2_8bit_jpegls.dcm",
+    ],
+)
+def test_files_of_scanners_come_out_as_a_reviewer_sees_them(shared_data: Path, name: str) -> None:
+    source = read_image((shared_data / "dicom" / name).read_bytes())
+    assert source.attributes.is_inverted == ("mono1" in name)
+    payload, display = prepare(source)
+    stored = payload_of(full_depth(payload), display.width, display.height)
+    png, _width, _height = picture_of(stored, display.as_json(), policy_named(STORED))
+    assert np.array_equal(greys_of(png), as_8bit(payload, display))
+    _png, width, height = picture_of(stored, display.as_json(), policy_named(QUARTER))
+    assert (width, height) == (-(-display.width // 4), -(-display.height // 4))
 
 
 @pytest.mark.parametrize(
