@@ -78,7 +78,7 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
     rows = []
     for bank in found:
         published = [
-            one for one in bank.imports.all() if one.state == ImportState.PUBLISHED and one.kind == ImportKind.FILE
+            one for one in bank.imports.all() if one.state == ImportState.PUBLISHED and one.kind != ImportKind.EDITS
         ]
         if published:
             rows.append(
