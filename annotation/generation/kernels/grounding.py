@@ -111,7 +111,7 @@ def fault_of(question: WrittenQuestion, bullets: Mapping[int, Polarity]) -> str:
         return "option_without_bullet"
     if any(number not in bullets for option in question.options for number in option.bullets):
         return "unknown_bullet"
-    if question.task == Task.NEGATION and (fault := _fault_of_negation(question, bullets)):
+    if Task(question.task) is Task.NEGATION and (fault := _fault_of_negation(question, bullets)):
         return fault
     if len({" ".join(option.text.casefold().split()) for option in question.options}) < len(question.options):
         return "equal_options"
