@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from django.db import transaction
+from django.test import override_settings
+
 from annotation.calls.asking import ask_endpoint
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.enums import EndpointPlace
+from annotation.calls.attempts import Received, read_attempt, store_attempts
+from annotation.calls.batches import complete
+from annotation.calls.request_bodies import contents_of
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA, chat_answer
+from annotation.enums import Ending, EndpointPlace
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation
-from annotation.models import GenerationRun, QuestionBank, SendingPermission
+from annotation.models import CallBatch, GenerationRun, ModelCall, QuestionBank, SendingPermission
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 
@@ -52,3 +60,29 @@ def finished_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> 
             run = GenerationRun.objects.get(pk=run.pk)
             continue_run(run)
     return GenerationRun.objects.get(pk=run.pk)
+
+
+def written_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> GenerationRun:
+    """The same without a server and its threads: the answers of the simulated model are stored as they come."""
+    endpoint = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
+    with override_settings(MODEL_ENDPOINTS=(endpoint,)):
+        run = begin_generation(wanted_of(bank, **fields), actor=None, at=NOON).run
+        assert run is not None
+        for step in ("bullets_batch", "questions_batch"):
+            run = GenerationRun.objects.get(pk=run.pk)
+            _answer(getattr(run, step), server_seed)
+            continue_run(GenerationRun.objects.get(pk=run.pk))
+    return GenerationRun.objects.get(pk=run.pk)
+
+
+@transaction.atomic
+def _answer(batch: CallBatch, seed: int) -> None:
+    calls = list(ModelCall.objects.filter(batch=batch).order_by("number"))
+    attempts = []
+    for call, content in zip(calls, contents_of(batch, calls), strict=True):
+        request = content.request()
+        body = json.dumps(chat_answer(json.loads(request.body), seed=seed)).encode()
+        call.pictures = []
+        attempts.append(read_attempt(batch, call, Received(request.sha256, Ending.ANSWERED, body, 200)))
+    store_attempts(attempts, calls)
+    complete(batch, at=NOON)

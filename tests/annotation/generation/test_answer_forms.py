@@ -82,8 +82,8 @@ def test_another_form_is_refused(answer: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"options": QUESTION["options"][:3]},  # type: ignore[index]
-        {"options": [*QUESTION["options"], {"text": "Fifth", "bullets": [1]}]},  # type: ignore[misc]
+        {"options": QUESTION["options"][:3]},
+        {"options": [*QUESTION["options"], {"text": "Fifth", "bullets": [1]}]},
         {"options": [{"text": "Finding", "bullets": ["1"]}] * 4},
         {"key": "E"},
         {"key": 2},
