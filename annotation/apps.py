@@ -10,10 +10,19 @@ class AnnotationConfig(AppConfig):
         """Rooms that the home page and the list of a bank do not know tell them what they show of them."""
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
+        from annotation.calls.batches import completed
+        from annotation.calls.request_bodies import fillers
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.tagging import TAGGED
+        from annotation.enums import PromptPurpose
+        from annotation.generation.continuing import KIND as MAKE_QUESTIONS
+        from annotation.generation.continuing import continue_later
+        from annotation.generation.origins import generates_from
+        from annotation.generation.stored_answers import fill_calls
+        from annotation.jobs.handlers import register_handler
         from annotation.people.open_work import works
         from annotation.questionbank.filters import register_filter
+        from annotation.questionbank.keeping import register_use
         from annotation.review.outcome_filters import FLAGGED, SETTLED
         from annotation.review.own_reviews import finished_work
 
@@ -24,3 +33,8 @@ class AnnotationConfig(AppConfig):
         works.register("attention", attention_work)
         works.register("finished", finished_work)
         works.register("mentions", mentions_work)
+        fillers.register(PromptPurpose.BULLETS, fill_calls)
+        fillers.register(PromptPurpose.QUESTIONS, fill_calls)
+        completed.register("generation", continue_later)
+        register_handler(MAKE_QUESTIONS, "annotation.generation.continuing.run_continuing")
+        register_use("generation", generates_from)

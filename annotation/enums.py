@@ -129,6 +129,7 @@ class ImportKind(Word):
     """How revisions came into a bank."""
 
     FILE = "file", _("file")
+    GENERATED = "generated", _("generated")  # questions that a model wrote from reports, here
     EDITS = "edits", _("edits")  # the one row of a bank that all its edited revisions belong to
 
 
@@ -403,3 +404,17 @@ class BatchState(Word):
     PAUSED = "paused", _("paused")
     STOPPED = "stopped", _("stopped")  # for good: what was answered stays
     COMPLETE = "complete", _("complete")  # every call has an answer of the model
+
+
+class Polarity(Word):
+    """What a report says of a finding."""
+
+    PRESENT = "present", _("stated as present")
+    ABSENT = "absent", _("stated as absent")
+
+
+class ReportSource(Word):
+    """Where the reports come from that questions are made of."""
+
+    BANK = "bank", _("exams of the bank")
+    FILE = "file", _("a file")

@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
 from annotation.views.endpoints import bank_sending, model_endpoints
+from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.prompts import prompt_versions
@@ -101,6 +102,8 @@ urlpatterns = [
         round_outcomes.bank_figure,
         name="bank-figure",
     ),
+    path("banks/<slug:slug>/generated/", generated.generation_runs, name="generation-runs"),
+    path("banks/<slug:slug>/generated/<str:public_id>/", generated.generation_run, name="generation-run"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),

@@ -40,8 +40,9 @@ class BankContents:
 
     @cached_property
     def imports(self) -> list[BankImport]:
-        """Published, of files, the oldest first."""
-        rows = BankImport.objects.filter(bank=self.bank, state=ImportState.PUBLISHED, kind=ImportKind.FILE)
+        """Published, of files and of generated questions, the oldest first."""
+        published = BankImport.objects.filter(bank=self.bank, state=ImportState.PUBLISHED)
+        rows = published.exclude(kind=ImportKind.EDITS)
         return list(rows.order_by("finished_at", "pk"))
 
     @property

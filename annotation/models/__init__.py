@@ -1,6 +1,7 @@
 from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
 from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
+from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.quality import Finding
@@ -37,6 +38,7 @@ __all__ = [
     "AuditEvent",
     "BankImport",
     "BlindAnswer",
+    "Bullet",
     "CalibrationResult",
     "CallAttempt",
     "CallBatch",
@@ -47,6 +49,8 @@ __all__ = [
     "EndpointProbe",
     "Exam",
     "Finding",
+    "GenerationReport",
+    "GenerationRun",
     "Image",
     "Invitation",
     "Job",

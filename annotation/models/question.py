@@ -39,7 +39,7 @@ class BankImport(models.Model):
     """
 
     public_id = PublicIdField()
-    kind = WordField(ImportKind, max_length=8, default=ImportKind.FILE)
+    kind = WordField(ImportKind, max_length=10, default=ImportKind.FILE)
     bank = models.ForeignKey(QuestionBank, on_delete=models.PROTECT, related_name="imports")
     state = WordField(ImportState, max_length=10, default=ImportState.RUNNING)
     file_name = models.CharField(max_length=200)

@@ -63,7 +63,7 @@ class BankSearch:
     @property
     def files(self) -> list[BankImport]:
         """What people edited is no import of a file."""
-        return [one for one in self.imports if one.kind == ImportKind.FILE]
+        return [one for one in self.imports if one.kind != ImportKind.EDITS]
 
     def asking(self, wanted: Mapping[str, str]) -> BankSearch:
         """For something else in the same bank."""

@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from annotation.audit.recording import record
-from annotation.enums import ImportState, QuestionState
+from annotation.enums import ImportKind, ImportState, QuestionState
 from annotation.models import BankImport, Image, Job, QuestionBank, Revision, SourceIdentifier, User
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.batches import BatchStore, Counts
@@ -138,10 +138,11 @@ def import_questions(
     skip_refused: bool = False,
     min_explanation: int = MIN_EXPLANATION,
     simulated: bool = False,
+    kind: ImportKind = ImportKind.FILE,
     job: Job | None = None,
     watch: Watcher | None = None,
 ) -> ImportResult:
-    """Import the file into the bank of that name, which is made when it is not there.
+    """Import the file into the bank of that name, which is made when it is not there. ``kind``: where it came from.
 
     Nothing is stored when a record is refused (``result.stored`` is False), unless ``skip_refused``; nothing ever
     by a dry run, whose counts are those that the import would have. Raises BankRefused (an import that is
@@ -160,7 +161,7 @@ def import_questions(
         sweep_imports(clock())
         if job is not None:
             sweep_runs_of(job)
-        bank_import = _begin(source, bank_name, actor=actor, at=clock(), simulated=simulated, job=job)
+        bank_import = _begin(source, bank_name, kind, actor=actor, at=clock(), simulated=simulated, job=job)
         try:
             store = BatchStore(bank_import.bank_id, source.root, bank_import.pk)
             _write(batches, store, bank_import, result, clock, skip_refused)
@@ -190,7 +191,14 @@ def _watched(batches: Iterator[Batch], source: QuestionFile, watch: Watcher) -> 
 
 @transaction.atomic
 def _begin(
-    source: QuestionFile, bank_name: str, *, actor: User | None, at: datetime, simulated: bool, job: Job | None
+    source: QuestionFile,
+    bank_name: str,
+    kind: ImportKind,
+    *,
+    actor: User | None,
+    at: datetime,
+    simulated: bool,
+    job: Job | None,
 ) -> BankImport:
     """The bank, made if needed, and its running import. Refused while another import runs."""
     bank = QuestionBank.objects.select_for_update().filter(name=bank_name).first()
@@ -206,7 +214,7 @@ def _begin(
     times = {"started_at": at, "heartbeat_at": at}
     before = {"last_ids_before": last_ids}  # the sweep takes only what came after
     return BankImport.objects.create(
-        bank=bank, file_name=source.name[:200], actor=actor, job=job, result=before, **times
+        bank=bank, kind=kind, file_name=source.name[:200], actor=actor, job=job, result=before, **times
     )
 
 

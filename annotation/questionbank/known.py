@@ -90,7 +90,7 @@ def _edited_wordings(bank_id: int, question_ids: Collection[int]) -> dict[int, E
     if not question_ids or not edits.exists():
         return {}
     now = Revision.objects.current().filter(question__in=question_ids, bank_import__in=edits)
-    files = BankImport.objects.filter(bank=bank_id, kind=ImportKind.FILE, state=ImportState.PUBLISHED)
+    files = BankImport.objects.filter(bank=bank_id, state=ImportState.PUBLISHED).exclude(kind=ImportKind.EDITS)
     from_files = Revision.objects.filter(question__in=now.values("question"), bank_import__in=files)
     imported = {one.question_id: one for one in from_files.order_by("number")}
     edited = {one.question_id: one for one in now}

@@ -29,6 +29,7 @@ from readerstudy.design.kernels.drawing import (
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.questions import (
     Name,
+    awaiting_review,
     candidates_among,
     candidates_of,
     find_revisions,
@@ -174,7 +175,11 @@ def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
 
 
 def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:
-    """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act."""
+    """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act.
+
+    Refused for a generated question that reviews do not accept: no reason stands in for them.
+    """
+    _check_generated(study.bank, [one.revision_id for one in (*selection.main, *selection.practice)])
     study.cases.all().delete()
     rows = [
         StudyCase(study=study, block=block, number=number, revision_id=pk, accepted_because=reason.strip())
@@ -187,6 +192,19 @@ def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:
     StudyCase.objects.bulk_create(rows, batch_size=1000)
     pk_of = {row.number: row.pk for row in rows if row.block == Block.MAIN}
     _store_sets(study, [(name, [pk_of[number] for number in numbers]) for name, numbers in selection.sets])
+
+
+def _check_generated(bank: QuestionBank, revisions: Sequence[int]) -> None:
+    awaiting = awaiting_review(bank)
+    refused = [pk for pk in revisions if pk in awaiting]
+    if refused:
+        numbers = Revision.objects.filter(pk__in=refused).values_list("question__number", flat=True)
+        sentence = _(
+            "A model wrote these questions, and reviews do not accept them: %(names)s. Review them first, or leave "
+            "them out."
+        )
+        names = listed([str(number) for number in sorted(numbers)])
+        raise StudyRefused("generated_not_accepted", sentence % {"names": names})
 
 
 def _store_sets(study: ReaderStudy, sets: Sequence[tuple[str, Sequence[int]]]) -> None:

@@ -30,7 +30,7 @@ from readerstudy.design.kernels.analysis_plan import (
 from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.planned_raters import GROUPS, folded
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.questions import is_accepted, mates_of_patient, verdicts_on
+from readerstudy.design.questions import awaiting_review, is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState
 from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, ShownImage, StudyCase
@@ -233,7 +233,7 @@ def _case_problems(study: ReaderStudy) -> list[str]:
         return [_("The study has no cases yet.")]
     current = Revision.objects.current().filter(pk__in=[case.revision_id for case in cases])
     known = set(current.values_list("pk", flat=True))
-    verdicts = verdicts_on(study.bank)
+    verdicts, awaiting = verdicts_on(study.bank), awaiting_review(study.bank)
     unreasoned = [case for case in cases if not case.accepted_because]
     in_sets = StudyCase.sets.through.objects.filter(studycase=OuterRef("pk"))
     outside = study.cases.filter(~Exists(in_sets), block=Block.MAIN)
@@ -246,6 +246,10 @@ def _case_problems(study: ReaderStudy) -> list[str]:
         *_naming(
             _("Not every review accepts these cases, and no reason says why they are used: %(names)s."),
             [named_case(case) for case in unreasoned if not is_accepted(verdicts.get(case.revision_id))],
+        ),
+        *_naming(
+            _("A model wrote the questions of these cases, and reviews do not accept them any more: %(names)s."),
+            [named_case(case) for case in cases if case.accepted_because and case.revision_id in awaiting],
         ),
         *_naming(_("These cases are in no set: %(names)s."), [named_case(case) for case in outside]),
         *_naming(_("These sets have no cases: %(names)s."), list(empty)),

@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Difficulty, Task, Verdict
+from annotation.generation.origins import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
 from annotation.models import Question, QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
@@ -146,9 +147,21 @@ def accepted_in(bank: QuestionBank) -> list[int]:
     return [pk for pk, verdicts in verdicts_on(bank).items() if is_accepted(verdicts)]
 
 
+def awaiting_review(bank: QuestionBank) -> dict[int, Cell]:
+    """Current wordings of generated questions that reviews do not accept: no study takes them, whatever the reason."""
+    if not holds_generated(bank):
+        return {}
+    rows = Revision.objects.in_bank(bank).current().filter(question__in=generated_in(bank))
+    cells = {pk: (task, difficulty) for pk, task, difficulty in rows.order_by().values_list("pk", "task", "difficulty")}
+    verdicts = verdicts_on(bank)
+    return {pk: cell for pk, cell in cells.items() if not is_accepted(verdicts.get(pk))}
+
+
 def candidates_of(bank: QuestionBank) -> list[Candidate]:
-    """Every current question of the bank that can be drawn, by number."""
-    return _candidates(drawable(bank).order_by("question__number"), patients_of(bank.pk))
+    """Every current question of the bank that can be drawn, by number; a generated one only once it is accepted."""
+    found = _candidates(drawable(bank).order_by("question__number"), patients_of(bank.pk))
+    awaiting = awaiting_review(bank)
+    return [one for one in found if one.revision_id not in awaiting] if awaiting else found
 
 
 def drawable(bank: QuestionBank) -> RevisionQuerySet:
@@ -209,6 +222,14 @@ def pool_cells(bank: QuestionBank) -> dict[Cell, PoolCell]:
     """Every cell of the vocabularies, in their order; counted by the database, so that a large bank costs little."""
     every = drawable(bank).order_by().values_list("task", "difficulty").annotate(n=Count("pk"))
     counts: Counter[Cell] = Counter({(task, difficulty): n for task, difficulty, n in every})
+    awaiting = awaiting_review(bank)
+    if awaiting:
+        there = [
+            pk
+            for part in in_parts(sorted(awaiting))
+            for pk in drawable(bank).filter(pk__in=part).values_list("pk", flat=True)
+        ]
+        counts.subtract(awaiting[pk] for pk in there)
     accepted = Counter(one.cell for one in pool_of(bank))
     cells = [(task, difficulty) for task in Task.values() for difficulty in Difficulty.values()]
     return {cell: PoolCell(*cell, accepted[cell], counts[cell] - accepted[cell]) for cell in cells}

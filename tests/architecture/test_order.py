@@ -11,9 +11,9 @@ from tests.architecture.source import ROOT, imports_of, python_files, where
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
         "enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "prompts", "statistics",
-        "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls", "people", "sampling",
-        "review", "adjudication", "discussion", "exports", "demonstration", "templatetags", "forms", "views",
-        "management", "urls", "apps",
+        "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls", "generation", "people",
+        "sampling", "review", "adjudication", "discussion", "exports", "demonstration", "templatetags", "forms",
+        "views", "management", "urls", "apps",
     ),
     "readerstudy": (
         "enums", "models", "study", "design", "predictions", "unblinding", "running", "enrolment", "reading",

@@ -11,6 +11,8 @@ import re
 import struct
 from typing import Any
 
+from annotation.endpoints.kernels.simulated_writing import writes, written_for
+
 GOOD, ALWAYS_A, TEXT_ONLY, THINKS_ALOUD, OBEYS_SCHEMA = MODELS = (
     "stand-in-good",
     "stand-in-always-a",
@@ -91,7 +93,7 @@ def _said(model: str, text: str, body: dict[str, Any], draw: random.Random) -> s
         return "A"
     schema = _schema_of(body)
     if model == OBEYS_SCHEMA and schema is not None:
-        return json.dumps(value_of(schema, draw))
+        return json.dumps(written_for(schema, text, draw) if writes(schema) else value_of(schema, draw))
     options = dict(_OPTION.findall(text)) or dict.fromkeys("ABCD", "an option")
     letter = draw.choice(sorted(options))
     answer = f"{letter}. {options[letter]}\nExplanation: simulated; nobody looked at an image."

@@ -41,6 +41,12 @@ def check_negative_stem(read: ReadQuestion) -> Iterator[Flaw]:
         yield flaw("negative_stem", FindingPlace.STEM, word=match.group())
 
 
+def prior_words(text: str) -> str:
+    """The first words that compare with an earlier exam; "" where there are none."""
+    match = _PRIOR.search(text)
+    return match.group() if match else ""
+
+
 def check_prior(read: ReadQuestion) -> Iterator[Flaw]:
     if read.question.has_prior:
         return

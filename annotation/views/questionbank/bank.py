@@ -33,8 +33,9 @@ from annotation.enums import (
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
+from annotation.generation.origins import origin_of
 from annotation.ingest.serving import image_descriptors
-from annotation.models import Assignment, Image, Question, QuestionBank, Review, ReviewRound, Revision
+from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.category_tree import category_tree
@@ -78,7 +79,7 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
     rows = []
     for bank in found:
         published = [
-            one for one in bank.imports.all() if one.state == ImportState.PUBLISHED and one.kind == ImportKind.FILE
+            one for one in bank.imports.all() if one.state == ImportState.PUBLISHED and one.kind != ImportKind.EDITS
         ]
         if published:
             rows.append(
@@ -98,7 +99,9 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
 def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One bank and a page of its questions."""
     begun = ReviewRound.objects.filter(plan__bank=OuterRef("pk")).exclude(state=RoundState.DRAFT)
-    one = get_object_or_404(QuestionBank.objects.annotate(has_rounds=Exists(begun)), slug=slug)
+    generated = GenerationRun.objects.filter(bank=OuterRef("pk"))
+    banks = QuestionBank.objects.annotate(has_rounds=Exists(begun), has_generated=Exists(generated))
+    one = get_object_or_404(banks, slug=slug)
     form = QuestionSearchForm(request.GET, one, request.user)
     search = form.search()
     sorting = asked_sorting(request.GET, SORTED_BY)
@@ -107,7 +110,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     tags = tags_of([row.question_id for row in page.revisions], request.user)
     asked = {**search.wanted, **({"sort": request.GET["sort"]} if sorting.column else {})}
     context = {
-        "bank": one,  # with has_rounds
+        "bank": one,  # with has_rounds and has_generated
         "form": form,
         "page": page,
         "rows": listed_questions(one, page.revisions, tags, with_images=is_coordinator(request.user)),
@@ -188,6 +191,9 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
         context["findings"] = findings_of([current.pk])
+        origin = origin_of(revisions)
+        if origin is not None and not withheld_questions(request.user).filter(pk=one.pk).exists():
+            context["origin"] = origin
     except BankRefused as refusal:
         context["hidden_because"] = str(refusal)
     parts = parts_of(request.user, one)

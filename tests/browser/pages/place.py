@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.tokens import default_token_generator
@@ -52,6 +54,7 @@ from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
 from tests.annotation.case.sent import seen
+from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.questionbank.sheets import SHEET
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
@@ -110,6 +113,7 @@ def furnish(words: str = "") -> Place:
     place = Place(words)
     cast(place)
     _fill_bank(place)
+    _generate(place)
     _hold_rounds(place)
     _dispute(place)
     _revise(place)
@@ -167,6 +171,14 @@ def _fill_bank(place: Place) -> None:
     }
     Image.objects.filter(pk=held.pk).update(**changes)
     place.things |= {"bank": bank, "empty": empty, "held": held, "image": shown}
+
+
+def _generate(place: Place) -> None:
+    """A bank with questions that the simulated model wrote from its three reports, some of which were not made."""
+    with tempfile.TemporaryDirectory() as folder:
+        bank = bank_with_reports(Path(folder), 3)
+    run = written_run(bank, per_exam=6, server_seed=7)
+    place.things |= {"generated bank": bank, "generation": run}
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:

@@ -1,0 +1,92 @@
+"""What follows by itself in a run that makes questions: each time that a batch of its calls is complete, the next step.
+
+A job does it, so that no transaction of the calls waits for an import; it is safe to run twice.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.calls.batches import start
+from annotation.calls.tallies import tally
+from annotation.enums import PromptPurpose, SentImages
+from annotation.generation.generation_plans import add_calls
+from annotation.generation.making import import_made, is_over, lock_run, take_bullets
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue_once
+from annotation.models import CallBatch, GenerationReport, GenerationRun
+from annotation.refusals import Refused
+
+KIND = "make_questions"
+LEAST_CAP = Decimal("0.0001")
+
+
+def continue_later(batch: CallBatch, at: datetime) -> None:
+    """Called in the transaction that completes a batch of calls, whatever it is for."""
+    run = GenerationRun.objects.filter(Q(bullets_batch=batch) | Q(questions_batch=batch)).first()
+    if run is not None:
+        title = _("Make questions for “%(bank)s”") % {"bank": run.bank.name}
+        enqueue_once(KIND, title, {"run": run.pk, "batch": batch.pk}, about="batch", actor=run.created_by, at=at)
+
+
+def run_continuing(progress: Progress, params: Params) -> Result:
+    """The job."""
+    run = GenerationRun.objects.select_related("bank", "bullets_batch", "questions_batch").get(pk=params["run"])
+    progress.report(0, 1)
+    continue_run(run)
+    progress.report(1, 1)
+    return {"run": run.public_id, "made": run.n_made, "finished": run.finished_at is not None}
+
+
+def continue_run(run: GenerationRun) -> None:
+    """As far as the answers that are there allow: findings are stored and questions asked for, or these imported."""
+    if run.finished_at is None and is_over(run.bullets_batch) and run.questions_batch is None:
+        _ask_for_questions(run, timezone.now())
+    if run.finished_at is None and is_over(run.questions_batch):
+        import_made(run, clock=timezone.now)
+
+
+def _ask_for_questions(run: GenerationRun, at: datetime) -> None:
+    with transaction.atomic():
+        reports = take_bullets(run, at=at)
+        lock_run(run)
+        if run.questions_batch is None and reports:
+            run.questions_batch = _plan_questions(run, reports, at)
+            run.save(update_fields=["questions_batch"])
+    if run.questions_batch is None:
+        import_made(run, clock=timezone.now)  # no report has a finding that can be used: nothing is asked
+        return
+    try:
+        start(run.questions_batch, actor=None, at=at)
+    except Refused as refusal:  # the permission is over, or the endpoint is gone: a person starts it again
+        CallBatch.objects.filter(pk=run.questions_batch.pk).update(paused_because=str(refusal))
+
+
+def _plan_questions(run: GenerationRun, reports: list[GenerationReport], at: datetime) -> CallBatch:
+    """The same endpoint, model, permission and price; the cap is what the findings left of it."""
+    before = run.bullets_batch
+    cap = None if before.cap is None else max(LEAST_CAP, before.cap - tally(before).cost)
+    batch = CallBatch.objects.create(
+        purpose=PromptPurpose.QUESTIONS,
+        bank=run.bank,
+        endpoint=before.endpoint,
+        model=before.model,
+        prompt=run.questions_prompt,
+        permission=before.permission,
+        price=before.price,
+        chat_settings=before.chat_settings,
+        images=SentImages.NONE,
+        seed=run.seed,
+        n_calls=len(reports),
+        cap=cap,
+        created_by=run.created_by,
+        created_at=at,
+    )
+    add_calls(batch, reports)
+    return batch

@@ -1,0 +1,242 @@
+"""From stored answers to findings, and from these to questions: the same answers give the same bytes.
+
+Nothing is asked here. Twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.calls.batch_files import custom_id
+from annotation.enums import BatchState, ImportKind, Polarity
+from annotation.generation.kernels.answer_forms import NotInForm, WrittenQuestion, read_bullets, read_questions
+from annotation.generation.kernels.grounding import RULES_VERSION, fault_of, ground_bullet
+from annotation.generation.kernels.made_questions import (
+    LETTER_RULE,
+    file_of,
+    make,
+    record_of_made,
+    texts_without_letters,
+)
+from annotation.generation.report_sources import exam_fields_of, text_of
+from annotation.generation.stored_answers import Answer, answers_of, reports_with_texts, usable_bullets
+from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun, ModelCall, Revision
+from annotation.quality.checking import check_revisions
+from annotation.questionbank.importing import QuestionFile, import_questions
+
+BULLETS, QUESTIONS, IMPORT = "bullets", "questions", "import"  # steps at which something was not made
+AT_ONCE = 500
+Clock = Callable[[], datetime]
+
+
+def not_made(step: str, report: int, rule: str, number: int = 0) -> dict[str, Any]:
+    """``report`` and ``number`` as people count them; 0: the answer as a whole."""
+    return {"step": step, "report": report, "number": number, "rule": rule}
+
+
+# --- findings ---
+@transaction.atomic
+def take_bullets(run: GenerationRun, *, at: datetime) -> list[GenerationReport]:
+    """Store the findings of all answers; the reports with some that questions can use, in their order."""
+    lock_run(run)
+    reports = {one.pk: one for one in GenerationReport.objects.filter(run=run).order_by("number")}
+    if run.bullets_taken_at is None:
+        _take(run, at)
+    usable = usable_bullets(reports)
+    return [one for one in reports.values() if usable.get(one.pk)]
+
+
+def _take(run: GenerationRun, at: datetime) -> None:
+    reports = reports_with_texts(GenerationReport.objects.filter(run=run))
+    rows: list[Bullet] = []
+    problems: list[dict[str, Any]] = []
+    for answer in answers_of(run.bullets_batch):
+        report = reports[answer.report]
+        taken, fault = _bullets_in(answer, report)
+        rows += taken
+        problems += [not_made(BULLETS, report.number, one.fault, one.number) for one in taken if one.fault]
+        if fault or not any(not one.fault for one in taken):
+            problems.append(not_made(BULLETS, report.number, fault or "no_bullets"))
+    Bullet.objects.bulk_create(rows, batch_size=AT_ONCE)
+    run.not_made, run.bullets_taken_at = problems, at
+    run.save(update_fields=["not_made", "bullets_taken_at"])
+    facts = {"bullets": len(rows), "usable": sum(not one.fault for one in rows), "rules": RULES_VERSION}
+    record("generation.bullets_taken", actor=None, at=at, subject=run, facts=facts)
+
+
+def _bullets_in(answer: Answer, report: GenerationReport) -> tuple[list[Bullet], str]:
+    if answer.text is None:
+        return [], "no_answer"
+    try:
+        written = read_bullets(answer.text)
+    except NotInForm:
+        return [], "not_in_form"
+    text = text_of(report)
+    rows = []
+    for number, bullet in enumerate(written, start=1):
+        found = ground_bullet(bullet, text)
+        place = found.place
+        rows.append(
+            Bullet(
+                report=report,
+                number=number,
+                call=answer.call,
+                quote=bullet.quote,
+                start=place.start if place else None,
+                end=place.end if place else None,
+                statement=bullet.statement,
+                location=bullet.location,
+                polarity=found.polarity,
+                compares_with_prior=found.compares_with_prior,
+                fault=found.fault,
+            )
+        )
+    return rows, ""
+
+
+# --- questions ---
+@dataclass
+class MadeQuestions:
+    """The question file that the stored answers give, and what they give no question for."""
+
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    not_made: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def file(self) -> bytes:
+        return file_of(self.records)
+
+
+def replay(run: GenerationRun) -> MadeQuestions:
+    """Make the questions of a run from what is stored. No call is made, and nothing is stored."""
+    made = MadeQuestions()
+    if run.questions_batch is None:
+        return made
+    reports = reports_with_texts(GenerationReport.objects.filter(run=run))
+    fields = exam_fields_of(run, list(reports.values()))
+    usable = usable_bullets(reports)
+    sources = {bullet.call_id for listed in usable.values() for bullet in listed}
+    calls = {one.pk: custom_id(one, run.bullets_batch) for one in ModelCall.objects.filter(pk__in=sources)}
+    for answer in answers_of(run.questions_batch):
+        report = reports[answer.report]
+        bullets = usable[answer.report]
+        history = _history(run, report, answer.call, [calls[one.call_id] for one in bullets[:1]])
+        _make_of_answer(run, made, answer, report, bullets, fields[report.pk], history)
+    return made
+
+
+def _make_of_answer(
+    run: GenerationRun,
+    made: MadeQuestions,
+    answer: Answer,
+    report: GenerationReport,
+    bullets: Sequence[Bullet],
+    fields: dict[str, Any],
+    history: dict[str, Any],
+) -> None:
+    try:
+        written = read_questions(answer.text) if answer.text is not None else []
+    except NotInForm:
+        made.not_made.append(not_made(QUESTIONS, report.number, "not_in_form"))
+        return
+    if answer.text is None:
+        made.not_made.append(not_made(QUESTIONS, report.number, "no_answer"))
+    polarities = {one.number: Polarity(one.polarity) for one in bullets}
+    for number, as_written in enumerate(written[: run.per_exam], start=1):
+        question = texts_without_letters(as_written)
+        fault = fault_of(question, polarities) if question else "not_in_form"
+        if question is None or fault:
+            made.not_made.append(not_made(QUESTIONS, report.number, fault, number))
+            continue
+        name = f"generated-{run.public_id}-{report.number}-{number}"
+        # The letter hangs on seed and report, not on the random name of the run: it can be drawn again elsewhere.
+        turned = make(question, seed=run.seed, name=f"{report.number}-{report.sha256}-{number}")
+        own = history | {"number": number, "bullets": _named_bullets(question, bullets)}
+        made.records[name] = record_of_made(turned, fields, own)
+
+
+def _named_bullets(question: WrittenQuestion, bullets: Sequence[Bullet]) -> list[dict[str, Any]]:
+    named = {number for option in question.options for number in option.bullets}
+    return [
+        {
+            "number": one.number,
+            "quote": one.quote,
+            "start": one.start,
+            "end": one.end,
+            "statement": one.statement,
+            "polarity": one.polarity,
+        }
+        for one in bullets
+        if one.number in named
+    ]
+
+
+def _history(run: GenerationRun, report: GenerationReport, call: ModelCall, taken_by: list[str]) -> dict[str, Any]:
+    """H of the paper's equation 5, but for the findings: report, prompts, model, calls, and the rules passed."""
+    batch = run.bullets_batch
+    assert run.questions_batch is not None
+    return {
+        "run": run.public_id,
+        "report": report.number,
+        "report_sha256": report.sha256,
+        "prompts": [{"name": str(one), "sha256": one.sha256} for one in (batch.prompt, run.questions_batch.prompt)],
+        "model": batch.model,
+        "endpoint": batch.endpoint,
+        "calls": [*taken_by, custom_id(call, run.questions_batch)],
+        "rules": [RULES_VERSION, LETTER_RULE],
+    }
+
+
+def import_made(run: GenerationRun, *, clock: Clock) -> GenerationRun:
+    """Import what the answers give. What the importer refuses is not made, too, by its rule; the rest comes in."""
+    run.refresh_from_db()
+    if run.finished_at is not None:
+        return run
+    made = replay(run)
+    result = None
+    if made.records:
+        with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder:
+            path = Path(folder) / f"generated-{run.public_id}.json"
+            path.write_bytes(made.file)
+            source = QuestionFile(path, path.name, run.images_root or "/")
+            name, kind = run.bank.name, ImportKind.GENERATED
+            result = import_questions(
+                source, bank_name=name, actor=run.created_by, clock=clock, skip_refused=True, kind=kind
+            )
+    refused = [_refused_by_import(one.key, one.code) for one in (result.errors if result else ())]
+    brought = result.bank_import if result else None
+    with transaction.atomic():
+        lock_run(run)
+        run.not_made = [*(one for one in run.not_made if one["step"] == BULLETS), *made.not_made, *refused]
+        run.n_made = result.read - result.rejected if result else 0
+        run.bank_import, run.finished_at = brought, clock()
+        run.save(update_fields=["not_made", "n_made", "bank_import", "finished_at"])
+        facts = {"made": run.n_made, "not_made": dict(Counter(one["rule"] for one in run.not_made))}
+        record("generation.finished", actor=None, at=run.finished_at, subject=run, facts=facts)
+    if brought is not None:
+        check_revisions(run.bank, Revision.objects.filter(bank_import=brought), actor=run.created_by, at=clock())
+    return run
+
+
+def _refused_by_import(key: str, code: str) -> dict[str, Any]:
+    report, number = key.rsplit("-", 2)[1:]
+    return not_made(IMPORT, int(report), code, int(number))
+
+
+def lock_run(run: GenerationRun) -> None:
+    """Bring the row up to date and lock it until the transaction ends."""
+    run.refresh_from_db(from_queryset=GenerationRun.objects.select_for_update(of=("self",)))
+
+
+def is_over(batch: CallBatch | None) -> bool:
+    return batch is not None and batch.state == BatchState.COMPLETE

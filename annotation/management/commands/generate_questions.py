@@ -1,0 +1,99 @@
+"""manage.py generate_questions --bank BANK --exams N | --reports FILE: see docs/question-banks.md."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.generation.generation_plans import (
+    GenerationPlan,
+    GenerationWanted,
+    begin_generation,
+    plan_generation,
+)
+from annotation.management.base import ActCommand
+from annotation.models import QuestionBank
+from annotation.site.slugs import the_one
+
+
+class Command(ActCommand):
+    unchanged = "Nothing was stored, nothing was sent."
+    help = "Let a model write questions from reports. What it writes is imported once no rule stands against it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bank", required=True, help="name or address of the bank")
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument(
+            "--reports", type=Path, metavar="FILE", help="a question file of which the fields of the exams are read"
+        )
+        source.add_argument("--exams", type=int, metavar="N", help="so many exams of the bank, drawn by the seed")
+        parser.add_argument("--per-exam", type=int, required=True, metavar="K", help="questions for each exam, 1 to 10")
+        parser.add_argument("--seed", type=int, required=True, help="of the draw of exams and of the letters of keys")
+        parser.add_argument("--endpoint", required=True, help="name of a model endpoint")
+        parser.add_argument("--model", required=True, help="the model, as the endpoint calls it")
+        parser.add_argument("--temperature", type=float, help="sent with each call; not given: the endpoint's own")
+        parser.add_argument("--max-tokens", type=int, help="of an answer; not given: the endpoint's own")
+        parser.add_argument("--max-cost", metavar="X", help="stop before it costs more, in the currency of the price")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
+        parser.add_argument("--json", action="store_true", help="print the plan as JSON and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        wanted = GenerationWanted(
+            bank=the_one(QuestionBank.objects.all(), options["bank"], "bank"),
+            endpoint=options["endpoint"],
+            model=options["model"],
+            per_exam=options["per_exam"],
+            seed=options["seed"],
+            n_exams=options["exams"],
+            reports=options["reports"],
+            chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),
+            cap=_cap(options["max_cost"]),
+        )
+        at = timezone.now()
+        if options["dry_run"]:
+            plan = plan_generation(wanted, actor=None, at=at, dry_run=True)
+        else:
+            plan = begin_generation(wanted, actor=None, at=at)
+        if options["json"]:
+            self.stdout.write(json.dumps(plan.as_json(), ensure_ascii=False, indent=1))
+        elif options["verbosity"]:
+            self.stdout.write(as_text(plan))
+
+
+def _cap(text: str | None) -> Decimal | None:
+    try:
+        cap = Decimal(text) if text is not None else None
+    except InvalidOperation:
+        cap = Decimal("NaN")
+    if cap is not None and not cap.is_finite():
+        raise CommandError(_("--max-cost: a number, such as 12.50."), returncode=2)
+    return cap
+
+
+def as_text(plan: GenerationPlan) -> str:
+    n_reports, wanted = len(plan.found.reports), plan.wanted
+    facts = {"n": n_reports, "k": wanted.per_exam, "model": wanted.model, "endpoint": wanted.endpoint}
+    lines = [
+        ngettext(
+            "%(n)d report; at most %(k)d questions from it, by %(model)s at %(endpoint)s.",
+            "%(n)d reports; at most %(k)d questions from each, by %(model)s at %(endpoint)s.",
+            n_reports,
+        )
+        % facts
+    ]
+    if plan.found.refused:
+        sentence = _("%(n)d exams were passed over: their reports hold what looks like an identifier.")
+        lines.append(sentence % {"n": len(plan.found.refused)})
+    if plan.run is None:
+        lines.append(_("This was a dry run: nothing was stored, nothing was sent."))
+    else:
+        lines.append(_("Run %(run)s has started; a worker asks for it.") % {"run": plan.run.public_id})
+    return "\n".join(lines)

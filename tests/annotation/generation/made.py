@@ -1,0 +1,88 @@
+"""A bank of exams with reports, and a run on them whose calls the stand-in answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.test import override_settings
+
+from annotation.calls.asking import ask_endpoint
+from annotation.calls.attempts import Received, read_attempt, store_attempts
+from annotation.calls.batches import complete
+from annotation.calls.request_bodies import contents_of
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA, chat_answer
+from annotation.enums import Ending, EndpointPlace
+from annotation.generation.continuing import continue_run
+from annotation.generation.generation_plans import GenerationWanted, begin_generation
+from annotation.models import CallBatch, GenerationRun, ModelCall, QuestionBank, SendingPermission
+from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission
+from tests.annotation.questionbank.files import make_record, run_import, write_file
+
+FINDINGS = (
+    "The heart is enlarged. A nodule lies in the right upper lobe. The left hilum is prominent. "
+    "A venous catheter ends in the superior vena cava. No pleural effusion. No pneumothorax."
+)
+IMPRESSION = "Cardiomegaly and a nodule of the right upper lobe."
+
+
+def bank_with_reports(folder: Path, n_exams: int = 4, **changes: Any) -> QuestionBank:
+    """One question for each exam, imported from a file, with a permission to send reports."""
+    records = {
+        f"q_{exam}": make_record(exam, exam, Findings=FINDINGS, Impression=IMPRESSION, **changes)
+        for exam in range(1, n_exams + 1)
+    }
+    run_import(write_file(folder, records), bank="Reports")
+    bank = QuestionBank.objects.get(name="Reports")
+    permit(bank)
+    return bank
+
+
+def permit(bank: QuestionBank) -> SendingPermission:
+    return make_permission(bank, reports=True, images=False)
+
+
+def wanted_of(bank: QuestionBank, **fields: Any) -> GenerationWanted:
+    given: dict[str, Any] = {"n_exams": None if "reports" in fields else 3, "per_exam": 3, "seed": 7}
+    return GenerationWanted(bank=bank, endpoint=ENDPOINT, model=OBEYS_SCHEMA, **given | fields)
+
+
+def finished_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> GenerationRun:
+    """Both batches asked of the stand-in, and the questions imported, as the worker does it."""
+    with asked_server(seed=server_seed, place=EndpointPlace.MACHINE):
+        run = begin_generation(wanted_of(bank, **fields), actor=None, at=NOON).run
+        assert run is not None
+        for _batch in ("findings", "questions"):
+            ask_endpoint(ENDPOINT, clock=lambda: NOON)
+            run = GenerationRun.objects.get(pk=run.pk)
+            continue_run(run)
+    return GenerationRun.objects.get(pk=run.pk)
+
+
+def written_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> GenerationRun:
+    """The same without a server and its threads: the answers of the simulated model are stored as they come."""
+    endpoint = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
+    with override_settings(MODEL_ENDPOINTS=(endpoint,)):
+        run = begin_generation(wanted_of(bank, **fields), actor=None, at=NOON).run
+        assert run is not None
+        for step in ("bullets_batch", "questions_batch"):
+            run = GenerationRun.objects.get(pk=run.pk)
+            _answer(getattr(run, step), server_seed)
+            continue_run(GenerationRun.objects.get(pk=run.pk))
+    return GenerationRun.objects.get(pk=run.pk)
+
+
+@transaction.atomic
+def _answer(batch: CallBatch, seed: int) -> None:
+    calls = list(ModelCall.objects.filter(batch=batch).order_by("number"))
+    attempts = []
+    for call, content in zip(calls, contents_of(batch, calls), strict=True):
+        request = content.request()
+        body = json.dumps(chat_answer(json.loads(request.body), seed=seed)).encode()
+        call.pictures = []
+        attempts.append(read_attempt(batch, call, Received(request.sha256, Ending.ANSWERED, body, 200)))
+    store_attempts(attempts, calls)
+    complete(batch, at=NOON)

@@ -1,0 +1,95 @@
+"""manage.py generate_questions."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
+from annotation.endpoints.stand_in import StandIn
+from annotation.enums import BatchState, EndpointPlace
+from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
+from tests.annotation.calls.simulated_calls import ENDPOINT, asked_server, make_permission
+from tests.annotation.generation.made import bank_with_reports
+from tests.annotation.generation.test_planning_generation import NAMED, reports_file
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def server() -> Iterator[StandIn]:
+    with asked_server(place=EndpointPlace.MACHINE) as found:
+        yield found
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> QuestionBank:
+    made = bank_with_reports(tmp_path)
+    make_permission(made, reports=True, expires_at=datetime(2100, 1, 1, tzinfo=UTC))
+    return made
+
+
+def generate(asked: QuestionBank, *more: str, **changes: Any) -> str:
+    out = io.StringIO()
+    given = {"per_exam": 2, "seed": 1, "endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "bank": asked.slug} | changes
+    call_command("generate_questions", *more, stdout=out, **given)
+    return out.getvalue()
+
+
+def test_it_plans_and_starts(bank: QuestionBank) -> None:
+    told = json.loads(generate(bank, "--exams=3", "--json"))
+    run = GenerationRun.objects.get(public_id=told["run"])
+    assert (told["reports"], told["calls"], told["source"]) == (3, 6, "bank")
+    assert run.bullets_batch.state == BatchState.RUNNING
+
+
+def test_it_says_so_in_words(bank: QuestionBank) -> None:
+    told = generate(bank, "--exams=3")
+    assert "3 reports; at most 2 questions from each, by stand-in-json at stand-in." in told
+    assert GenerationRun.objects.get().public_id in told
+
+
+def test_a_dry_run_stores_nothing_and_sends_nothing(bank: QuestionBank, server: StandIn) -> None:
+    told = json.loads(generate(bank, "--exams=3", "--json", "--dry-run"))
+    assert told["run"] is None
+    assert sum(one.objects.count() for one in (GenerationRun, CallBatch, PromptVersion)) == 0
+    assert "dry run" in generate(bank, "--exams=3", "--dry-run")
+    assert not server.ledger
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"per_exam": 0}, "1 to 10 questions"),
+        ({"endpoint": "elsewhere"}, "no model endpoint of this name"),
+        ({"bank": "nowhere"}, "no bank named"),
+        ({"max_cost": "cheap"}, "--max-cost: a number"),
+        ({"max_cost": "5"}, "needs a price"),
+    ],
+)
+def test_bad_input_ends_with_status_2(bank: QuestionBank, changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(CommandError, match=words) as found:
+        generate(bank, "--exams=3", **changes)
+    assert found.value.returncode == 2
+    assert not GenerationRun.objects.exists()
+
+
+def test_a_report_with_an_identifier_is_refused_by_rule_and_row(bank: QuestionBank, tmp_path: Path) -> None:
+    path = reports_file(tmp_path, 21, Findings=NAMED)
+    with pytest.raises(CommandError, match="row 1: the report holds what looks like an identifier") as found:
+        generate(bank, f"--reports={path}")
+    assert str(found.value).endswith("Nothing was stored, nothing was sent.")
+    assert "identifier_name" in str(found.value)
+
+
+def test_a_file_that_is_not_there(bank: QuestionBank, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="No such file") as found:
+        generate(bank, f"--reports={tmp_path / 'none.json'}")
+    assert found.value.returncode == 2

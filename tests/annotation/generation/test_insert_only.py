@@ -1,0 +1,61 @@
+"""Reports and findings of a run never change: the database itself refuses it, on both kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import manage, migrated_site, postgres_url
+
+TAMPER = """
+import tempfile
+from pathlib import Path
+from django.db import DatabaseError, transaction
+from annotation.models import Bullet, GenerationReport, ModelCall
+from annotation.enums import EndpointPlace
+from annotation.generation.generation_plans import plan_generation
+from tests.annotation.calls.simulated_calls import NOON, asked_server
+from tests.annotation.generation.made import bank_with_reports, wanted_of
+with tempfile.TemporaryDirectory() as folder, asked_server(place=EndpointPlace.MACHINE):
+    plan_generation(wanted_of(bank_with_reports(Path(folder), 3)), actor=None, at=NOON)
+Bullet.objects.create(report=GenerationReport.objects.all()[0], call=ModelCall.objects.all()[0], number=1, quote="q",
+    statement="s", polarity="present", compares_with_prior=False)
+for name, change in (
+    ("change a report", lambda: GenerationReport.objects.update(record="{}")),
+    ("delete a report", lambda: GenerationReport.objects.filter(number=2)._raw_delete("default")),
+    ("change a finding", lambda: Bullet.objects.update(quote="other")),
+    ("delete a finding", lambda: Bullet.objects.all()._raw_delete("default")),
+):
+    try:
+        with transaction.atomic():
+            change()
+        print("WENT THROUGH", name)
+    except DatabaseError as error:
+        print("insert-only" in str(error), name)
+"""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    server = ""
+    if request.param == "postgresql":
+        server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+    with migrated_site(tmp_path / "home", server) as env:
+        yield env
+
+
+def test_reports_and_findings_are_insert_only(migrated: dict[str, str]) -> None:
+    done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
+    assert done.stdout.splitlines()[-4:] == [
+        "True change a report",
+        "True delete a report",
+        "True change a finding",
+        "True delete a finding",
+    ], done.stderr
+
+
+def test_the_migration_can_be_taken_back(migrated: dict[str, str]) -> None:
+    assert manage("migrate", "annotation", "0027", "-v0", env=migrated).returncode == 0
+    assert manage("migrate", "annotation", "-v0", env=migrated).returncode == 0

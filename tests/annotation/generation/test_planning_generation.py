@@ -1,0 +1,245 @@
+"""Which reports a run is made of, what its calls hold, and everything that is refused before anything is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.calls.request_bodies import contents_of
+from annotation.endpoints.stand_in import StandIn
+from annotation.enums import EndpointPlace, PromptPurpose, ReportSource
+from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation
+from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
+from annotation.generation.report_sources import reports_of_bank
+from annotation.models import (
+    AuditEvent,
+    CallBatch,
+    GenerationReport,
+    GenerationRun,
+    ModelCall,
+    PromptVersion,
+    Question,
+    QuestionBank,
+    SendingPermission,
+)
+from annotation.prompts.kernels.filling import undeclared, unused
+from annotation.refusals import Refused
+from tests.annotation.calls.simulated_calls import NOON, asked_server, make_permission, make_prompt
+from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of
+from tests.annotation.questionbank.files import make_record, run_import, write_file
+
+pytestmark = pytest.mark.django_db
+NAMED = "Seen by Dr. Miller. The heart is enlarged."
+
+
+@pytest.fixture(autouse=True)
+def server() -> Iterator[StandIn]:
+    with asked_server(place=EndpointPlace.MACHINE) as found:
+        yield found
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> QuestionBank:
+    return bank_with_reports(tmp_path)
+
+
+def planned(wanted: GenerationWanted) -> GenerationRun:
+    run = plan_generation(wanted, actor=None, at=NOON).run
+    assert run is not None
+    return run
+
+
+def nothing_is_stored() -> bool:
+    return not (GenerationRun.objects.exists() or CallBatch.objects.exists() or PromptVersion.objects.exists())
+
+
+def refusal_of(wanted: GenerationWanted) -> Refused:
+    with pytest.raises(Refused) as found:
+        plan_generation(wanted, actor=None, at=NOON)
+    assert nothing_is_stored()
+    return found.value
+
+
+def test_a_run_has_a_call_for_each_report_and_no_copy_of_it(bank: QuestionBank) -> None:
+    run = planned(wanted_of(bank))
+    calls = list(ModelCall.objects.filter(batch=run.bullets_batch))
+    assert (run.source, len(calls), run.bullets_batch.n_calls) == (ReportSource.BANK, 3, 3)
+    reports = GenerationReport.objects.filter(run=run).values_list("pk", flat=True)
+    assert [call.values for call in calls] == [{"report": pk} for pk in reports]
+    assert not any(call.exam_id or call.revision_id for call in calls)
+    assert AuditEvent.objects.get(act="generation.planned").facts["reports"] == 3
+
+
+def test_the_text_is_filled_in_when_it_is_sent(bank: QuestionBank) -> None:
+    run = planned(wanted_of(bank))
+    calls = list(ModelCall.objects.filter(batch=run.bullets_batch))
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        contents = contents_of(run.bullets_batch, calls)
+    assert len(queries) <= 4
+    assert all(f"Report:\nFindings: {FINDINGS}\nImpression: {IMPRESSION}" in one.text for one in contents)
+    assert all(one.settings.schema == BULLETS.schema for one in contents)
+    assert all("Indication" not in one.text and "patient-" not in one.text for one in contents)
+
+
+def test_exams_are_drawn_by_the_seed(bank: QuestionBank) -> None:
+    def drawn(seed: int) -> list[int | None]:
+        return [one.answer_key for one in reports_of_bank(bank, 4, seed=seed).reports]
+
+    assert drawn(1) == drawn(1)
+    assert len({tuple(drawn(seed)) for seed in range(10)}) > 1
+    assert sorted(map(str, drawn(1))) == sorted(map(str, drawn(2)))
+
+
+def test_an_exam_whose_report_names_somebody_is_passed_over_and_told(tmp_path: Path, bank: QuestionBank) -> None:
+    records = {f"n_{n}": make_record(n, n, Findings=NAMED) for n in (11, 12)}
+    run_import(write_file(tmp_path, records, "named.json"), bank="Reports")
+    plan = plan_generation(wanted_of(bank, n_exams=4), actor=None, at=NOON)
+    assert plan.run is not None
+    assert all("Miller" not in one.text for one in plan.found.reports)
+    assert {one["rules"][0] for one in plan.found.refused} <= {"identifier_name"}
+    refused = refused_of_all(bank)
+    assert {one["exam"] for one in refused} == set(
+        Question.objects.filter(bank=bank, number__gt=4).values_list("exam__pseudonym", flat=True)
+    )
+
+
+def refused_of_all(bank: QuestionBank) -> list[dict[str, Any]]:
+    with pytest.raises(Refused) as found:
+        reports_of_bank(bank, 5, seed=1)
+    assert found.value.code == "too_few_reports"
+    assert "holds back 2" in str(found.value)
+    listed: list[dict[str, Any]] = found.value.facts["identifiers"]
+    return listed
+
+
+def test_a_dry_run_says_all_and_stores_nothing(bank: QuestionBank) -> None:
+    plan = plan_generation(wanted_of(bank), actor=None, at=NOON, dry_run=True)
+    told = plan.as_json()
+    assert (told["run"], told["reports"], told["calls"], told["questions_at_most"]) == (None, 3, 6, 9)
+    assert told["prompts"] == ["findings of a report v1", "questions from findings v1"]
+    assert nothing_is_stored()
+
+
+# --- a file ---
+def reports_file(folder: Path, *exams: int, **changes: Any) -> Path:
+    asked = ("question", "options", "correct_answer", "correct_answer_explanation", "task_name", "category")
+    no_question = dict.fromkeys(asked, ...)
+    records = {
+        f"r{n}": make_record(n, n, **no_question | {"Findings": FINDINGS, "Impression": IMPRESSION} | changes)
+        for n in exams
+    }
+    return write_file(folder, records, "reports.json")
+
+
+def test_the_reports_of_a_file_need_no_questions(tmp_path: Path, bank: QuestionBank) -> None:
+    run = planned(wanted_of(bank, reports=reports_file(tmp_path, 21, 22)))
+    reports = list(GenerationReport.objects.filter(run=run))
+    assert (run.source, run.file_name, len(run.file_sha256)) == (ReportSource.FILE, "reports.json", 64)
+    assert [json.loads(one.record)["study_id"] for one in reports] == ["study-21", "study-22"]
+    assert all(one.answer_key_id is None for one in reports)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"Findings": NAMED}, "row 1: the report holds what looks like an identifier (identifier_name)"),
+        ({"Findings": "MRN 1234567. Normal."}, "identifier_record"),
+        ({"Findings": None, "Impression": ""}, "row 1: There is neither"),
+        ({"ImagePath": ...}, "'ImagePath' is missing"),
+        ({"ImagePath": ["../../etc/passwd"]}, "leaves the folder"),
+        ({"study_id": ..., "StudyInstanceUid": ...}, "'study_id' is missing"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_by_row(
+    tmp_path: Path, bank: QuestionBank, changes: dict[str, Any], words: str
+) -> None:
+    refusal = refusal_of(wanted_of(bank, reports=reports_file(tmp_path, 1, **changes)))
+    assert (refusal.code, refusal.status) == ("bad_reports", 422)
+    assert words in str(refusal)
+    assert "Miller" not in str(refusal)
+
+
+def test_an_exam_comes_once(tmp_path: Path, bank: QuestionBank) -> None:
+    path = reports_file(tmp_path, 1, 2, study_id="same")
+    assert "row 2: The exam comes twice" in str(refusal_of(wanted_of(bank, reports=path)))
+
+
+def test_an_empty_file_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
+    assert refusal_of(wanted_of(bank, reports=write_file(tmp_path, {}, "none.json"))).code == "no_reports"
+
+
+# --- refused ---
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"per_exam": 0}, "bad_per_exam"),
+        ({"per_exam": 11}, "bad_per_exam"),
+        ({"n_exams": 0}, "bad_exams"),
+        ({"n_exams": None}, "no_source"),
+        ({"n_exams": 5}, "too_few_reports"),
+        ({"seed": 2**63}, "bad_seed"),
+        ({"cap": Decimal(5)}, "bad_cap"),
+    ],
+)
+def test_numbers_that_cannot_be(bank: QuestionBank, changes: dict[str, Any], code: str) -> None:
+    assert refusal_of(wanted_of(bank, **changes)).code == code
+
+
+def test_an_endpoint_that_is_not_in_the_list(bank: QuestionBank) -> None:
+    assert refusal_of(replace(wanted_of(bank), endpoint="elsewhere")).code == "no_endpoint"
+
+
+def test_without_a_permission_for_reports_nothing_is_planned(bank: QuestionBank) -> None:
+    SendingPermission.objects.update(withdrawn_at=NOON)
+    make_permission(bank, reports=False)
+    make_permission(bank, reports=True, expires_at=NOON - timedelta(days=1))
+    refusal = refusal_of(wanted_of(bank))
+    assert refusal.code == "no_permission"
+    assert "questions and reports" in str(refusal)
+
+
+def test_an_archived_bank(bank: QuestionBank) -> None:
+    bank.archived_at = NOON
+    bank.save()
+    assert refusal_of(wanted_of(bank)).code == "archived"
+
+
+def test_a_bank_without_reports(bank: QuestionBank, tmp_path: Path) -> None:
+    records = {"q": make_record(Findings=None, Impression=None)}
+    run_import(write_file(tmp_path, records, "bare.json"), bank="Bare")
+    bare = QuestionBank.objects.get(name="Bare")
+    make_permission(bare, reports=True)
+    assert refusal_of(wanted_of(bare, n_exams=1)).code == "no_reports"
+
+
+def test_a_prompt_made_for_something_else(bank: QuestionBank) -> None:
+    prompt = make_prompt()
+    with pytest.raises(Refused) as found:
+        plan_generation(wanted_of(bank, bullets_prompt=prompt), actor=None, at=NOON)
+    assert found.value.code == "wrong_purpose"
+
+
+# --- prompts and rows ---
+@pytest.mark.parametrize("own", [BULLETS, QUESTIONS], ids=lambda own: own.name)
+def test_our_prompts_declare_what_they_hold(own: Any) -> None:
+    whole = f"{own.instruction}\n{own.text}"
+    assert undeclared(whole, own.variables) == []
+    assert unused(whole, own.variables) == []
+
+
+def test_our_prompts_are_stored_once() -> None:
+    first, second = ensure_prompts(NOON), ensure_prompts(NOON + timedelta(days=1))
+    assert first == second
+    assert [one.purpose for one in first] == [PromptPurpose.BULLETS, PromptPurpose.QUESTIONS]
+    assert all(one.sha256 and one.schema for one in first)
