@@ -10,7 +10,7 @@ class AnnotationConfig(AppConfig):
         """Rooms that the home page and the list of a bank do not know tell them what they show of them."""
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
-        from annotation.calls.batches import completed
+        from annotation.calls.call_batches import completed
         from annotation.calls.request_bodies import fillers
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.tagging import TAGGED

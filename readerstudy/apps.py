@@ -13,7 +13,7 @@ class ReaderstudyConfig(AppConfig):
         from django.utils.translation import gettext_lazy as _
 
         from annotation.bin import deleting
-        from annotation.calls.batches import completed
+        from annotation.calls.call_batches import completed
         from annotation.demonstration import registry
         from annotation.discussion.history import histories
         from annotation.jobs.handlers import register_handler

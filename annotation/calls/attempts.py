@@ -9,13 +9,15 @@ from decimal import Decimal
 
 from django.db import connection
 
+from annotation.calls.kernels.answer_field import ANSWER_FIELD_RULE, answer_in
 from annotation.calls.kernels.extraction import RULE, extract
 from annotation.calls.kernels.question_text import canonical, rotated
 from annotation.endpoints.kernels.completions import REFUSAL_RULE, Usage, outcome_of, read_completion
+from annotation.endpoints.kernels.token_costs import cost_of
 from annotation.enums import CallOutcome, Ending, PromptPurpose
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price
 
-READING_RULE = f"{REFUSAL_RULE}, {RULE}"
+READING_RULE = f"{REFUSAL_RULE}, {ANSWER_FIELD_RULE}, {RULE}"
 CHANGED = ("n_attempts", "outcome", "option", "pictures", "request_sha256", "n_input", "n_cached", "n_output", "cost")
 
 
@@ -44,9 +46,9 @@ def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallA
     option = ""
     if outcome == CallOutcome.ANSWERED and batch.purpose == PromptPurpose.ANSWER and call.revision is not None:
         shown = rotated(call.revision.options, call.rotation)
-        option = canonical(extract(completion.text, shown), call.rotation)
+        option = canonical(extract(answer_in(completion.text), shown), call.rotation)
         outcome = CallOutcome.ANSWERED if option else CallOutcome.FAILED
-    cost = cost_of(batch.price, usage)
+    cost = cost_in(batch.price, usage)
     call.n_attempts += 1
     if call.outcome == CallOutcome.NOT_ASKED:
         call.outcome, call.option = outcome, option
@@ -96,17 +98,12 @@ def _update(calls: Iterable[ModelCall]) -> None:
             cursor.executemany(f"UPDATE {table} SET {columns} WHERE id = %s", rows)  # noqa: S608 - names of our model
 
 
-def cost_of(price: Price | None, usage: Usage) -> Decimal | None:
+def cost_in(price: Price | None, usage: Usage) -> Decimal | None:
     """In the currency of the price; None where price or tokens are not known."""
     if price is None or usage.n_input is None or usage.n_output is None:
         return None
-    n_cached = usage.n_cached or 0
-    total = (
-        (usage.n_input - n_cached) * price.per_million_input
-        + n_cached * price.per_million_cached
-        + usage.n_output * price.per_million_output
-    )
-    return (total / 1_000_000).quantize(Decimal("0.00000001"))
+    rates = (price.per_million_input, price.per_million_cached, price.per_million_output)
+    return cost_of(*rates, n_input=usage.n_input, n_cached=usage.n_cached or 0, n_output=usage.n_output)
 
 
 def _sum(before: int | None, more: int | None) -> int | None:

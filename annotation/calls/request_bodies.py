@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotation.calls.batches import BatchRefused
+from annotation.calls.call_batches import BatchRefused
 from annotation.calls.kernels.question_text import question_values
 from annotation.endpoints.kernels.model_requests import ChatSettings, Message, ModelRequest, chat_request
 from annotation.ingest.model_pictures import picture_bytes

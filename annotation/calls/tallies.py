@@ -13,7 +13,7 @@ from annotation.models import CallBatch, ModelCall
 
 
 @dataclass(frozen=True)
-class Tally:
+class CallTally:
     """``n_asked_twice``: calls that were under way when a worker was killed, so that nobody knows the answer. They were
     asked again, and may have been paid twice.
     """
@@ -38,7 +38,7 @@ class Tally:
         return self.n_calls - self.n(CallOutcome.NOT_ASKED)
 
 
-def tally(batch: CallBatch) -> Tally:
+def tally(batch: CallBatch) -> CallTally:
     """One query, which an index answers alone."""
     rows = list(
         ModelCall.objects.filter(batch=batch)
@@ -54,7 +54,7 @@ def tally(batch: CallBatch) -> Tally:
         )
     )
     done = [row for row in rows if row["outcome"] != CallOutcome.NOT_ASKED]
-    return Tally(
+    return CallTally(
         by_outcome={CallOutcome(row["outcome"]): row["n"] for row in rows},
         n_sent=sum(row["sent"] for row in rows),
         n_asked_twice=sum(row["sent"] - row["stored"] for row in done),

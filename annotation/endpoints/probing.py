@@ -20,7 +20,7 @@ from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.probe_findings import ProbeFinding, findings_of
 from annotation.endpoints.kernels.probe_requests import ProbeReply, ProbeStep, next_request, seconds_between
-from annotation.enums import ProbeAnswer, ProbeQuestion
+from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import EndpointProbe, Job, User

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.endpoints.configured_endpoints import endpoints
-from annotation.endpoints.permissions import LONGEST_WORDS
+from annotation.endpoints.sending_permissions import LONGEST_WORDS
 from annotation.forms import PlainForm
 from annotation.models import QuestionBank
 from annotation.questionbank.terms import LONGEST_TERMS

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.calls.batches import start
+from annotation.calls.call_batches import start
 from annotation.calls.tallies import tally
 from annotation.enums import PromptPurpose, SentImages
 from annotation.generation.generation_plans import add_calls

@@ -13,10 +13,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.calls.batches import start
+from annotation.calls.call_batches import start
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.permissions import permission_in_force
+from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import EndpointPlace, PromptPurpose, ReportSource, SentImages
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS, OwnPrompt

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
-from annotation.calls.tallies import Tally, tally
+from annotation.calls.tallies import CallTally, tally
 from annotation.enums import BatchState
 from annotation.generation.kernels.grounding import RULES
 from annotation.generation.making import IMPORT
@@ -53,7 +53,7 @@ class GenerationProgress:
         return self._bullets["usable"]
 
     @cached_property
-    def calls(self) -> list[tuple[CallBatch, Tally]]:
+    def calls(self) -> list[tuple[CallBatch, CallTally]]:
         """Both steps, as far as they were planned."""
         batches = [self.run.bullets_batch, self.run.questions_batch]
         return [(one, tally(one)) for one in batches if one is not None]

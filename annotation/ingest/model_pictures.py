@@ -12,7 +12,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from annotation.enums import ImageState, RenditionKind
-from annotation.imaging.kernels.model_pictures import QUARTER, STORED, PicturePolicy, picture_of, policy_named
+from annotation.imaging.kernels.picture_policies import QUARTER, STORED, PicturePolicy, picture_of, policy_named
 from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import storage
 from annotation.models import Exam, Image, ModelPicture, QuestionBank, Rendition

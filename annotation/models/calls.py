@@ -16,7 +16,7 @@ class ModelPicture(models.Model):
     """An image as a model gets it: made once by each policy, and kept in the storage under its hash."""
 
     image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, related_name="+", db_index=False)
-    policy = models.CharField(max_length=32)  # of annotation/imaging/kernels/model_pictures.py, with its version
+    policy = models.CharField(max_length=32)  # of annotation/imaging/kernels/picture_policies.py, with its version
     sha256 = models.CharField(max_length=64, db_index=True)  # of the PNG
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()

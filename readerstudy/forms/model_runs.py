@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.enums import SentImages
-from annotation.imaging.kernels.model_pictures import QUARTER
+from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.models import PromptVersion
 from readerstudy.forms.drafts import StudyPageForm
 from readerstudy.forms.models import target_choices, target_value, visible_name

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.calls.pictures import swapped_exams
+from annotation.calls.sent_pictures import swapped_exams
 from annotation.enums import ImageState, SentImages
 from annotation.models import Image, QuestionBank, Revision
 from annotation.refusals import Refused

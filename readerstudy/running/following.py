@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.calls.kernels.batch_states import may_become
-from annotation.calls.tallies import Tally, tally
+from annotation.calls.tallies import CallTally, tally
 from annotation.enums import BatchState, CallOutcome
 from annotation.models import Job
 from readerstudy.models import ModelRun, PredictionRun
@@ -41,7 +41,7 @@ class RunProgress:
         return BatchState(self.run.batch.state)
 
     @cached_property
-    def tally(self) -> Tally:
+    def tally(self) -> CallTally:
         return tally(self.run.batch)
 
     @property

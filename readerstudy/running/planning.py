@@ -15,9 +15,10 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.permissions import permission_in_force
+from annotation.endpoints.prices import price_on
+from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import EndpointPlace, PromptPurpose, SentImages
-from annotation.imaging.kernels.model_pictures import BLANK, QUARTER
+from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.model_pictures import policy_for
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, SendingPermission, User
 from annotation.questionbank.bulk import Row, insert_rows
@@ -164,7 +165,7 @@ def _check(
     permission = permission_in_force(
         target.bank, wanted.endpoint, at=at, images=wanted.sent_images in WITH_IMAGES_OF_PEOPLE
     )
-    price = _price_on(wanted.endpoint, wanted.model, at)
+    price = price_on(wanted.endpoint, wanted.model, at.date())
     if wanted.cap is not None:
         _check_cap(wanted.cap, price)
     return permission, price
@@ -184,10 +185,6 @@ def _check_cap(cap: Decimal, price: Price | None) -> None:
         raise RunningRefused("cap_without_price", sentence, status=422, field="cap")
     if cap <= 0:
         raise RunningRefused("bad_cap", _("The cap must be more than 0."), status=422, field="cap")
-
-
-def _price_on(endpoint: str, model: str, at: datetime) -> Price | None:
-    return Price.objects.filter(endpoint=endpoint, model=model, valid_from__lte=at.date()).first()
 
 
 @transaction.atomic

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.calls.kernels.answer_field import answer_in, explanation_in
 from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
 from annotation.enums import BatchState, CallOutcome, SentImages
 from annotation.jobs.handlers import Params, Progress, Result
@@ -36,7 +36,6 @@ from readerstudy.running.asked_questions import RunningRefused
 KIND = "publish_model_run"  # of the job
 PLAIN = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)
 WHOLE = (CallOutcome.ANSWERED, CallOutcome.FAILED)  # an option may be taken from it
-EXPLANATION = ("explanation", "model_explanation")
 CHUNK = 2_000  # attempts in memory
 
 
@@ -113,23 +112,14 @@ def _records(run: ModelRun, repeat: int) -> Iterator[Record]:
         if number != last:  # a later answer changes nothing
             last, said = number, read_completion(body.encode())
             text = said.text or said.refusal
-            yield Record(number, str(revision), text, _explanation(text), is_whole=outcome in WHOLE)
+            explanation = NOT_STORABLE.sub("\ufffd", explanation_in(text))
+            answer = NOT_STORABLE.sub("\ufffd", answer_in(text))
+            yield Record(number, str(revision), answer, explanation, is_whole=outcome in WHOLE)
 
 
 def _attempts(run: ModelRun, repeat: int) -> QuerySet[CallAttempt]:
     of_run = CallAttempt.objects.filter(call__batch=run.batch_id, call__rotation=0, call__repeat=repeat)
     return of_run.order_by("call__number", "number")
-
-
-def _explanation(text: str) -> str:
-    """Of an answer that is a JSON object; of others the whole text is kept, and nothing is taken for an explanation."""
-    if not text.lstrip().startswith("{"):
-        return ""
-    with suppress(ValueError, RecursionError):
-        said = json.loads(text)
-        found = next((said[name] for name in EXPLANATION if isinstance(said.get(name), str)), "")
-        return NOT_STORABLE.sub("\ufffd", found)
-    return ""
 
 
 def _questions(run: ModelRun) -> TargetQuestions:

@@ -8,12 +8,13 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.calls.batches import ask_first, lock_batch, start
+from annotation.calls.call_batches import ask_first, lock_batch, start
+from annotation.endpoints.probing import newest_probe, refuted
 from annotation.enums import BatchState
 from annotation.models import User
 from readerstudy.models import ModelRun
 from readerstudy.running.asked_questions import RunningRefused
-from readerstudy.running.estimating import estimate_of
+from readerstudy.running.estimating import calls_by_images, estimate_of
 from readerstudy.running.kernels.estimates import RunEstimate
 from readerstudy.running.kernels.first_questions import N_FIRST
 from readerstudy.running.publishing import target_of_run
@@ -34,6 +35,7 @@ def start_run(run: ModelRun, *, accepts_unknown_cost: bool = False, actor: User 
     """
     check_may_run(actor, target_of_run(run))
     _check_state(run, BatchState.PLANNED)
+    _check_probe(run)
     found = estimate_of(run)
     _check_cost(run, found, accepts_unknown_cost=accepts_unknown_cost)
     run.estimate = {**(run.estimate or {}), **(found.as_json() if found else {}), "at": at.isoformat()}
@@ -47,6 +49,25 @@ def resume_run(run: ModelRun, *, actor: User | None, at: datetime) -> None:
     with transaction.atomic():
         _check_state(run, BatchState.PAUSED)
         start(run.batch, actor=actor, at=at)
+
+
+def _check_probe(run: ModelRun) -> None:
+    """Refused where the newest probe of the model saw that it cannot do what the run needs."""
+    batch = run.batch
+    made = newest_probe(batch.endpoint, batch.model)
+    if made is None:
+        return
+    settings = batch.chat_settings
+    found = refuted(
+        made,
+        n_images=max(calls_by_images(run), default=0),
+        has_schema=bool(batch.prompt.schema),
+        wants_logprobs=bool(settings.get("logprobs")),
+        seed=settings.get("seed"),
+        model=batch.model,
+    )
+    if found:
+        raise RunningRefused("probe_refutes", " ".join(found))
 
 
 def _check_state(run: ModelRun, wanted: BatchState) -> None:

@@ -113,7 +113,7 @@ def _filled(n_questions: int) -> Any:
     from PIL import Image as Picture
 
     from annotation.enums import ImageState, SentImages
-    from annotation.imaging.kernels.model_pictures import STORED
+    from annotation.imaging.kernels.picture_policies import STORED
     from annotation.ingest import storage
     from annotation.models import Exam, Image, ModelCall, ModelPicture
     from tests.annotation.calls.simulated_calls import NOON, make_batch, make_permission

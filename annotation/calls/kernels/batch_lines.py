@@ -37,13 +37,13 @@ class _Response(msgspec.Struct):
     body: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Line(msgspec.Struct):
+class _ResponseDocument(msgspec.Struct):
     custom_id: str
     response: _Response | None = None
     error: Any = None
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(_ResponseDocument)
 
 
 def request_line(custom_id: str, request: ModelRequest) -> bytes:

@@ -19,7 +19,8 @@ from annotation.endpoints.kernels.probe_requests import (
     Replies,
     text_reply,
 )
-from annotation.enums import Ending, ProbeAnswer, ProbeQuestion
+from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
+from annotation.enums import Ending
 
 LEAST_OF_IMAGE = 16  # tokens: a server that drops an image may put a mark of a few tokens in its place
 WHOLE = 0.95  # of the tokens that a prompt should have; fewer: it was cut

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from annotation.calls.batch_files import write_requests
-from annotation.calls.batches import batch_named
+from annotation.calls.call_batches import batch_named
 from annotation.management.base import ActCommand
 
 

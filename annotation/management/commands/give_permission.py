@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.endpoints.permissions import SendingRefused, give_permission
+from annotation.endpoints.sending_permissions import SendingRefused, give_permission
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.questionbank.terms import LONGEST_TERMS

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.calls.batch_files import import_responses
-from annotation.calls.batches import batch_named
+from annotation.calls.call_batches import batch_named
 from annotation.management.base import ActCommand
 
 

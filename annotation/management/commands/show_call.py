@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.calls.batch_files import custom_id
-from annotation.calls.batches import call_named
+from annotation.calls.call_batches import call_named
 from annotation.calls.request_bodies import request_of
 from annotation.management.base import ActCommand
 

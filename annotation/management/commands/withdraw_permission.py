@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotation.endpoints.permissions import permission_by_id, withdraw_permission
+from annotation.endpoints.sending_permissions import permission_by_id, withdraw_permission
 from annotation.management.base import ActCommand
 
 

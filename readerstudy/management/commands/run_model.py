@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.enums import BatchState, SentImages
-from annotation.imaging.kernels.model_pictures import QUARTER, STORED
+from annotation.imaging.kernels.picture_policies import QUARTER, STORED
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.prompts.shipped import OUR_READING

@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.calls.batches import change_cap, pause, stop
+from annotation.calls.call_batches import change_cap, pause, stop
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.models import User
 from annotation.site.permissions import is_coordinator

@@ -12,7 +12,7 @@ import pytest
 from django.db.models import F
 
 from annotation.calls.asking import ask_endpoint
-from annotation.calls.batches import BatchRefused, ask_first, change_cap, pause, start, stop
+from annotation.calls.call_batches import BatchRefused, ask_first, change_cap, pause, start, stop
 from annotation.calls.leases import lease_until, take_lease
 from annotation.calls.request_bodies import request_of
 from annotation.calls.tallies import tally

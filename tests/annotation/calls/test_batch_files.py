@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from annotation.calls import batch_files
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.batch_files import import_responses, write_requests
-from annotation.calls.batches import BatchRefused
+from annotation.calls.call_batches import BatchRefused
 from annotation.endpoints.kernels.simulated_models import chat_answer
 from annotation.enums import BatchState, CallOutcome
 from annotation.models import AuditEvent, CallAttempt, CallBatch

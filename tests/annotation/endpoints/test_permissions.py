@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 from annotation.bin.deleting import archive
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.permissions import (
+from annotation.endpoints.sending_permissions import (
     SendingRefused,
     give_permission,
     permission_in_force,

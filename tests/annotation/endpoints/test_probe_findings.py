@@ -22,7 +22,8 @@ from annotation.endpoints.kernels.probe_requests import (
     phantom_picture,
     seconds_between,
 )
-from annotation.enums import Ending, ProbeAnswer, ProbeQuestion
+from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
+from annotation.enums import Ending
 
 MODEL = "llava"
 YES, NO, UNKNOWN = ProbeAnswer.YES, ProbeAnswer.NO, ProbeAnswer.UNKNOWN

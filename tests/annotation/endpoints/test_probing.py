@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from annotation.endpoints.client import Limits
 from annotation.endpoints.configured_endpoints import EndpointRefused
+from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
 from annotation.endpoints.kernels.simulated_models import GOOD, OBEYS_SCHEMA, TEXT_ONLY
 from annotation.endpoints.probing import (
     ask_for_probe,
@@ -25,7 +26,7 @@ from annotation.endpoints.probing import (
     refuted,
 )
 from annotation.endpoints.stand_in import Reply, StandInFault, StandInHabit
-from annotation.enums import JobState, ProbeAnswer, ProbeQuestion
+from annotation.enums import JobState
 from annotation.jobs import running
 from annotation.models import AuditEvent, EndpointProbe, Job, User
 from tests.annotation.endpoints.probed import SECRET, Told, named_stand_in

@@ -11,7 +11,7 @@ from django.test import override_settings
 
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.attempts import Received, read_attempt, store_attempts
-from annotation.calls.batches import complete
+from annotation.calls.call_batches import complete
 from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA, chat_answer

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.attempts import Received, read_attempt, store_attempts
-from annotation.calls.batches import call_named, complete, start
+from annotation.calls.call_batches import call_named, complete, start
 from annotation.calls.request_bodies import contents_of, request_of
 from annotation.enums import BatchState, Ending, EndpointPlace, ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
@@ -324,5 +324,5 @@ def test_a_permission_that_ended_meanwhile_leaves_the_second_step_planned(bank: 
 # --- rows ---
 def test_a_bank_with_generated_questions_is_kept(bank: QuestionBank) -> None:
     begun(bank)
-    with pytest.raises(BankRefused, match="Questions were generated"):
+    with pytest.raises(BankRefused, match="A permission to send this bank"):
         check_unused(bank)

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 from annotation.enums import ImageState
-from annotation.imaging.kernels.model_pictures import BLANK, QUARTER, STORED, greys_of, policy_named
+from annotation.imaging.kernels.picture_policies import BLANK, QUARTER, STORED, greys_of, policy_named
 from annotation.ingest import quarantine, storage
 from annotation.ingest.model_pictures import PictureRefused, images_of_exam, picture_bytes, pictures_for, policy_for
 from annotation.models import Image, ModelPicture, QuestionBank, User

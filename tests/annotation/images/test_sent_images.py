@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from annotation.calls.asking import ask_endpoint
-from annotation.calls.pictures import swapped_exams
 from annotation.calls.request_bodies import request_of
+from annotation.calls.sent_pictures import swapped_exams
 from annotation.enums import BatchState, ImageState, SentImages
-from annotation.imaging.kernels.model_pictures import BLANK_GREY, QUARTER, STORED, greys_of
+from annotation.imaging.kernels.picture_policies import BLANK_GREY, QUARTER, STORED, greys_of
 from annotation.ingest import quarantine
 from annotation.ingest.model_pictures import PictureRefused
 from annotation.models import CallBatch, Exam, Image, ModelCall, QuestionBank, User

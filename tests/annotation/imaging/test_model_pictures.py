@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from annotation.imaging.kernels.attributes import Attributes, Identifiers, LookupTable, Window
-from annotation.imaging.kernels.model_pictures import (
+from annotation.imaging.kernels.picture_policies import (
     BLANK,
     BLANK_GREY,
     QUARTER,

@@ -8,7 +8,8 @@ from decimal import Decimal
 from django.utils import timezone
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.enums import EndpointPlace, JobState, ProbeAnswer, ProbeQuestion
+from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
+from annotation.enums import EndpointPlace, JobState
 from annotation.models import EndpointProbe, Job, Price
 from tests.browser.pages.place import Place
 

@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.permissions import SendingRefused
+from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImageState, PromptPurpose, SentImages
 from annotation.ingest.model_pictures import PictureRefused
 from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, QuestionBank, Revision, User

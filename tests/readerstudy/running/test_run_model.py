@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.calls.asking import ask_endpoint
-from annotation.calls.batches import pause
+from annotation.calls.call_batches import pause
 from annotation.endpoints.stand_in import StandIn
 from annotation.enums import EndpointPlace, JobState, SentImages
 from annotation.jobs import queueing

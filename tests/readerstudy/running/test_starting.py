@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.calls.asking import ask_endpoint
-from annotation.calls.batches import pause, stop
+from annotation.calls.call_batches import pause, stop
 from annotation.calls.request_bodies import request_of
 from annotation.endpoints.stand_in import StandIn, StandInFault
 from annotation.enums import BatchState, CallOutcome, EndpointPlace, ImageState, JobState, Role, SentImages

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.calls.kernels.swapping import SwappableExam, swapped
 from annotation.enums import ImageState, SentImages
-from annotation.imaging.kernels.model_pictures import BLANK, policy_named
+from annotation.imaging.kernels.picture_policies import BLANK, policy_named
 from annotation.ingest.model_pictures import PictureRefused, images_of_exam, pictures_for, policy_for
 from annotation.models import CallBatch, Exam, Image, ModelCall, QuestionBank
 
