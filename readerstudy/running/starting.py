@@ -24,6 +24,7 @@ from readerstudy.running.run_access import check_may_run
 def ask_first_questions(run: ModelRun, *, actor: User | None, at: datetime) -> None:
     """Ask the questions by which the others are estimated. Their answers are part of the run."""
     check_may_run(actor, target_of_run(run))
+    _check_probe(run)
     ask_first(run.batch, min(N_FIRST, run.batch.n_calls), actor=actor, at=at)
 
 

@@ -13,11 +13,14 @@ from django.urls import reverse
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.call_batches import pause, stop
 from annotation.calls.request_bodies import request_of
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.kernels.probe_findings import ProbeFinding
+from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
 from annotation.endpoints.stand_in import StandIn, StandInFault
 from annotation.enums import BatchState, CallOutcome, EndpointPlace, ImageState, JobState, Role, SentImages
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
-from annotation.models import Image, Job, QuestionBank, User
+from annotation.models import EndpointProbe, Image, Job, QuestionBank, User
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.predictions.listing import Target
 from readerstudy.running.asked_questions import RunningRefused
@@ -90,6 +93,22 @@ def test_from_plan_to_predictions(bank: QuestionBank) -> None:
     run.refresh_from_db()
     assert run.estimate is not None
     assert (run.estimate["calls"], run.estimate["made"], run.estimate["method"]) == (N_QUESTIONS, N_FIRST, METHOD)
+
+
+def test_what_the_newest_probe_refuted_sends_nothing(bank: QuestionBank) -> None:
+    found = ProbeFinding(ProbeQuestion.SEED, ProbeAnswer.NO, "Status 400.").as_json()
+    with served() as server:
+        run = planned(Target(bank), chat=ChatSettings(seed=7))
+        probe = {"endpoint": ENDPOINT, "model": run.batch.model}
+        EndpointProbe.objects.create(findings=[found], probed_at=NOON, **probe)
+        for act in (ask_first_questions, start_run):
+            with refuses(
+                RunningRefused, "probe_refutes", match="A seed is set, and the model accepts none. Status 400."
+            ):
+                act(run, actor=None, at=NOON)
+        EndpointProbe.objects.create(findings=[], probed_at=NOON + timedelta(hours=1), **probe)
+        try_first(run)
+        assert n_asked(server) == N_FIRST
 
 
 def test_the_estimate_is_of_what_was_measured(bank: QuestionBank) -> None:
