@@ -13,7 +13,7 @@ from annotation.audit.recording import record
 from annotation.calls.kernels.batch_states import may_become
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.enums import BatchState
-from annotation.models import CallBatch, ModelCall, User
+from annotation.models import CallBatch, ModelCall, Price, User
 from annotation.refusals import Refused
 from annotation.site.hooks import Hooks
 
@@ -66,14 +66,20 @@ def change_cap(batch: CallBatch, cap: Decimal, *, actor: User | None, at: dateti
     """What the calls may cost in all, at any time. A lower one holds from the next call on."""
     with transaction.atomic():
         lock_batch(batch)
-        if batch.price is None:
-            raise BatchRefused("no_price", _("No price is known for this model, so that no cap can be kept."))
-        if cap <= 0:
-            raise BatchRefused("bad_cap", _("The cap must be more than 0."), status=422, field="cap")
+        check_cap(cap, batch.price)
         before, batch.cap = batch.cap, cap
         batch.save(update_fields=["cap"])
         facts = {"cap": str(cap), "before": "" if before is None else str(before)}
         record("calls.cap_changed", actor=actor, at=at, subject=batch, facts=facts)
+
+
+def check_cap(cap: Decimal, price: Price | None) -> None:
+    """Raises BatchRefused (``cap_without_price``, ``bad_cap``)."""
+    if price is None:
+        sentence = _("No price is known for this model at this endpoint, so that no cap can be kept. Enter its price.")
+        raise BatchRefused("cap_without_price", sentence, status=422, field="cap")
+    if cap <= 0:
+        raise BatchRefused("bad_cap", _("The cap must be more than 0."), status=422, field="cap")
 
 
 def return_to_plan(batch: CallBatch, *, at: datetime) -> None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.secret_keys import Key
+from annotation.enums import EndpointPlace
 from annotation.refusals import Refused
 
 KEY_FOLDER = "model_keys"  # of the home; not in a backup
@@ -36,6 +37,17 @@ def endpoint_named(name: str) -> Endpoint:
         "There is no model endpoint of this name. Whoever runs the server names them in REXVQA_MODEL_ENDPOINTS."
     )
     raise EndpointRefused("no_endpoint", sentence, status=404, field="endpoint")
+
+
+def endpoint_to_ask(name: str) -> Endpoint:
+    """Raises EndpointRefused for a name that is not in the list, and (``no_key``) for an endpoint outside without its
+    key.
+    """
+    endpoint = endpoint_named(name)
+    if endpoint.place == EndpointPlace.OUTSIDE and key_for(endpoint) is None:
+        sentence = _("The key of the endpoint “%(name)s” is missing. Whoever runs the server gives it its key.")
+        raise EndpointRefused("no_key", sentence % {"name": name}, field="endpoint")
+    return endpoint
 
 
 def is_key_there(name: str) -> bool:

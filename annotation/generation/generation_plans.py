@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,13 +13,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.calls.call_batches import start
-from annotation.endpoints.configured_endpoints import endpoint_named, key_for
+from annotation.calls.call_batches import check_cap, start
+from annotation.endpoints.configured_endpoints import endpoint_to_ask
 from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.prices import price_on
 from annotation.endpoints.sending_permissions import permission_in_force
-from annotation.enums import EndpointPlace, PromptPurpose, ReportSource, SentImages
+from annotation.enums import PromptPurpose, ReportSource, SentImages
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
-from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS, OwnPrompt
+from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
 from annotation.generation.kernels.made_questions import text_sha256
 from annotation.generation.report_sources import (
     FoundReports,
@@ -38,6 +39,8 @@ from annotation.models import (
     SendingPermission,
     User,
 )
+from annotation.prompts.kernels.program_prompts import ShippedPrompt
+from annotation.prompts.shipped import version_of
 
 PLANNED = "generation.planned"
 MOST_EXAMS = 100_000
@@ -94,8 +97,8 @@ class GenerationPlan:
         }
 
 
-def _named(version: PromptVersion | None, own: OwnPrompt) -> str:
-    return str(version) if version else f"{own.name} v{own.number}"
+def _named(version: PromptVersion | None, own: ShippedPrompt) -> str:
+    return str(version) if version else own.name
 
 
 def plan_generation(
@@ -137,16 +140,11 @@ def _check(wanted: GenerationWanted, at: datetime) -> tuple[SendingPermission, P
     _check_numbers(wanted)
     _check_purpose(wanted.bullets_prompt, PromptPurpose.BULLETS)
     _check_purpose(wanted.questions_prompt, PromptPurpose.QUESTIONS)
-    endpoint = endpoint_named(wanted.endpoint)
-    if endpoint.place == EndpointPlace.OUTSIDE and key_for(endpoint) is None:
-        sentence = _("The key of the endpoint “%(name)s” is missing. Whoever runs the server gives it its key.")
-        raise GenerationRefused("no_key", sentence % {"name": endpoint.name}, field="endpoint")
+    endpoint_to_ask(wanted.endpoint)
     permission = permission_in_force(wanted.bank, wanted.endpoint, at=at, reports=True)
-    prices = Price.objects.filter(endpoint=wanted.endpoint, model=wanted.model, valid_from__lte=at.date())
-    price = prices.first()
-    if wanted.cap is not None and (price is None or wanted.cap <= 0):
-        sentence = _("A cap is more than 0, and needs a price of this model at this endpoint.")
-        raise GenerationRefused("bad_cap", sentence, status=422, field="cap")
+    price = price_on(wanted.endpoint, wanted.model, at.date())
+    if wanted.cap is not None:
+        check_cap(wanted.cap, price)
     return permission, price
 
 
@@ -183,7 +181,7 @@ def _store(plan: GenerationPlan, *, actor: User | None, at: datetime) -> Generat
         prompt=wanted.bullets_prompt or own_bullets,
         permission=plan.permission,
         price=plan.price,
-        chat_settings=_settings_of(wanted.chat),
+        chat_settings=wanted.chat.kept(),
         images=SentImages.NONE,
         seed=wanted.seed,
         n_calls=len(found.reports),
@@ -239,31 +237,6 @@ def add_calls(batch: CallBatch, reports: Sequence[GenerationReport]) -> None:
     )
 
 
-def _settings_of(chat: ChatSettings) -> dict[str, Any]:
-    """As a batch keeps them; the schema stands in the prompt."""
-    return {name: value for name, value in asdict(chat).items() if name != "schema" and value is not None}
-
-
-# --- our prompts ---
 def ensure_prompts(at: datetime) -> tuple[PromptVersion, PromptVersion]:
     """Ours for findings and for questions, stored the first time that they are needed."""
-    return _ensure(BULLETS, at), _ensure(QUESTIONS, at)
-
-
-def _ensure(own: OwnPrompt, at: datetime) -> PromptVersion:
-    found, _is_new = PromptVersion.objects.get_or_create(
-        name=own.name,
-        number=own.number,
-        defaults={
-            "purpose": own.purpose,
-            "instruction": own.instruction,
-            "text": own.text,
-            "variables": list(own.variables),
-            "images": SentImages.NONE,
-            "schema": own.schema,
-            "reason": own.reason,
-            "made_at": at,
-            "sha256": own.sha256,
-        },
-    )
-    return found
+    return version_of(BULLETS, at=at), version_of(QUESTIONS, at=at)

@@ -28,7 +28,7 @@ def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
             "bullets": "\n".join(
                 finding_line(one.number, one.polarity, one.statement, one.location) for one in usable[pk]
             ),
-            "number": str(reports[pk].run.per_exam),
+            "n_questions": str(reports[pk].run.per_exam),
         }
         for pk in ids
     ]

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 
-from annotation.enums import PromptPurpose, SentImages
+from annotation.enums import SentImages
 from annotation.models import PromptVersion
+from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.prompts.versions import make_version
 
 OUR_READING, LETTER_ALONE = "our reading", "letter alone"
-
-
-@dataclass(frozen=True)
-class ShippedPrompt:
-    """Where this changes, the next start of a site stores it as the next version."""
-
-    name: str
-    text: str
-    variables: tuple[str, ...]
-    images: SentImages
-    reason: str
-    instruction: str = ""
-    schema: str = ""
 
 
 # The explanation stands first: a model writes the fields in this order, so that its reasons come before its letter.
@@ -77,32 +64,40 @@ SHIPPED = (
 
 
 def store_shipped(*, at: datetime) -> list[PromptVersion]:
-    """Make the versions that are missing; what people wrote under the same names is left as it is.
+    """Make the versions that are missing, and return them; what people wrote under the same names is left as it is.
 
     Safe to run again: a prompt of the program that is there, in whatever version, is not stored a second time.
     """
-    made = []
-    for prompt in SHIPPED:
-        own = PromptVersion.objects.filter(name=prompt.name, author=None).order_by("number")
-        there = [one for one in own if _is_same(one, prompt)]
-        if there:
-            continue
-        made.append(
-            make_version(
-                prompt.name,
-                PromptPurpose.ANSWER,
-                prompt.text,
-                instruction=prompt.instruction,
-                variables=prompt.variables,
-                images=prompt.images,
-                schema=prompt.schema,
-                parent=own.last(),
-                reason=prompt.reason,
-                actor=None,
-                at=at,
-            )
-        )
-    return made
+    return [_make(prompt, at=at) for prompt in SHIPPED if _stored(prompt) is None]
+
+
+def version_of(prompt: ShippedPrompt, *, at: datetime) -> PromptVersion:
+    """The stored version of a prompt of the program, made the first time that it is needed."""
+    return _stored(prompt) or _make(prompt, at=at)
+
+
+def _of_program(prompt: ShippedPrompt) -> list[PromptVersion]:
+    return list(PromptVersion.objects.filter(name=prompt.name, author=None).order_by("number"))
+
+
+def _stored(prompt: ShippedPrompt) -> PromptVersion | None:
+    return next((one for one in _of_program(prompt) if _is_same(one, prompt)), None)
+
+
+def _make(prompt: ShippedPrompt, *, at: datetime) -> PromptVersion:
+    return make_version(
+        prompt.name,
+        prompt.purpose,
+        prompt.text,
+        instruction=prompt.instruction,
+        variables=prompt.variables,
+        images=prompt.images,
+        schema=prompt.schema,
+        parent=next(reversed(_of_program(prompt)), None),
+        reason=prompt.reason,
+        actor=None,
+        at=at,
+    )
 
 
 def _is_same(one: PromptVersion, prompt: ShippedPrompt) -> bool:

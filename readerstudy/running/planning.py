@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,11 +13,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.endpoints.configured_endpoints import endpoint_named, key_for
+from annotation.calls.call_batches import check_cap
+from annotation.endpoints.configured_endpoints import endpoint_to_ask
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.prices import price_on
 from annotation.endpoints.sending_permissions import permission_in_force
-from annotation.enums import EndpointPlace, PromptPurpose, SentImages
+from annotation.enums import PromptPurpose, SentImages
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.model_pictures import policy_for
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, SendingPermission, User
@@ -160,31 +161,15 @@ def _check(
     if not 1 <= wanted.n_repeats <= MOST_REPEATS:
         sentence = _("Ask each question 1 to %(most)d times.") % {"most": MOST_REPEATS}
         raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
-    _check_endpoint(wanted.endpoint)
+    endpoint_to_ask(wanted.endpoint)
     policy_for(target.bank, wanted.picture_policy)
     permission = permission_in_force(
         target.bank, wanted.endpoint, at=at, images=wanted.sent_images in WITH_IMAGES_OF_PEOPLE
     )
     price = price_on(wanted.endpoint, wanted.model, at.date())
     if wanted.cap is not None:
-        _check_cap(wanted.cap, price)
+        check_cap(wanted.cap, price)
     return permission, price
-
-
-def _check_endpoint(name: str) -> None:
-    """Refused for one that is not in the list, and for one outside whose key is missing."""
-    endpoint = endpoint_named(name)
-    if endpoint.place == EndpointPlace.OUTSIDE and key_for(endpoint) is None:
-        sentence = _("The key of the endpoint “%(name)s” is missing. Whoever runs the server gives it its key.")
-        raise RunningRefused("no_key", sentence % {"name": name}, field="endpoint")
-
-
-def _check_cap(cap: Decimal, price: Price | None) -> None:
-    if price is None:
-        sentence = _("No price is known for this model at this endpoint, so that no cap can be kept. Enter its price.")
-        raise RunningRefused("cap_without_price", sentence, status=422, field="cap")
-    if cap <= 0:
-        raise RunningRefused("bad_cap", _("The cap must be more than 0."), status=422, field="cap")
 
 
 @transaction.atomic
@@ -200,7 +185,7 @@ def _store(plan: RunPlan, entry: ModelEntry, *, actor: User | None, at: datetime
         prompt=wanted.prompt,
         permission=plan.permission,
         price=plan.price,
-        chat_settings=_settings_of(wanted.chat),
+        chat_settings=wanted.chat.kept(),
         images=wanted.sent_images,
         picture_policy=wanted.sent_policy,
         n_orders=wanted.n_orders,
@@ -236,14 +221,9 @@ def _calls(plan: RunPlan) -> Iterator[Row]:
                     yield one.revision_id, exams[one.revision_id], rotation, repeat
 
 
-def _settings_of(chat: ChatSettings) -> dict[str, Any]:
-    """As a batch keeps them; the schema stands in the prompt."""
-    return {name: value for name, value in asdict(chat).items() if name != "schema" and value is not None}
-
-
 def _described(wanted: RunWanted) -> dict[str, str]:
     """A new entry, with what its first run asks it."""
-    sent = _settings_of(wanted.chat)
+    sent = wanted.chat.kept()
     decoding = ", ".join(f"{name} {value}" for name, value in sent.items())
     prompt = "\n\n".join(filter(None, (wanted.prompt.instruction, wanted.prompt.text)))
     return {"name": wanted.name, "version": wanted.version, "prompt": prompt, "decoding": decoding}

@@ -57,6 +57,10 @@ class ChatSettings:
     logprobs: bool | None = None
     schema: str = ""
 
+    def kept(self) -> dict[str, Any]:
+        """What is sent, but for the schema: a batch keeps it, and its prompt keeps the schema."""
+        return {name: value for name, value in asdict(self).items() if name != "schema" and value is not None}
+
 
 def models_request() -> ModelRequest:
     """Which models the endpoint offers."""
@@ -65,7 +69,7 @@ def models_request() -> ModelRequest:
 
 def chat_request(model: str, messages: Sequence[Message], settings: ChatSettings) -> ModelRequest:
     """Raises ValueError for a schema that is not JSON."""
-    values = {name: value for name, value in asdict(settings).items() if name != "schema" and value is not None}
+    values = settings.kept()
     if settings.schema:
         schema = {"name": "answer", "strict": True, "schema": json.loads(settings.schema)}
         values["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -1,43 +1,15 @@
-"""The two prompts of ours by which questions are made from reports. Pure.
-
-A change is a new version with a new number: what a run was asked with stays.
-"""
+"""The two prompts of ours by which questions are made from reports. Pure."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass
-
 from annotation.enums import PromptPurpose
 from annotation.generation.kernels.answer_forms import BULLETS_SCHEMA, QUESTIONS_SCHEMA
-
-
-@dataclass(frozen=True)
-class OwnPrompt:
-    """What a row of PromptVersion is made of; no image goes with it."""
-
-    name: str
-    number: int
-    purpose: PromptPurpose
-    instruction: str
-    text: str
-    variables: tuple[str, ...]
-    schema: str
-    reason: str
-
-    @property
-    def sha256(self) -> str:
-        """Over everything that is sent."""
-        sent = [self.instruction, self.text, list(self.variables), "none", self.schema]
-        return hashlib.sha256(json.dumps(sent, separators=(",", ":")).encode()).hexdigest()
-
+from annotation.prompts.kernels.program_prompts import ShippedPrompt
 
 REASON = "Our own: the paper prints no prompt."
 
-BULLETS = OwnPrompt(
+BULLETS = ShippedPrompt(
     name="findings of a report",
-    number=1,
     purpose=PromptPurpose.BULLETS,
     instruction="You read chest radiograph reports. You write JSON and nothing else.",
     text=(
@@ -58,14 +30,13 @@ BULLETS = OwnPrompt(
     reason=REASON,
 )
 
-QUESTIONS = OwnPrompt(
+QUESTIONS = ShippedPrompt(
     name="questions from findings",
-    number=1,
     purpose=PromptPurpose.QUESTIONS,
     instruction="You write multiple-choice questions for radiologists. You write JSON and nothing else.",
     text=(
-        "These are the findings of one chest radiograph exam. Write {{number}} questions that a radiologist can answer "
-        "from the images alone, each of another task where the findings allow it.\n"
+        "These are the findings of one chest radiograph exam. Write {{n_questions}} questions that a radiologist can "
+        "answer from the images alone, each of another task where the findings allow it.\n"
         "- A question has four options, of one kind and of about the same length, one of which is the key.\n"
         "- Each option names by number the findings that it stands on, in bullets. Never offer what no finding "
         "states.\n"
@@ -77,7 +48,7 @@ QUESTIONS = OwnPrompt(
         "- If the findings do not carry a question, write fewer.\n\n"
         "Findings:\n{{bullets}}"
     ),
-    variables=("number", "bullets"),
+    variables=("n_questions", "bullets"),
     schema=QUESTIONS_SCHEMA,
     reason=REASON,
 )

@@ -49,7 +49,7 @@ def test_questions_stand_on_the_findings_but_for_a_share() -> None:
     usable = [one for one in bullets(1) if not ground_bullet(one, REPORT).fault]
     lines = [finding_line(n, one.polarity, one.statement, "") for n, one in enumerate(usable, start=1)]
     polarities = {n: ground_bullet(one, REPORT).polarity for n, one in enumerate(usable, start=1)}
-    text = fill(QUESTIONS.text, {"bullets": "\n".join(lines), "number": "2"})
+    text = fill(QUESTIONS.text, {"bullets": "\n".join(lines), "n_questions": "2"})
     asked = [one for seed in range(60) for one in read_questions(said(text, QUESTIONS_SCHEMA, seed=seed))]
     faults = Counter(fault_of(one, polarities) for one in asked)
     assert len(asked) == 120

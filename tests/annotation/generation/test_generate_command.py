@@ -71,7 +71,7 @@ def test_a_dry_run_stores_nothing_and_sends_nothing(bank: QuestionBank, server: 
         ({"endpoint": "elsewhere"}, "no model endpoint of this name"),
         ({"bank": "nowhere"}, "no bank named"),
         ({"max_cost": "cheap"}, "--max-cost: a number"),
-        ({"max_cost": "5"}, "needs a price"),
+        ({"max_cost": "5"}, "Enter its price"),
     ],
 )
 def test_bad_input_ends_with_status_2(bank: QuestionBank, changes: dict[str, Any], words: str) -> None:

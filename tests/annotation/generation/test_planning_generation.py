@@ -20,6 +20,7 @@ from annotation.enums import EndpointPlace, PromptPurpose, ReportSource
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
 from annotation.generation.report_sources import reports_of_bank
+from annotation.generation.stored_answers import fill_calls
 from annotation.models import (
     AuditEvent,
     CallBatch,
@@ -32,6 +33,8 @@ from annotation.models import (
     SendingPermission,
 )
 from annotation.prompts.kernels.filling import undeclared, unused
+from annotation.prompts.kernels.known_variables import KNOWN
+from annotation.prompts.versions import make_version
 from annotation.refusals import Refused
 from tests.annotation.calls.simulated_calls import NOON, asked_server, make_permission, make_prompt
 from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of
@@ -127,7 +130,7 @@ def test_a_dry_run_says_all_and_stores_nothing(bank: QuestionBank) -> None:
     plan = plan_generation(wanted_of(bank), actor=None, at=NOON, dry_run=True)
     told = plan.as_json()
     assert (told["run"], told["reports"], told["calls"], told["questions_at_most"]) == (None, 3, 6, 9)
-    assert told["prompts"] == ["findings of a report v1", "questions from findings v1"]
+    assert told["prompts"] == ["findings of a report", "questions from findings"]
     assert nothing_is_stored()
 
 
@@ -189,7 +192,7 @@ def test_an_empty_file_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
         ({"n_exams": None}, "no_source"),
         ({"n_exams": 5}, "too_few_reports"),
         ({"seed": 2**63}, "bad_seed"),
-        ({"cap": Decimal(5)}, "bad_cap"),
+        ({"cap": Decimal(5)}, "cap_without_price"),
     ],
 )
 def test_numbers_that_cannot_be(bank: QuestionBank, changes: dict[str, Any], code: str) -> None:
@@ -243,3 +246,22 @@ def test_our_prompts_are_stored_once() -> None:
     assert first == second
     assert [one.purpose for one in first] == [PromptPurpose.BULLETS, PromptPurpose.QUESTIONS]
     assert all(one.sha256 and one.schema for one in first)
+
+
+def test_a_person_can_write_the_next_version_of_ours_and_its_variables_are_filled(bank: QuestionBank) -> None:
+    _bullets, ours = ensure_prompts(NOON)
+    theirs = make_version(
+        ours.name,
+        PromptPurpose.QUESTIONS,
+        f"{ours.text}\nWrite in plain words.",
+        variables=ours.variables,
+        schema=ours.schema,
+        parent=ours,
+        reason="a test",
+        actor=None,
+        at=NOON,
+    )
+    assert str(theirs) == "questions from findings v2"
+    assert set(theirs.variables) <= set(KNOWN[PromptPurpose.QUESTIONS])
+    calls = list(planned(wanted_of(bank)).bullets_batch.calls.all())
+    assert set(theirs.variables) <= set(next(iter(fill_calls(calls))))

@@ -11,6 +11,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
+from annotation.calls.call_batches import BatchRefused
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
@@ -218,7 +219,7 @@ def test_an_endpoint_outside_needs_its_key(
 ) -> None:
     settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, "https://models.example/v1"),)
     permit(bank, terms="As the bank says.")
-    refused(Target(bank), RunningRefused, "no_key", match="The key of the endpoint “stand-in” is missing")
+    refused(Target(bank), EndpointRefused, "no_key", match="The key of the endpoint “stand-in” is missing")
     monkeypatch.setenv("REXVQA_MODEL_KEY_STAND_IN", "sk-" + "0" * 20)
     assert plan_run(wanted(Target(bank)), actor=None, at=NOON).run
 
@@ -244,13 +245,13 @@ def test_refused_for_an_empty_bank() -> None:
 
 def test_refused_for_a_cap_without_a_price(bank: QuestionBank) -> None:
     permit(bank)
-    refused(Target(bank), RunningRefused, "cap_without_price", match="Enter its price", cap=Decimal(5))
+    refused(Target(bank), BatchRefused, "cap_without_price", match="Enter its price", cap=Decimal(5))
 
 
 def test_refused_for_a_cap_of_nothing(bank: QuestionBank) -> None:
     permit(bank)
     set_price()
-    refused(Target(bank), RunningRefused, "bad_cap", match="more than 0", cap=Decimal(0))
+    refused(Target(bank), BatchRefused, "bad_cap", match="more than 0", cap=Decimal(0))
 
 
 def test_refused_for_a_prompt_of_another_purpose(bank: QuestionBank) -> None:

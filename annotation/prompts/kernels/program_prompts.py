@@ -1,0 +1,21 @@
+"""A prompt that comes with the program, as it stands in the code. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotation.enums import PromptPurpose, SentImages
+
+
+@dataclass(frozen=True)
+class ShippedPrompt:
+    """Where this changes, it is stored as the next version when it is needed next; what was asked with it stays."""
+
+    name: str
+    text: str
+    variables: tuple[str, ...]
+    reason: str
+    purpose: PromptPurpose = PromptPurpose.ANSWER
+    images: SentImages = SentImages.NONE
+    instruction: str = ""
+    schema: str = ""
