@@ -17,12 +17,10 @@ class AnnotationConfig(AppConfig):
         from annotation.enums import PromptPurpose
         from annotation.generation.continuing import KIND as MAKE_QUESTIONS
         from annotation.generation.continuing import continue_later
-        from annotation.generation.origins import generates_from
         from annotation.generation.stored_answers import fill_calls
         from annotation.jobs.handlers import register_handler
         from annotation.people.open_work import works
         from annotation.questionbank.filters import register_filter
-        from annotation.questionbank.keeping import register_use
         from annotation.review.outcome_filters import FLAGGED, SETTLED
         from annotation.review.own_reviews import finished_work
 
@@ -37,4 +35,3 @@ class AnnotationConfig(AppConfig):
         fillers.register(PromptPurpose.QUESTIONS, fill_calls)
         completed.register("generation", continue_later)
         register_handler(MAKE_QUESTIONS, "annotation.generation.continuing.run_continuing")
-        register_use("generation", generates_from)

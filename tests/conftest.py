@@ -19,7 +19,7 @@ from annotation.enums import Role
 from annotation.models import Assignment, Membership, User
 from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
-from tests.processes import drop_template
+from tests.processes import drop_template, migrated_site, postgres_url
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -107,6 +107,16 @@ def shared_data() -> Path:
 def _empty_cache() -> None:
     """What is kept by the number of a row means another row in the next test."""
     cache.clear()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a site whose database was made by the real migrations."""
+    server = ""
+    if request.param == "postgresql":
+        server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+    with migrated_site(tmp_path / "home", server) as env:
+        yield env
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from annotation.enums import ImportKind
 from annotation.generation.kernels.made_questions import HISTORY
-from annotation.models import AnswerKey, BankImport, GenerationRun, Question, QuestionBank, Revision
+from annotation.models import AnswerKey, BankImport, Question, QuestionBank, Revision
 from annotation.questionbank.kernels.kept_source import parsed
 
 
@@ -77,9 +76,3 @@ def origin_of(revisions: Sequence[Revision]) -> QuestionOrigin | None:
     return QuestionOrigin(
         *(history["run"], history["model"], history["endpoint"], prompts, history["calls"], history["rules"], options)
     )
-
-
-def generates_from(bank: QuestionBank) -> str:
-    """Why a bank cannot be deleted, or nothing."""
-    used = GenerationRun.objects.filter(bank=bank).exists()
-    return _("Questions were generated for this bank: archive the bank instead.") if used else ""

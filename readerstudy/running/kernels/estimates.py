@@ -17,8 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from scipy.stats import t as student
-
 METHOD = "mean by number of images, scaled to all calls; 95 % interval by Student's t (Cochran 1977, ch. 5)"
 LEVEL = 0.95
 
@@ -69,7 +67,9 @@ def expected_total(values: Iterable[tuple[int, float]], n_calls: Mapping[int, in
         n_known = len(measured) if nearest == n_images else 0
         total += n_all * sum(measured) / len(measured)
         spread += n_all * max(n_all - n_known, 0) / len(measured)
-    half = float(student.ppf((1 + LEVEL) / 2, degrees)) * sqrt(variance * spread)
+    from scipy.special import stdtrit  # here, since every start of the program would wait for it
+
+    half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * sqrt(variance * spread)
     known = sum(map(sum, strata.values()))
     return Expected(total, max(total - half, known), total + half)
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 from django.db import transaction
 
 from annotation.audit.recording import first_broken_link, record
 from annotation.models import AuditEvent, User
-from tests.processes import manage, migrated_site, postgres_url
+from tests.processes import manage
 
 TAMPER = """
 from django.db import DatabaseError, transaction
@@ -79,16 +77,6 @@ def test_a_forged_event_is_found(cora: User, noon: datetime) -> None:
 def test_an_event_outside_a_transaction_is_refused(noon: datetime) -> None:
     with pytest.raises(transaction.TransactionManagementError):
         record("test.act", actor=None, at=noon)
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
-def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of a site whose database was made by the real migrations."""
-    server = ""
-    if request.param == "postgresql":
-        server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
-    with migrated_site(tmp_path / "home", server) as env:
-        yield env
 
 
 def test_the_database_refuses_to_change_or_delete_an_event(migrated: dict[str, str]) -> None:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from tests.processes import manage, migrated_site, postgres_url
+from tests.processes import manage
 
 TAMPER = """
 import tempfile
@@ -35,15 +30,6 @@ for name, change in (
     except DatabaseError as error:
         print("insert-only" in str(error), name)
 """
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
-def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
-    server = ""
-    if request.param == "postgresql":
-        server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
-    with migrated_site(tmp_path / "home", server) as env:
-        yield env
 
 
 def test_reports_and_findings_are_insert_only(migrated: dict[str, str]) -> None:

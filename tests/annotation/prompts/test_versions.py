@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from annotation.enums import PromptPurpose, SentImages
 from annotation.models import AuditEvent, PromptVersion, User
 from annotation.prompts.kernels.known_variables import KNOWN
 from annotation.prompts.versions import LONGEST_TEXT, PromptRefused, make_version, prompt_named
-from tests.processes import manage, migrated_site, postgres_url
+from tests.processes import manage
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
@@ -132,16 +130,6 @@ def test_a_prompt_is_found_by_name_and_number(noon: datetime) -> None:
 def test_every_purpose_has_its_variables_and_those_of_answers_are_what_a_question_fills() -> None:
     assert set(KNOWN) == set(PromptPurpose)
     assert set(KNOWN[PromptPurpose.ANSWER]) == set(question_values("Q", ["a", "b", "c", "d"]))
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
-def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of a site whose database was made by the real migrations."""
-    server = ""
-    if request.param == "postgresql":
-        server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
-    with migrated_site(tmp_path / "home", server) as env:
-        yield env
 
 
 def test_the_database_refuses_to_change_or_delete_a_version(migrated: dict[str, str]) -> None:
