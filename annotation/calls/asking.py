@@ -27,7 +27,7 @@ from annotation.calls.kernels.batch_states import AT_WORK
 from annotation.calls.kernels.pacing import Pace, seconds_to_wait
 from annotation.calls.leases import LeaseLost, give_lease_back, renew_lease, take_lease
 from annotation.calls.request_bodies import contents_of
-from annotation.calls.sent_pictures import pictures_of
+from annotation.calls.sent_pictures import CallPictures, pictures_of
 from annotation.calls.work_of_batch import TOO_MANY, BatchWork, cap_is_reached, left_unanswered
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
@@ -35,11 +35,13 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.enums import BatchState, CallOutcome
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused
+from annotation.site.kept_queries import KeptQuery
 
 log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 LONGEST_WAIT = 0.5  # seconds until the state of the batches is read again
+SHORT_WAIT = 0.005  # seconds for further answers after one
 MOST_RESTS = 20  # times in a row that an endpoint says that it has too many calls
 
 
@@ -49,6 +51,7 @@ class Sent:
 
     call: ModelCall
     batch: CallBatch
+    pictures: CallPictures
     exchange: Exchange | None = None
     refusal: str = ""
 
@@ -75,9 +78,14 @@ def ask_endpoint(
     return True
 
 
-def _at_work(endpoint: str) -> list[CallBatch]:
-    found = CallBatch.objects.filter(endpoint=endpoint, state__in=AT_WORK)
-    return list(found.select_related("prompt", "permission", "price", "bank").order_by("started_at", "pk"))
+_at_work = KeptQuery(
+    lambda endpoint: (
+        CallBatch.objects.filter(endpoint=endpoint, state__in=AT_WORK)
+        .select_related("prompt", "permission", "price", "bank")
+        .order_by("started_at", "pk")
+    ),
+    str,
+)  # by the name of an endpoint: read anew before each call
 
 
 def _pause(batch: CallBatch, because: str, at: datetime) -> None:
@@ -129,20 +137,33 @@ class Asker:
             renew_lease(self.endpoint.name, self.holder, at=self.clock())
             self._store(returned)
             batches = [] if self.stop.is_set() else _at_work(self.endpoint.name)
+            self._leave_out_others(batches)
             chosen = self._choose(batches)
-        for sent in chosen:
-            self.to_send.put(sent)
+        for batch, calls in chosen:
+            for call, pictures in zip(calls, pictures_of(batch, calls), strict=True):
+                self.to_send.put(Sent(call, batch, pictures))
         return bool(self.n_in_flight or batches)
 
     def _gather(self) -> list[Sent]:
-        """What came back by now; waits a little for the first."""
+        """What came back by now; waits for the first, and then a moment for others: a step costs as much for one."""
         found: list[Sent] = []
         try:
             found.append(self.returned.get(timeout=LONGEST_WAIT if self.works else 0.001))
-            while True:
-                found.append(self.returned.get_nowait())
+            until = time.monotonic() + SHORT_WAIT
+            while len(found) < self.n_in_flight:
+                found.append(self.returned.get(timeout=max(0.0, until - time.monotonic())))
         except queue.Empty:
-            return found
+            pass
+        return found
+
+    def _leave_out_others(self, batches: Sequence[CallBatch]) -> None:
+        """What was known of a batch that a person paused or stopped; one that goes on begins anew."""
+        gone = self.works.keys() - {batch.pk for batch in batches}
+        for pk in gone:
+            if self.works[pk].n_in_flight:
+                self.works[pk].stands_still()
+            else:
+                del self.works[pk]
 
     def _store(self, returned: Sequence[Sent]) -> None:
         attempts, calls = [], []
@@ -170,13 +191,12 @@ class Asker:
             _pause(sent.batch, because, at)
         return attempt
 
-    def _choose(self, batches: Sequence[CallBatch]) -> list[Sent]:
+    def _choose(self, batches: Sequence[CallBatch]) -> list[tuple[CallBatch, list[ModelCall]]]:
         """The calls that are sent now, counted as sent. The oldest batch comes first."""
-        chosen: list[Sent] = []
-        for batch in batches:
-            calls = self._take(batch)
-            ModelCall.objects.filter(pk__in=[call.pk for call in calls]).update(n_sent=F("n_sent") + 1)
-            chosen += [Sent(call, batch) for call in calls]
+        chosen = [(batch, self._take(batch)) for batch in batches]
+        sent = [call.pk for _batch, calls in chosen for call in calls]
+        if sent:
+            ModelCall.objects.filter(pk__in=sent).update(n_sent=F("n_sent") + 1)
         return chosen
 
     def _take(self, batch: CallBatch) -> list[ModelCall]:
@@ -232,7 +252,7 @@ class Asker:
     def _send(self, sent: Sent) -> Sent:
         call, at = sent.call, self.clock()
         try:
-            call.pictures = pictures_of(sent.batch, call, at=at)
+            call.pictures = sent.pictures.made(at=at)
             request = contents_of(sent.batch, [call])[0].request()
         except Refused as refusal:
             return replace(sent, refusal=str(refusal))

@@ -57,8 +57,8 @@ def write_requests(batch: CallBatch, path: Path, *, actor: User | None, at: date
 
 def _lines(batch: CallBatch, at: datetime) -> Iterator[bytes]:
     for calls in _not_asked(batch):
-        for call in calls:
-            call.pictures = pictures_of(batch, call, at=at)
+        for call, pictures in zip(calls, pictures_of(batch, calls), strict=True):
+            call.pictures = pictures.made(at=at)
         for call, content in zip(calls, contents_of(batch, calls), strict=True):
             request = content.request()
             call.request_sha256 = request.sha256

@@ -3,34 +3,62 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from annotation.calls.kernels.swapping import SwappableExam, swapped
 from annotation.enums import ImageState, SentImages
-from annotation.imaging.kernels.picture_policies import BLANK, policy_named
-from annotation.ingest.model_pictures import PictureRefused, images_of_exam, pictures_for, policy_for
-from annotation.models import CallBatch, Exam, Image, ModelCall, QuestionBank
+from annotation.imaging.kernels.picture_policies import BLANK, PicturePolicy, policy_named
+from annotation.ingest.model_pictures import PictureRefused, images_of_exam, known_pictures, pictures_for, policy_for
+from annotation.models import CallBatch, Exam, Image, ModelCall, ModelPicture, QuestionBank
 
 
-def pictures_of(batch: CallBatch, call: ModelCall, *, at: datetime) -> list[str]:
-    """Their hashes, in the order in which a reviewer sees the images; made where they are missing.
+@dataclass(frozen=True)
+class CallPictures:
+    """What goes with a call: the images of its exam as they are now, and the pictures that were made of them before."""
 
-    Raises PictureRefused while an image must not be sent, and for those of another bank.
-    """
-    if batch.images == SentImages.NONE or call.exam is None:
-        return []
-    if call.exam.bank_id != batch.bank_id:
-        raise PictureRefused("other_bank", _("The exam of call %(n)d is of another bank.") % {"n": call.number})
-    own = call.revision is not None and call.revision.question.exam_id == call.exam_id
-    left_out = call.revision.left_out if own and call.revision is not None else frozenset[str]()
-    images = images_of_exam(call.exam, left_out)
-    images = images[:1] if batch.images == SentImages.FIRST else images
-    is_blank = batch.images == SentImages.BLANK
-    policy = policy_named(BLANK) if is_blank else policy_for(batch.bank, batch.picture_policy)
-    return [one.sha256 for one in pictures_for(images, policy, at=at)]
+    batch: CallBatch
+    call: ModelCall
+    images: Sequence[Image] = ()
+    known: Mapping[int, ModelPicture] = field(default_factory=dict)
+
+    def made(self, *, at: datetime) -> list[str]:
+        """Their hashes, in the order in which a reviewer sees the images; made where they are missing.
+
+        Raises PictureRefused while an image must not be sent, and for those of another bank.
+        """
+        batch, call = self.batch, self.call
+        if not _sends_images(batch, call):
+            return []
+        assert call.exam is not None
+        if call.exam.bank_id != batch.bank_id:
+            raise PictureRefused("other_bank", _("The exam of call %(n)d is of another bank.") % {"n": call.number})
+        own = call.revision is not None and call.revision.question.exam_id == call.exam_id
+        left_out = call.revision.left_out if own and call.revision is not None else frozenset[str]()
+        images = images_of_exam(call.exam, self.images, left_out)
+        images = images[:1] if batch.images == SentImages.FIRST else images
+        return [one.sha256 for one in pictures_for(images, _policy_of(batch), self.known, at=at)]
+
+
+def pictures_of(batch: CallBatch, calls: Sequence[ModelCall]) -> list[CallPictures]:
+    """Of each of these calls, with exam and question loaded. Two queries at most."""
+    exams = {call.exam_id for call in calls if _sends_images(batch, call)}
+    images: dict[int, list[Image]] = defaultdict(list)
+    for image in Image.objects.filter(exam__in=exams).order_by("position", "pk") if exams else ():
+        images[image.exam_id].append(image)
+    known = known_pictures((one for some in images.values() for one in some), _policy_of(batch)) if exams else {}
+    return [CallPictures(batch, call, images.get(call.exam_id or 0, ()), known) for call in calls]
+
+
+def _sends_images(batch: CallBatch, call: ModelCall) -> bool:
+    return batch.images != SentImages.NONE and call.exam_id is not None
+
+
+def _policy_of(batch: CallBatch) -> PicturePolicy:
+    return policy_named(BLANK) if batch.images == SentImages.BLANK else policy_for(batch.bank, batch.picture_policy)
 
 
 def swapped_exams(bank: QuestionBank, exams: Iterable[int], *, seed: int) -> Mapping[int, int]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import islice
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -19,7 +22,7 @@ MOST_TRIES = 5  # of one call before it is set aside until a person resumes the 
 MOST_ALIKE = 20  # equal failures in a row
 NO_KEY = (401, 403)
 TOO_MANY = 429
-_READ = ("revision__question", "exam")
+READ_AHEAD = 50  # calls
 
 
 @dataclass
@@ -30,6 +33,7 @@ class BatchWork:
     last_number: int = 0  # up to here every call was taken once
     n_in_flight: int = 0
     dearest: Decimal = Decimal(0)
+    _ahead: deque[ModelCall] = field(default_factory=deque)
     _due: list[tuple[float, int]] = field(default_factory=list)  # heap: when to try again, number
     _n_failures: dict[int, int] = field(default_factory=dict)
     _alike: tuple[object, ...] = ()
@@ -42,19 +46,30 @@ class BatchWork:
     def next_calls(self, batch: CallBatch, most: int, now: float) -> list[ModelCall]:
         """Not asked ones: those to be tried again first. They count as taken only by ``took``."""
         again = [number for due, number in heapq.nsmallest(most, self._due) if due <= now]
-        open_calls = ModelCall.objects.filter(batch=batch, outcome=CallOutcome.NOT_ASKED).select_related(*_READ)
-        found = list(open_calls.filter(number__in=again)) if again else []
-        fresh = open_calls.filter(number__gt=self.last_number).order_by("number")
+        found = list(_open_calls(batch).filter(number__in=again)) if again else []
+        if len(self._ahead) < most - len(found):
+            self._read_ahead(batch, most)
+        return [*found, *islice(self._ahead, most - len(found))]
+
+    def _read_ahead(self, batch: CallBatch, most: int) -> None:
+        """The plan of a batch never changes, so that some more calls may be read than are sent now."""
+        fresh = _open_calls(batch).filter(number__gt=self.last_number).order_by("number")
         if batch.state == BatchState.TRYING:
             fresh = fresh.filter(number__lte=batch.n_first)
-        return [*found, *fresh[: most - len(found)]]
+        self._ahead = deque(fresh[: most + READ_AHEAD])
 
     def took(self, calls: Iterable[ModelCall]) -> None:
         numbers = {call.number for call in calls}
         self._due = [pair for pair in self._due if pair[1] not in numbers]
         heapq.heapify(self._due)
         self.last_number = max(self.last_number, *numbers)
+        while self._ahead and self._ahead[0].number <= self.last_number:
+            self._ahead.popleft()
         self.n_in_flight += len(numbers)
+
+    def stands_still(self) -> None:
+        """A person paused the batch: by the time it goes on, its calls may have got answers from a file."""
+        self._ahead.clear()
 
     @property
     def waits(self) -> bool:
@@ -103,6 +118,11 @@ class BatchWork:
         if batch.cap is not None and attempt.outcome != CallOutcome.NOT_ASKED and attempt.cost is None:
             return _("The endpoint does not say how many tokens an answer took, so that the cap cannot be kept.")
         return ""
+
+
+def _open_calls(batch: CallBatch) -> QuerySet[ModelCall]:
+    found = ModelCall.objects.filter(batch=batch, outcome=CallOutcome.NOT_ASKED)
+    return found.select_related("revision__question", "exam")
 
 
 def cap_is_reached(batch: CallBatch, spent: Decimal) -> str:

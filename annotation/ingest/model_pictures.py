@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,13 +35,13 @@ def policy_for(bank: QuestionBank, name: str) -> PicturePolicy:
     return policy_named(STORED) if policy.name == QUARTER and bank.holds_quarters else policy
 
 
-def images_of_exam(exam: Exam, left_out: frozenset[str] = frozenset()) -> list[Image]:
-    """Those that a reviewer sees with a question of this exam, in their order; a removed one is seen by nobody.
+def images_of_exam(exam: Exam, images: Iterable[Image], left_out: frozenset[str] = frozenset()) -> list[Image]:
+    """Those of its ``images`` that a reviewer sees with a question of this exam, as sorted by ``in_order``.
 
-    Raises PictureRefused (``images_waiting``) while one of them is missing, unsearched or in quarantine.
+    A removed one is seen by nobody. Raises PictureRefused (``images_waiting``) while one of them is missing, unsearched
+    or in quarantine.
     """
-    images = [one for one in exam.images.order_by("position", "pk") if one.public_id not in left_out]
-    images = [one for one in images if one.state != ImageState.REMOVED]
+    images = [one for one in images if one.public_id not in left_out and one.state != ImageState.REMOVED]
     waiting = [one for one in images if one.state != ImageState.AVAILABLE]
     if waiting:
         sentence = _("An image of the exam %(exam)s is %(state)s, so that nothing of it is sent.")
@@ -74,15 +74,25 @@ def images_never_sent(bank: QuestionBank) -> NeverSent:
     )
 
 
-def pictures_for(images: Sequence[Image], policy: PicturePolicy, *, at: datetime) -> list[ModelPicture]:
-    """One for each image, in their order; what is missing is made, also a file. Two processes at once make the same.
+def known_pictures(images: Iterable[Image], policy: PicturePolicy) -> dict[int, ModelPicture]:
+    """Those that were made before, by the row of their image. One query."""
+    rows = ModelPicture.objects.filter(image__in=[image.pk for image in images], policy=policy.name)
+    return {one.image_id: one for one in rows}
+
+
+def pictures_for(
+    images: Iterable[Image], policy: PicturePolicy, known: Mapping[int, ModelPicture], *, at: datetime
+) -> list[ModelPicture]:
+    """One for each image, in their order; what is not ``known`` is made, also a file. Two processes make the same.
 
     Raises PictureRefused (``images_waiting``) for an image that was held or blacked out since it was loaded.
     """
-    rows = ModelPicture.objects.filter(image__in=images, policy=policy.name)
-    # Equal images share a file: it can go with one of them just while the row of another is written.
-    kept = {one.image_id: one for one in rows if storage.path_of(one.sha256).exists()}
-    return [kept.get(image.pk) or _make(image, policy, at=at) for image in images]
+    return [_if_there(known.get(image.pk)) or _make(image, policy, at=at) for image in images]
+
+
+def _if_there(picture: ModelPicture | None) -> ModelPicture | None:
+    """Equal images share a file: it can go with one of them just while the row of another is written."""
+    return picture if picture is not None and storage.path_of(picture.sha256).exists() else None
 
 
 def picture_bytes(sha256: str) -> bytes:

@@ -73,26 +73,32 @@ def chat_request(model: str, messages: Sequence[Message], settings: ChatSettings
     if settings.schema:
         schema = {"name": "answer", "strict": True, "schema": json.loads(settings.schema)}
         values["response_format"] = {"type": "json_schema", "json_schema": schema}
-    content = [{"role": message.role, "content": _content_of(message.parts)} for message in messages]
-    return ModelRequest(Route.CHAT, _json_bytes({"model": model, "messages": content, **values}))
+    texts = b",".join(
+        b'{"role":%b,"content":%b}' % (_json_bytes(message.role), _content_of(message.parts)) for message in messages
+    )
+    rest = _json_bytes(values)[1:-1]
+    body = b'{"model":%b,"messages":[%b]%b}' % (_json_bytes(model), texts, b"," + rest if rest else b"")
+    return ModelRequest(Route.CHAT, body)
 
 
 def embeddings_request(model: str, texts: Sequence[str]) -> ModelRequest:
     return ModelRequest(Route.EMBEDDINGS, _json_bytes({"model": model, "input": list(texts)}))
 
 
-def _content_of(parts: tuple[str | bytes, ...]) -> str | list[dict[str, Any]]:
+def _content_of(parts: tuple[str | bytes, ...]) -> bytes:
     """A single text is sent as such: some servers without pictures know no list of parts."""
     if len(parts) == 1 and isinstance(parts[0], str):
-        return parts[0]
-    return [
-        {"type": "text", "text": part}
-        if isinstance(part, str)
-        else {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(part).decode()}"}}
-        for part in parts
-    ]
+        return _json_bytes(parts[0])
+    return b"[%b]" % b",".join(_part(part) for part in parts)
 
 
-def _json_bytes(value: dict[str, Any]) -> bytes:
+def _part(part: str | bytes) -> bytes:
+    """Nothing in base64 is escaped in JSON: looking for it in pictures took half of the time of a request."""
+    if isinstance(part, str):
+        return b'{"type":"text","text":%b}' % _json_bytes(part)
+    return b'{"type":"image_url","image_url":{"url":"data:image/png;base64,%b"}}' % base64.b64encode(part)
+
+
+def _json_bytes(value: str | dict[str, Any]) -> bytes:
     """Fields in the order given: sorting would turn the properties of a schema around."""
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()

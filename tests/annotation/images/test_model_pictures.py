@@ -12,7 +12,14 @@ from django.conf import settings
 from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER, STORED, greys_of, policy_named
 from annotation.ingest import quarantine, storage
-from annotation.ingest.model_pictures import PictureRefused, images_of_exam, picture_bytes, pictures_for, policy_for
+from annotation.ingest.model_pictures import (
+    PictureRefused,
+    images_of_exam,
+    known_pictures,
+    picture_bytes,
+    pictures_for,
+    policy_for,
+)
 from annotation.models import Image, ModelPicture, QuestionBank, User
 
 from .conftest import MakeImage
@@ -22,14 +29,19 @@ def files() -> list[Path]:
     return [path for path in Path(settings.MEDIA_ROOT).glob("??/*") if len(path.name) == 64]
 
 
+def made_of(images: list[Image], policy: str, at: datetime) -> list[ModelPicture]:
+    chosen = policy_named(policy)
+    return pictures_for(images, chosen, known_pictures(images, chosen), at=at)
+
+
 def test_one_is_made_for_each_image_and_policy_and_kept(make_image: MakeImage, noon: datetime) -> None:
     images = [make_image(), make_image()]
-    made = pictures_for(images, policy_named(QUARTER), at=noon)
+    made = made_of(images, QUARTER, noon)
     assert [(one.image_id, one.width, one.height) for one in made] == [(image.pk, 20, 15) for image in images]
-    assert pictures_for(images, policy_named(QUARTER), at=noon) == made
+    assert made_of(images, QUARTER, noon) == made
     assert len(files()) == ModelPicture.objects.count() == 2
     assert greys_of(picture_bytes(made[0].sha256)).shape == (15, 20)
-    pictures_for(images, policy_named(STORED), at=noon)
+    made_of(images, STORED, noon)
     assert ModelPicture.objects.count() == 4
 
 
@@ -46,18 +58,19 @@ def test_a_bank_of_quarters_is_not_quartered_again(bank: QuestionBank) -> None:
 def test_nothing_of_an_exam_goes_out_while_an_image_of_it_must_not(make_image: MakeImage, state: ImageState) -> None:
     image = make_image()
     other = Image.objects.create(exam=image.exam, position=1, state=state)
+    images = [image, other]
     with pytest.raises(PictureRefused, match="nothing of it is sent"):
-        images_of_exam(image.exam)
-    assert images_of_exam(image.exam, frozenset({other.public_id})) == [image]
-    Image.objects.filter(pk=other.pk).update(state=ImageState.REMOVED)
-    assert images_of_exam(image.exam) == [image]
+        images_of_exam(image.exam, images)
+    assert images_of_exam(image.exam, images, frozenset({other.public_id})) == [image]
+    other.state = ImageState.REMOVED
+    assert images_of_exam(image.exam, images) == [image]
 
 
 def test_an_image_that_is_blacked_out_or_removed_takes_its_pictures_along(
     make_image: MakeImage, noon: datetime, dina: User, django_capture_on_commit_callbacks: object
 ) -> None:
     images = [make_image(), make_image()]
-    before = pictures_for(images, policy_named(STORED), at=noon)
+    before = made_of(images, STORED, noon)
     Image.objects.update(state=ImageState.QUARANTINED)
     masked, removed = Image.objects.order_by("pk")
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
@@ -71,13 +84,13 @@ def test_an_image_that_is_blacked_out_or_removed_takes_its_pictures_along(
     masked.refresh_from_db()
     quarantine.release(masked, reason="seen", actor=dina, at=noon)
     masked.refresh_from_db()
-    (after,) = pictures_for([masked], policy_named(STORED), at=noon)
+    (after,) = made_of([masked], STORED, noon)
     assert after.sha256 != before[0].sha256
     assert greys_of(picture_bytes(after.sha256))[:20, :20].max() == 0
 
 
 def test_a_sweep_of_files_keeps_those_that_a_row_names(make_image: MakeImage, noon: datetime) -> None:
-    pictures_for([make_image()], policy_named(STORED), at=noon)
+    made_of([make_image()], STORED, noon)
     orphan = storage.store_by_hash(b"nobody's")
     for path in files():
         os.utime(path, (0, 0))
@@ -87,7 +100,7 @@ def test_a_sweep_of_files_keeps_those_that_a_row_names(make_image: MakeImage, no
 
 
 def test_a_broken_file_is_not_sent(make_image: MakeImage, noon: datetime) -> None:
-    (picture,) = pictures_for([make_image()], policy_named(STORED), at=noon)
+    (picture,) = made_of([make_image()], STORED, noon)
     storage.path_of(picture.sha256).write_bytes(b"broken")
     with pytest.raises(PictureRefused, match="broken"):
         picture_bytes(picture.sha256)
@@ -99,7 +112,7 @@ def test_an_image_that_was_held_since_it_was_loaded_leaves_no_picture(
     loaded = make_image()
     quarantine.quarantine_image(Image.objects.get(), reason="name", actor=dina, at=noon)
     with pytest.raises(PictureRefused, match="held, blacked out or removed just now"):
-        pictures_for([loaded], policy_named(STORED), at=noon)
+        made_of([loaded], STORED, noon)
     assert not ModelPicture.objects.exists()
     assert not files()
 
@@ -117,7 +130,7 @@ def test_an_image_loaded_before_it_was_blacked_out_or_removed_leaves_no_picture(
         else:
             quarantine.remove(Image.objects.get(), reason="name", actor=dina, at=noon)
     with pytest.raises(PictureRefused, match="held, blacked out or removed just now"):
-        pictures_for([loaded], policy_named(STORED), at=noon)
+        made_of([loaded], STORED, noon)
     assert not ModelPicture.objects.exists()
     assert not files()
 
@@ -126,18 +139,18 @@ def test_a_picture_shared_with_another_image_stays_when_one_of_them_is_refused(
     make_image: MakeImage, noon: datetime, dina: User
 ) -> None:
     other, loaded = make_image(), make_image()
-    (kept,) = pictures_for([other], policy_named(BLANK), at=noon)
+    (kept,) = made_of([other], BLANK, noon)
     quarantine.quarantine_image(Image.objects.get(pk=loaded.pk), reason="name", actor=dina, at=noon)
     with pytest.raises(PictureRefused):
-        pictures_for([loaded], policy_named(BLANK), at=noon)
+        made_of([loaded], BLANK, noon)
     assert picture_bytes(kept.sha256)
 
 
 def test_a_picture_whose_file_is_gone_is_made_again_with_the_same_bytes(make_image: MakeImage, noon: datetime) -> None:
     image = make_image()
-    (before,) = pictures_for([image], policy_named(STORED), at=noon)
+    (before,) = made_of([image], STORED, noon)
     content = picture_bytes(before.sha256)
     storage.remove([before.sha256])
-    (after,) = pictures_for([image], policy_named(STORED), at=noon)
+    (after,) = made_of([image], STORED, noon)
     assert after == before
     assert picture_bytes(after.sha256) == content
