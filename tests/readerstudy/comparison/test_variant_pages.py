@@ -83,6 +83,15 @@ def test_computed_once_for_the_whole_family_and_anew_with_another_run(browser: C
     assert len(look(browser, plain).context["result"]["variants"]) == 2
 
 
+def test_the_page_of_the_job_tells_how_many_questions_and_nothing_of_the_answers(
+    browser: Client, twelve: QuestionBank
+) -> None:
+    run = complete(Target(twelve), right_on(1), n_repeats=2)
+    look(browser, run)
+    facts = browser.get(reverse("job", args=[Job.objects.get().public_id])).context["facts"]
+    assert facts == {"n": 12, "n_clusters": 12, "n_without_key": 0, "clustered": False}
+
+
 def test_htmx_gets_the_part_that_changes(browser: Client, twelve: QuestionBank) -> None:
     run = complete(Target(twelve), right_on(1), n_repeats=2)
     part = browser.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
