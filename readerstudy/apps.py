@@ -68,6 +68,7 @@ class ReaderstudyConfig(AppConfig):
         register_handler(KIND, "readerstudy.conducting.lifecycle.run_analysis")
         register_handler(comparison_job.KIND, "readerstudy.comparison.comparison_job.run_comparison")
         register_handler(comparison_job.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
+        register_handler(comparison_job.VARIANTS, "readerstudy.comparison.variants.run_variant_tables")
         register_handler(REPORT, "readerstudy.report.report_job.run_report")
         completed.register("model runs", publish_later)
         register_handler(PUBLISH, "readerstudy.running.publishing.run_publishing")

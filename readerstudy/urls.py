@@ -21,7 +21,7 @@ from readerstudy.views.results import items as results_items
 from readerstudy.views.results import overview as results
 from readerstudy.views.results import pairs as results_pairs
 from readerstudy.views.results import report as results_report
-from readerstudy.views.running import model_runs, raw_answers
+from readerstudy.views.running import model_runs, raw_answers, run_variants
 from readerstudy.views.sharing import links
 from readerstudy.views.study import data, studies
 
@@ -175,6 +175,7 @@ urlpatterns: list[URLPattern] = [
     path("models/at-work/", model_runs.model_runs, name="model-runs"),
     path("models/at-work/new/", model_runs.model_run_new, name="model-run-new"),
     path("models/at-work/<str:public_id>/", model_runs.model_run, name="model-run"),
+    path("models/at-work/<str:public_id>/variants/", run_variants.model_run_variants, name="model-run-variants"),
     path("models/at-work/<str:public_id>/try/", model_runs.model_run_try, name="model-run-try"),
     path("models/at-work/<str:public_id>/start/", model_runs.model_run_start, name="model-run-start"),
     path("models/at-work/<str:public_id>/pause/", model_runs.model_run_pause, name="model-run-pause"),

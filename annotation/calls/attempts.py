@@ -10,9 +10,9 @@ from decimal import Decimal
 from django.db import connection
 
 from annotation.calls.kernels.answer_field import ANSWER_FIELD_RULE, answer_in
-from annotation.calls.kernels.extraction import RULE, extract
+from annotation.calls.kernels.extraction import RULE, RULES
 from annotation.calls.kernels.question_text import canonical, rotated
-from annotation.endpoints.kernels.completions import REFUSAL_RULE, Usage, outcome_of, read_completion
+from annotation.endpoints.kernels.completions import REFUSAL_RULE, Completion, Usage, outcome_of, read_completion
 from annotation.endpoints.kernels.token_costs import cost_of
 from annotation.enums import CallOutcome, Ending, PromptPurpose
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price
@@ -42,12 +42,9 @@ def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallA
     """
     completion = read_completion(received.body)
     usage = completion.usage or Usage()
-    outcome = outcome_of(received.ending, completion)
-    option = ""
-    if outcome == CallOutcome.ANSWERED and batch.purpose == PromptPurpose.ANSWER and call.revision is not None:
-        shown = rotated(call.revision.options, call.rotation)
-        option = canonical(extract(answer_in(completion.text), shown), call.rotation)
-        outcome = CallOutcome.ANSWERED if option else CallOutcome.FAILED
+    outcome, option = outcome_of(received.ending, completion), ""
+    if batch.purpose == PromptPurpose.ANSWER and call.revision is not None:
+        outcome, option = read_answer(received.ending, completion, call.revision.options, call.rotation)
     cost = cost_in(batch.price, usage)
     call.n_attempts += 1
     if call.outcome == CallOutcome.NOT_ASKED:
@@ -76,6 +73,17 @@ def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallA
         outcome=outcome,
         rule=READING_RULE,
     )
+
+
+def read_answer(
+    ending: Ending, completion: Completion, options: Sequence[str], rotation: int, rule: str = RULE
+) -> tuple[CallOutcome, str]:
+    """What an answer to a question counts as, and the canonical option that it names by a rule of extraction."""
+    outcome = outcome_of(ending, completion)
+    if outcome != CallOutcome.ANSWERED:
+        return outcome, ""
+    option = canonical(RULES[rule](answer_in(completion.text), rotated(options, rotation)), rotation)
+    return CallOutcome.ANSWERED if option else CallOutcome.FAILED, option
 
 
 def store_attempts(attempts: Sequence[CallAttempt], calls: Iterable[ModelCall]) -> None:

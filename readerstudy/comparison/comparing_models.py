@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -78,6 +78,43 @@ def gather_study_runs(study: ReaderStudy, runs: Sequence[PredictionRun]) -> Bank
     return replace(arrays, missing_is_wrong=False)
 
 
+def voided_cases(study: ReaderStudy) -> list[int]:
+    """Those that were left out before anybody saw a result, as part of what a comparison reads."""
+    voided = StudyCase.objects.filter(study=study, voiding__before_unblinding=True)
+    return list(voided.order_by("pk").values_list("pk", flat=True))
+
+
+@dataclass(frozen=True)
+class KeyedQuestions:
+    """Questions that have a key, with the exam or patient that some share."""
+
+    rows: list[tuple[Any, ...]]  # as they were given
+    column_of: Mapping[int, int]  # by revision
+    key: NDArray[np.int8]  # 0 to 3
+    cluster: NDArray[np.int32]
+    cluster_level: str
+    n_without_key: int
+
+
+def keyed_questions(
+    rows: Sequence[tuple[Any, ...]], revisions: QuerySet[Any, Any], patients: Patients
+) -> KeyedQuestions:
+    """``rows``: the revision first, the pseudonyms of exam and patient last. Those without a key are left out."""
+    keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
+    kept = [row for row in rows if row[0] in keys]
+    clusters: dict[str, int] = {}
+    cluster = [clusters.setdefault(patients.name(patient, exam), len(clusters)) for *_about, exam, patient in kept]
+    known = {patients.is_known(patient, exam) for *_about, exam, patient in kept}
+    return KeyedQuestions(
+        rows=kept,
+        column_of={row[0]: column for column, row in enumerate(kept)},
+        key=np.array([LETTERS.index(keys[row[0]]) for row in kept], dtype=np.int8),
+        cluster=np.array(cluster, dtype=np.int32),
+        cluster_level="patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam",
+        n_without_key=len(rows) - len(kept),
+    )
+
+
 def _arrays(
     bank: QuestionBank,
     rows: Sequence[tuple[Any, ...]],
@@ -85,26 +122,22 @@ def _arrays(
     runs: Sequence[PredictionRun],
     patients: Patients,
 ) -> BankArrays:
-    """``rows``: revision, task, category, pseudonyms of exam and patient. Those without a key are left out."""
-    keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
-    kept = [row for row in rows if row[0] in keys]
-    clusters: dict[str, int] = {}
-    cluster = [clusters.setdefault(patients.name(patient, exam), len(clusters)) for *_about, exam, patient in kept]
-    known = {patients.is_known(row[4], row[3]) for row in kept}
-    column_of = {row[0]: column for column, row in enumerate(kept)}
+    """``rows``: revision, task, category, pseudonyms of exam and patient."""
+    found = keyed_questions(rows, revisions, patients)
+    kept, column_of = found.rows, found.column_of
     option = np.full((len(runs), len(kept)), MISSING, dtype=np.int8)
     entrants = [_entrant(run, _fill(option[row], run, column_of)) for row, run in enumerate(runs)]
     return BankArrays(
         bank=bank.name,
         slug=bank.slug,
         simulated=bank.simulated,
-        cluster_level="patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam",
-        n_without_key=len(rows) - len(kept),
+        cluster_level=found.cluster_level,
+        n_without_key=found.n_without_key,
         entrants=tuple(entrants),
-        key=np.array([LETTERS.index(keys[row[0]]) for row in kept], dtype=np.int8),
+        key=found.key,
         task=np.array([TASKS.index(row[1]) for row in kept], dtype=np.int8),
         category=tuple(row[2] for row in kept),
-        cluster=np.array(cluster, dtype=np.int32),
+        cluster=found.cluster,
         option=option,
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from django.db.models import QuerySet
@@ -13,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.exports.tables import Column, Format, Kind, write_table
 from annotation.jobs.handlers import Params, Progress, Result
-from annotation.jobs.queueing import enqueue_once, job_under_way
+from annotation.jobs.queueing import enqueue, enqueue_once, job_under_way
 from annotation.models import Job, QuestionBank, User
 from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, StoredComparison, file_rows
 from readerstudy.enums import EntryState
@@ -25,6 +26,7 @@ NUMBERS = {  # columns of the file that hold no text
     **dict.fromkeys(("accuracy", "low", "high"), Kind.REAL),
 }
 REPEATABILITY = "repeatability"  # see readerstudy.comparison.repeating, which loads scipy
+VARIANTS = "variant_tables"  # see readerstudy.comparison.variants, which does as well
 
 
 def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
@@ -43,6 +45,24 @@ def run_comparison(progress: Progress, params: Params) -> Result:
     made = compare_models(bank, actor=actor, at=timezone.now())
     progress.report(1, 1)
     return {"bank": bank.slug, "comparison": made.public_id}
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Where a comparison of runs stands: ``result`` once it is computed, ``error`` where that failed."""
+
+    result: dict[str, Any] | None = None
+    error: str = ""
+
+
+def computed_once(kind: str, title: str, params: Params, *, at: datetime) -> Computed:
+    """What a job of this kind found for ``params["inputs"]``; the first who asks starts it."""
+    job = Job.objects.filter(kind=kind, params__inputs=params["inputs"]).order_by("-pk").first()
+    if job is None:
+        enqueue(kind, title, params, actor=None, at=at)
+    if job is None or job.is_unfinished:
+        return Computed()
+    return Computed(job.result, "" if job.result is not None else job.error or job.get_state_display())
 
 
 def comparison_under_way(bank: QuestionBank) -> Job | None:

@@ -6,18 +6,16 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from annotation.jobs.handlers import Params, Progress, Result
-from annotation.jobs.queueing import enqueue
-from annotation.models import Job, QuestionBank, User
-from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs, published_imports
-from readerstudy.comparison.comparison_job import REPEATABILITY
+from annotation.models import QuestionBank, User
+from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs, published_imports, voided_cases
+from readerstudy.comparison.comparison_job import REPEATABILITY, Computed, computed_once
 from readerstudy.comparison.kernels.bank_comparison import repeatability, without_scores
 from readerstudy.design.kernels.documents import canonical
-from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, StudyCase
+from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.results.looking import is_seen
@@ -59,30 +57,15 @@ def targets_of(runs: Iterable[PredictionRun]) -> list[Repeated]:
     return [Repeated(of[0].bank, of[0].study, tuple(of)) for of in found.values() if len(of) > 1]
 
 
-@dataclass(frozen=True)
-class Repetition:
-    """Where the comparison of some runs stands: ``result`` once it is computed, ``error`` where that failed."""
-
-    result: dict[str, Any] | None = None
-    error: str = ""
-
-
-def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Repetition:
+def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Computed:
     """What was computed for these runs; begins to compute it where nobody has.
 
     Whoever must not know scores on a bank sees how far runs agree, and nothing of how often they are right.
     """
-    params = _params(target)
-    job = Job.objects.filter(kind=REPEATABILITY, params__inputs=params["inputs"]).order_by("-pk").first()
-    if job is None:
-        enqueue(REPEATABILITY, _("Repeatability on %(name)s") % {"name": target.name[:150]}, params, actor=None, at=at)
-        return Repetition()
-    if job.is_unfinished:
-        return Repetition()
-    if job.result is None:
-        return Repetition(error=job.error or job.get_state_display())
+    title = _("Repeatability on %(name)s") % {"name": target.name[:150]}
+    found = computed_once(REPEATABILITY, title, _params(target), at=at)
     may_see_scores = target.study is not None or knows_scores(person)
-    return Repetition(job.result if may_see_scores else without_scores(job.result))
+    return found if may_see_scores or found.result is None else Computed(without_scores(found.result))
 
 
 def run_repeatability(progress: Progress, params: Params) -> Result:
@@ -106,12 +89,7 @@ def _params(target: Repeated) -> Params:
         "bank": target.bank.pk,
         "study": target.study.pk if target.study else None,
         "runs": [run.public_id for run in target.runs],
-        "changes": _voided(target.study) if target.study else published_imports(target.bank),
+        "changes": voided_cases(target.study) if target.study else published_imports(target.bank),
     }
     inputs = hashlib.sha256(canonical(read).encode()).hexdigest()
     return {"inputs": inputs, "bank": read["bank"], "study": read["study"], "runs": read["runs"]}
-
-
-def _voided(study: ReaderStudy) -> list[int]:
-    voided = StudyCase.objects.filter(study=study, voiding__before_unblinding=True)
-    return list(voided.order_by("pk").values_list("pk", flat=True))

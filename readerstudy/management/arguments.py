@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.site.slugs import the_one
 from readerstudy.design.kernels.case_files import MAX_BYTES
-from readerstudy.models import ReaderStudy
+from readerstudy.models import ModelRun, ReaderStudy
 from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
@@ -22,6 +22,15 @@ def add_before_closing(parser: CommandParser, what: str) -> None:
 def find_study(wanted: str) -> ReaderStudy:
     """The study of this name or address. Raises CommandError where there is none, or two."""
     return the_one(ReaderStudy.objects.all(), wanted, "study")
+
+
+def find_model_run(public_id: str) -> ModelRun:
+    """By the id that its page shows. Raises CommandError where there is none."""
+    runs = ModelRun.objects.select_related("batch__bank", "batch__price", "batch__prompt", "batch__permission")
+    run = runs.select_related("entry", "study").filter(batch__public_id=public_id).first()
+    if run is None:
+        raise CommandError(f"There is no run {public_id!r}. Nothing was changed.", returncode=2)
+    return run
 
 
 def check_output_file(path: Path) -> None:

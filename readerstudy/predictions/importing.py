@@ -34,14 +34,13 @@ from readerstudy.predictions.kernels.records import (
     PredictionProblem,
     PredictionsRefused,
     ReadPredictions,
-    Record,
 )
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
 from readerstudy.study.locking import lock_study
 
 AT_ONCE = 1_000  # rows in one statement
 MOST_KEPT = 1_000  # ids of each kind in the report of a run
-_COLUMNS = ("run_id", "revision_id", "state", "option", "raw", "explanation", "row", "confidence")
+KEPT_COLUMNS = ("revision_id", "state", "option", "raw", "explanation", "row", "confidence")
 
 
 @dataclass(frozen=True)
@@ -234,10 +233,10 @@ def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | N
         check_may_store(actor, target.bank, target.study)
     runs = _runs(entry, target)
     run = result.run = _make_run(result, runs.count() + 1, not runs.filter(is_named=True).exists(), actor=actor, at=at)
-    answers = sorted(result.matching.answers, key=_place)
+    answers = in_order(result.matching)
     for start in range(0, len(answers), AT_ONCE):
-        some = answers[start : start + AT_ONCE]
-        insert_rows(Prediction, _COLUMNS, [_row(run.pk, answer, records[answer.place]) for answer in some])
+        rows = [(run.pk, *kept_row(one, records)) for one in answers[start : start + AT_ONCE]]
+        insert_rows(Prediction, ("run_id", *KEPT_COLUMNS), rows)
     result.stored = run.n_matched
     facts = {
         "run": run.public_id,
@@ -310,13 +309,20 @@ def is_before_unblinding(study: ReaderStudy | None) -> bool:
     return study is not None and study.unblinded_at is None
 
 
+def in_order(matching: Matching) -> list[Answer]:
+    """One answer for each question, in the order of the file."""
+    return sorted(matching.answers, key=_place)
+
+
 def _place(answer: Answer) -> int:
     return answer.place
 
 
-def _row(run_id: int, answer: Answer, record: Record) -> Row:
+def kept_row(answer: Answer, records: KeptRecords) -> Row:
+    """What is stored of an answer, as ``KEPT_COLUMNS``."""
+    record = records[answer.place]
     state = PredictionState.ANSWERED if answer.option else PredictionState.FAILED
     return (
-        *(run_id, answer.question.revision_id, state.value, answer.option),
+        *(answer.question.revision_id, state.value, answer.option),
         *(record.raw, record.explanation, record.row, record.confidence),
     )

@@ -77,14 +77,19 @@ def _check_publishable(run: ModelRun) -> None:
             "This run asks otherwise than its prompt says. It is compared with a plain run, and not published."
         )
         raise RunningRefused("variant", sentence)
+    check_complete(run, _("Nothing of it is published."))
+
+
+def check_complete(run: ModelRun, unchanged: str) -> None:
+    """Refused while a call has no answer of the model. ``unchanged``: what is not done with the run, as a sentence."""
     n_left = ModelCall.objects.filter(batch=run.batch_id, outcome=CallOutcome.NOT_ASKED).count()
     if n_left or run.batch.state != BatchState.COMPLETE:
         sentence = ngettext(
-            "The run is not complete: %(n)d call has no answer of the model yet. Nothing of it is published.",
-            "The run is not complete: %(n)d calls have no answer of the model yet. Nothing of it is published.",
+            "The run is not complete: %(n)d call has no answer of the model yet.",
+            "The run is not complete: %(n)d calls have no answer of the model yet.",
             n_left,
         )
-        raise RunningRefused("incomplete", sentence % {"n": n_left})
+        raise RunningRefused("incomplete", f"{sentence % {'n': n_left}} {unchanged}")
 
 
 def _published(run: ModelRun, repeat: int, *, actor: User | None, at: datetime) -> PredictionRun:
@@ -92,18 +97,18 @@ def _published(run: ModelRun, repeat: int, *, actor: User | None, at: datetime) 
     if before is not None:
         return before.run
     records, digest = KeptRecords(), hashlib.sha256(f"{run.batch.public_id} {repeat}\n".encode())
-    for record in _records(run, repeat):
+    for record in records_of(run, repeat):
         records.add(record)
         digest.update(json.dumps(record, ensure_ascii=True).encode() + b"\n")
     source = RunAnswers(f"run-{run.batch.public_id}-{repeat + 1}", digest.hexdigest())
     read = ReadPredictions(PredictionForm.RUN, records, (), len(records))
-    found = store_answers(run.entry, target_of_run(run), source, read, _questions(run), actor=actor, at=at)
+    found = store_answers(run.entry, target_of_run(run), source, read, asked_wordings(run), actor=actor, at=at)
     assert found.run is not None
     PublishedRepeat.objects.create(model_run=run, repeat=repeat, run=found.run)
     return found.run
 
 
-def _records(run: ModelRun, repeat: int) -> Iterator[Record]:
+def records_of(run: ModelRun, repeat: int) -> Iterator[Record]:
     """The answer that decided each call, in the order of the bank. Its row is the number of the call."""
     answered = _attempts(run, repeat).exclude(outcome=CallOutcome.NOT_ASKED)
     columns = ("call__number", "call__revision_id", "call__outcome", "body")
@@ -122,7 +127,7 @@ def _attempts(run: ModelRun, repeat: int) -> QuerySet[CallAttempt]:
     return of_run.order_by("call__number", "number")
 
 
-def _questions(run: ModelRun) -> TargetQuestions:
+def asked_wordings(run: ModelRun) -> TargetQuestions:
     """Those that were asked, in the wording in which they were asked."""
     calls = ModelCall.objects.filter(batch=run.batch_id, rotation=0, repeat=0).order_by("number")
     columns = ("revision__question_id", "revision_id", "revision__question__number", "revision__options")

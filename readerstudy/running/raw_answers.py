@@ -57,11 +57,12 @@ def readable_calls(run: ModelRun, person: User, outcome: CallOutcome | None = No
     calls = ModelCall.objects.filter(batch=run.batch_id).order_by("number")
     if outcome is not None:
         calls = calls.filter(outcome=outcome)
-    hidden = _hidden_from(person)
+    hidden = hidden_from(person)
     return calls.exclude(revision__question__in=hidden) if hidden else calls
 
 
-def _hidden_from(person: User) -> set[int]:
+def hidden_from(person: User) -> set[int]:
+    """The questions that the person reviews in a round under way, and others on their images."""
     rows = withheld_questions(person).values_list("exam", "exam__prior")
     showing = questions_showing({exam for row in rows for exam in row if exam is not None})
     return {question for questions in showing.values() for question in questions}
@@ -76,7 +77,7 @@ def open_call(run: ModelRun, number: int, *, actor: User, at: datetime) -> Opene
     call = ModelCall.objects.filter(batch=run.batch_id, number=number).select_related("revision__question").first()
     if call is None:
         raise RunningRefused("no_call", _("This run has no call %(n)d.") % {"n": number}, status=404)
-    if call.revision is not None and call.revision.question_id in _hidden_from(actor):
+    if call.revision is not None and call.revision.question_id in hidden_from(actor):
         sentence = _("You review this question, or another on its images: what a model says of it is hidden from you.")
         raise RunningRefused("reviews_it", sentence, status=403)
     _note_opened(call, person=actor, subject=run, at=at)

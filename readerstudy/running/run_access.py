@@ -81,5 +81,8 @@ def _beside(study: ReaderStudy) -> list[int]:
 
 
 def shows_results(run: ModelRun) -> bool:
-    """Whether it may be seen how often the model is right: in a study not before it is closed."""
-    return run.study is None or may_see_results(run.study)
+    """Whether it may be seen how often the model is right.
+
+    In a study that is a result of it: not before it is closed and somebody has unblinded it on its own pages.
+    """
+    return run.study is None or (run.study.unblinded_at is not None and may_see_results(run.study))

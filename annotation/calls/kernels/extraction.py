@@ -14,16 +14,19 @@ in the answer decides, and decides alone:
 Where the step that decides names two different letters, or one that is no option, there is no answer. A letter in
 running text is none: "Kerley B lines" is not B, "A pneumothorax" is not A, and "The answer is B" is not A. Of an
 answer of more than 20,000 characters the first and the last 10,000 are looked at.
+
+A second rule, ``whole-1``, knows steps 1 and 2 alone: it takes no letter out of words. Nothing is published by it; it
+tells how much of a result hangs on the reading of words.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-RULE = "letter-1"
+RULE, STRICT = "letter-1", "whole-1"
 LETTERS = "ABCD"
 HALF = 10_000  # characters looked at from either end of a long answer
 LONGEST_WORDING = 2_000  # characters of an answer that can be the wording of an option
@@ -90,10 +93,22 @@ def extract(raw: str, options: Sequence[str] = ()) -> str:
 
     The letters that can be named are those of the options, or A to D where none are given.
     """
-    letters = LETTERS[: len(options)] if options else LETTERS
     letter = _letter_of(raw)
-    if letter is None:
-        letter = _worded(raw, options)
+    return _allowed(_worded(raw, options) if letter is None else letter, options)
+
+
+def extract_whole(raw: str, options: Sequence[str] = ()) -> str:
+    """The same by the rule ``whole-1``."""
+    text = _looked_at(raw)
+    found = _in_tags(text) or _as_whole(text)
+    return _allowed(next(iter(found)) if len(found) == 1 else "", options)
+
+
+RULES: Mapping[str, Callable[[str, Sequence[str]], str]] = {RULE: extract, STRICT: extract_whole}
+
+
+def _allowed(letter: str, options: Sequence[str]) -> str:
+    letters = LETTERS[: len(options)] if options else LETTERS
     return letter if letter and letter in letters else ""
 
 

@@ -17,7 +17,7 @@ from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.prompts.shipped import OUR_READING
 from annotation.site.slugs import the_one
-from readerstudy.management.arguments import find_study
+from readerstudy.management.arguments import find_model_run, find_study
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 from readerstudy.running.choosing import model_at, prompt_written
@@ -64,7 +64,7 @@ class Command(ActCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["run"]:
-            run = _found(options["run"])
+            run = find_model_run(options["run"])
         else:
             plan = plan_run(self._wanted(options), actor=None, at=timezone.now(), dry_run=options["dry_run"])
             if plan.run is None:
@@ -123,14 +123,6 @@ class Command(ActCommand):
                 _("See the estimate with: manage.py run_model --run %(run)s. Start it with --start behind that.")
                 % {"run": found["run"]}
             )
-
-
-def _found(public_id: str) -> ModelRun:
-    runs = ModelRun.objects.select_related("batch__bank", "batch__price", "batch__prompt", "batch__permission")
-    run = runs.select_related("entry", "study").filter(batch__public_id=public_id).first()
-    if run is None:
-        raise CommandError(f"There is no run {public_id!r}. Nothing was changed.", returncode=2)
-    return run
 
 
 def _target(options: dict[str, Any]) -> Target:

@@ -37,7 +37,7 @@ from readerstudy.running.estimating import outlasts_permission
 from readerstudy.running.following import RunProgress, estimate_rows
 from readerstudy.running.planning import plan_run
 from readerstudy.running.publishing import is_plain
-from readerstudy.running.run_access import runs_seen_by
+from readerstudy.running.run_access import runs_seen_by, shows_results
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run, why_unknown
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.views.predictions.models import check_works_with_models
@@ -91,6 +91,7 @@ def _context(run: ModelRun) -> dict[str, Any]:
         "batch": run.batch,
         "found": found,
         "is_plain": is_plain(run),
+        "shows_results": shows_results(run),
         "cap_form": CapForm(initial={"cap": run.batch.cap}),
         "estimate": estimate,
     }

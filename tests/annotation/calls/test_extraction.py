@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.calls.kernels.extraction import RULE, extract
+from annotation.calls.kernels.extraction import RULE, RULES, extract, extract_whole
 
 OPTIONS = ("An aortic knob", "Pneumothorax", "Visible ribs on both sides", "A gastric air bubble")
 NAMED = {
@@ -83,3 +83,22 @@ def test_no_answer_takes_long_however_it_is_made(part: str) -> None:
     begun = time.process_time()
     extract(part * (200_000 // len(part)))
     assert time.process_time() - begun < 1  # seconds; a pattern that goes over a text again and again takes minutes
+
+
+# --- the rule whole-1 -----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "raw", ["B", "(b)", "**B**", "<answer>B</answer>", "So: \\boxed{B}", "<think>A or C</think> B."]
+)
+def test_an_answer_that_is_a_letter_alone(raw: str) -> None:
+    assert extract_whole(raw, list("wxyz")) == extract(raw, list("wxyz")) == "B"
+
+
+@pytest.mark.parametrize(
+    "raw", ["The answer is B.", "B. Pneumothorax", "Option B", "x", "E", "<answer>A or B</answer>"]
+)
+def test_no_letter_is_taken_out_of_words(raw: str) -> None:
+    assert extract_whole(raw, list("wxyz")) == ""
+
+
+def test_each_rule_has_its_name() -> None:
+    assert {"letter-1": extract, "whole-1": extract_whole} == RULES

@@ -361,6 +361,10 @@ FULL = [
     Shown("model-run-calls", "cora", ("at work new",), "?outcome=cut", note="none"),
     Shown("model-run-call", "cora", ("at work running", "3"), act=unfold),
     Shown("model-run-call", "cora", ("at work new", "1"), note="not asked"),
+    Shown("model-run-variants", "cora", ("varied",)),
+    Shown("model-run-variants", "cora", ("at work running",), note="not complete"),
+    Shown("model-run-variants", "cora", ("at work complete",), note="nothing beside it"),
+    Shown("model-run-variants", "mona", ("varied",), status=404, note="not for submitters"),
     Shown("prediction-run", "cora", ("run of a model",)),
     # endpoints of models
     Shown("model-endpoints", "cora"),

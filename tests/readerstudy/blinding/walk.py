@@ -67,7 +67,7 @@ class Walk:
         asked = CallBatch.objects.get()
         for address in (
             reverse("model-runs"),
-            *(reverse(name, args=[asked.public_id]) for name in ("model-run", "model-run-calls")),
+            *(reverse(name, args=[asked.public_id]) for name in ("model-run", "model-run-calls", "model-run-variants")),
             reverse("model-run-call", args=[asked.public_id, 1]),
             reverse("models"),
             reverse("model", args=[run.entry.public_id]),

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_django.fixtures import Settings
 
+from annotation.calls.attempts import CHANGED, Received, read_attempt
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import GOOD
 from annotation.enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
@@ -96,31 +97,22 @@ def answer(
     attempts = []
     for call in calls:
         outcome = (outcomes or {}).get(call.number, CallOutcome.ANSWERED)
-        message = {"role": "assistant", "content": say(call)}
-        body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "model": MODEL})
-        call.outcome, call.n_sent, call.n_attempts, call.pictures = outcome, 1, 1, []
-        call.n_input, call.n_output, call.cost = 1000, 10, Decimal("0.00104")
-        attempts.append(
-            CallAttempt(
-                call=call,
-                number=1,
-                request_sha256="0" * 64,
-                started_at=NOON,
-                seconds=2.0,
-                ending=Ending.ANSWERED,
-                status=200,
-                body=body,
-                model=MODEL,
-                finish_reason="stop",
-                n_input=1000,
-                n_output=10,
-                cost=Decimal("0.00104"),
-                outcome=outcome,
-                rule="test",
-            )
-        )
+        received = Received("0" * 64, Ending.ANSWERED, _body(say(call), outcome), 200, started_at=NOON, seconds=2.0)
+        attempt = read_attempt(run.batch, call, received)
+        call.n_sent, call.pictures = 1, []
+        attempt.cost = call.cost = Decimal("0.00104")
+        attempts.append(attempt)
     CallAttempt.objects.bulk_create(attempts)
-    ModelCall.objects.bulk_update(calls, ["outcome", "n_sent", "n_attempts", "pictures", "n_input", "n_output", "cost"])
+    ModelCall.objects.bulk_update(calls, [*CHANGED, "n_sent"])
+
+
+def _body(said: str, outcome: CallOutcome) -> bytes:
+    """A response that counts as this outcome; of an answered one its words say whether they name an option."""
+    reason = {CallOutcome.REFUSED: "content_filter", CallOutcome.CUT: "length"}.get(outcome, "stop")
+    message = {"role": "assistant", "content": said if outcome != CallOutcome.FAILED else "none of these"}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10}
+    choice = {"message": message, "finish_reason": reason}
+    return json.dumps({"choices": [choice], "model": MODEL, "usage": usage}).encode()
 
 
 def end(run: ModelRun, state: BatchState = BatchState.COMPLETE) -> None:

@@ -229,11 +229,15 @@ def test_other_questions_stay_free(study: ReaderStudy, cora: User) -> None:
 
 
 # --- results --------------------------------------------------------------------------------------
-def test_results_of_a_run_on_a_study_show_after_closing(study: ReaderStudy) -> None:
+def test_results_of_a_run_on_a_study_show_after_closing_once_somebody_saw_its_results(study: ReaderStudy) -> None:
     assert shows_results(of_bank(study))
     assert not shows_results(of_study(study))
+    ReaderStudy.objects.update(unblinded_at=NOON)  # by an interim look
+    assert not shows_results(ModelRun.objects.get(study=study))
     ReaderStudy.objects.update(state=StudyState.CLOSED)
     assert shows_results(ModelRun.objects.get(study=study))
+    ReaderStudy.objects.update(unblinded_at=None)
+    assert not shows_results(ModelRun.objects.get(study=study))
 
 
 def _calls(run: ModelRun) -> list[tuple[int, int]]:

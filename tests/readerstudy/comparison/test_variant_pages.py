@@ -1,0 +1,161 @@
+"""The page of variants: what it shows, what it costs, and who sees it when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import strip_tags
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.enums import JobState, RoundState, SentImages
+from annotation.jobs import running
+from annotation.models import (
+    Job,
+    QuestionBank,
+    User,
+)
+from readerstudy.enums import StudyState
+from readerstudy.models import ModelRun, ReaderStudy, StudyRole
+from readerstudy.predictions.listing import Target
+from tests.annotation.review.cases import NOON, make_bank, make_revisions, make_round
+from tests.readerstudy.comparison.variant_runs import blind_run, complete, reading, review, right_on
+from tests.readerstudy.running.made import make_prompt, planned
+from tests.readerstudy.studies import enrol, make_study
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("endpoints")]
+MOST_QUERIES = 18
+
+
+@pytest.fixture
+def browser(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def page_of(run: ModelRun) -> str:
+    return reverse("model-run-variants", args=[run.batch.public_id])
+
+
+def look(browser: Client, run: ModelRun) -> Any:
+    """The page once what it asked for is computed."""
+    begun = browser.get(page_of(run))
+    assert begun.context["computing"], begun.content
+    for job in Job.objects.filter(state=JobState.QUEUED):
+        running.run(job.public_id, clock=timezone.now)
+    return browser.get(page_of(run))
+
+
+def words(response: Any) -> str:
+    return " ".join(strip_tags(response.content.decode()).split())
+
+
+# --- the page -------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("reviewed")
+def test_the_page(browser: Client, twelve: QuestionBank) -> None:
+    plain = complete(Target(twelve), right_on(*range(1, 10)), n_repeats=2)
+    blind = complete(Target(twelve), right_on(1, 2, 3, 10), images=SentImages.NONE, n_orders=4)
+    waiting = planned(Target(twelve), prompt=reading(), images=SentImages.BLANK)
+    response = look(browser, blind)
+    said = words(response).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Not complete, and so in no table: blank images (planned, 12 calls without an answer)" in said
+    assert "no image 33.33 %13.81 to 60.94 %n = 12 75.00 %46.77 to 91.11 %n = 12 all images −41.67" in said
+    assert "Only variant right" in said
+    assert "The same option in all four 100.00" in said
+    assert "The same answer in all 100.00" in said
+    assert "Right without the image, although reviewers say that it is needed" in said
+    assert [one.number for one, _wording in response.context["listed"]] == [1, 2, 3]
+    for run in (plain, blind, waiting):
+        assert reverse("model-run", args=[run.batch.public_id]) in response.content.decode()
+    assert page_of(plain) in browser.get(reverse("model-run", args=[plain.batch.public_id])).content.decode()
+
+
+def test_computed_once_for_the_whole_family_and_anew_with_another_run(browser: Client, twelve: QuestionBank) -> None:
+    plain = complete(Target(twelve), right_on(1))
+    blind = blind_run(twelve, 1)
+    look(browser, plain)
+    assert browser.get(page_of(blind)).context["result"]
+    assert Job.objects.count() == 1
+    complete(Target(twelve), right_on(1), images=SentImages.BLANK)
+    assert len(look(browser, plain).context["result"]["variants"]) == 2
+
+
+def test_the_page_of_the_job_tells_how_many_questions_and_nothing_of_the_answers(
+    browser: Client, twelve: QuestionBank
+) -> None:
+    run = complete(Target(twelve), right_on(1), n_repeats=2)
+    look(browser, run)
+    facts = browser.get(reverse("job", args=[Job.objects.get().public_id])).context["facts"]
+    assert facts == {"n": 12, "n_clusters": 12, "n_without_key": 0, "clustered": False}
+
+
+def test_htmx_gets_the_part_that_changes(browser: Client, twelve: QuestionBank) -> None:
+    run = complete(Target(twelve), right_on(1), n_repeats=2)
+    part = browser.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
+    assert 'hx-trigger="every 1s"' in part
+    assert "<html" not in part
+
+
+def test_what_cannot_be_computed_says_so(browser: Client, twelve: QuestionBank) -> None:
+    run = complete(Target(twelve), right_on(1), n_repeats=2)
+    browser.get(page_of(run))
+    Job.objects.update(state=JobState.FAILED, error="The disk is full.")
+    assert "The runs could not be compared: The disk is full." in words(browser.get(page_of(run)))
+
+
+def test_without_anything_to_compare_the_page_says_what_to_run(browser: Client, twelve: QuestionBank) -> None:
+    said = words(browser.get(page_of(complete(Target(twelve), right_on(1)))))
+    assert "There is nothing to set beside each other yet" in said
+    assert not Job.objects.exists()
+
+
+def test_questions_are_listed_in_pages(
+    browser: Client, rita: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    bank = make_bank()
+    make_revisions(bank, {number: {} for number in range(1, 121)})
+    made = make_round(rita, n_questions=0, bank=bank, state=RoundState.CLOSED)
+    for number in range(1, 121):
+        review(made, number, {rita: "yes"})
+    run = complete(Target(bank), right_on(*range(1, 121)), prompt=make_prompt(), n_orders=4, n_repeats=2)
+    look(browser, run)
+    response = browser.get(page_of(run), {"page": 3})
+    assert [one.number for one, _wording in response.context["listed"]] == list(range(101, 121))
+    assert "page 3 of 3" in words(response)
+    with django_assert_max_num_queries(MOST_QUERIES):
+        browser.get(page_of(run))
+
+
+# --- who ------------------------------------------------------------------------------------------
+def test_in_a_study_the_page_waits_for_its_results(client: Client, stan: User) -> None:
+    """A coordinator of the study alone; its run shows no link, and its variants are refused."""
+    study = make_study()
+    StudyRole.objects.create(user=stan, study=study, granted_at=NOON)
+    run = complete(Target.of_study(study), right_on(1), prompt=make_prompt(), n_repeats=2)
+    client.force_login(stan)
+    for fields in ({}, {"state": StudyState.CLOSED}, {"state": StudyState.OPEN, "unblinded_at": NOON}):
+        ReaderStudy.objects.update(**fields)
+        response = client.get(page_of(run))
+        assert response.status_code == 403
+        assert "once the study is closed and somebody has looked at its results" in words(response)
+        assert page_of(run) not in client.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
+    assert not Job.objects.exists()
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
+    assert "Repeats" in words(look(client, run))
+    assert page_of(run) in client.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
+
+
+def test_for_readers_and_other_roles_it_does_not_exist(client: Client, cora: User, rita: User, ada: User) -> None:
+    study = make_study(bank=make_bank())
+    run = complete(Target(study.bank), right_on(1), prompt=make_prompt(), n_repeats=2)
+    client.force_login(cora)
+    assert client.get(page_of(run)).status_code == 200
+    enrol(study, cora)
+    for person in (cora, rita, ada):
+        client.force_login(person)
+        assert client.get(page_of(run)).status_code == 404
+    client.logout()
+    assert client.get(page_of(run)).status_code == 302

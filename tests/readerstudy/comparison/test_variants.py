@@ -1,0 +1,174 @@
+"""Runs of one model beside each other: which are, what counts, and the command that prints it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.enums import BatchState, CallOutcome, SentImages
+from annotation.models import (
+    AnswerKey,
+    ModelCall,
+    QuestionBank,
+    User,
+)
+from readerstudy.comparison.variants import family_of, other_settings, tables_now
+from readerstudy.enums import StudyState
+from readerstudy.models import ModelRun, ReaderStudy, Voiding
+from readerstudy.predictions.listing import Target
+from readerstudy.running.asked_questions import RunningRefused
+from tests.annotation.review.cases import NOON, images_are_there, make_bank
+from tests.readerstudy.comparison.variant_runs import complete, reading, right_on
+from tests.readerstudy.design.made import same_patient
+from tests.readerstudy.running.made import answer, end, make_prompt, planned
+from tests.readerstudy.studies import make_study
+from tests.refusals import refuses
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("endpoints")]
+
+
+# --- what is set beside each other ----------------------------------------------------------------
+def test_each_variant_is_paired_with_the_plain_run(twelve: QuestionBank) -> None:
+    """Right with images: 1 to 9. Without: 1 to 3 and 10; a refused and a cut answer are wrong, whatever they say."""
+    plain = complete(Target(twelve), right_on(*range(1, 10)))
+    blind = complete(Target(twelve), right_on(1, 2, 3, 10, 11, 12), images=SentImages.NONE)
+    for number, outcome in ((11, CallOutcome.REFUSED), (12, CallOutcome.CUT)):
+        ModelCall.objects.filter(batch=blind.batch, revision__question__number=number).update(
+            outcome=outcome, option=""
+        )
+    found = tables_now(family_of(plain))
+    [variant] = found["variants"]
+    assert (variant["run"], variant["plain"]) == (blind.batch.public_id, plain.batch.public_id)
+    assert variant["table"] == {"both": 3, "first_only": 1, "second_only": 6, "neither": 2}
+    assert (variant["difference"]["value"], variant["p"]) == (-5 / 12, 0.125)
+    assert found == tables_now(family_of(blind))
+
+
+def test_only_the_first_order_and_repeat_are_paired(twelve: QuestionBank) -> None:
+    complete(Target(twelve), right_on(*range(1, 13)), n_orders=4, n_repeats=2)
+    blind = complete(
+        Target(twelve),
+        lambda call: right_on(*range(1, 13) if call.rotation or call.repeat else ())(call),
+        images=SentImages.BLANK,
+        n_orders=4,
+        n_repeats=2,
+    )
+    found = tables_now(family_of(blind))
+    assert found["variants"][0]["table"] == {"both": 0, "first_only": 0, "second_only": 12, "neither": 0}
+    of_blind = found["orders"][1]
+    assert [one["accuracy"]["by_question"]["value"] for one in of_blind["orders"]] == [0, 1, 1, 1]
+    assert of_blind["same"]["by_question"]["value"] == 0
+    repeats = found["repeats"][1]
+    assert [one["accuracy"]["by_question"]["value"] for one in repeats["repeats"]] == [0, 1]
+
+
+def test_letters_are_those_that_the_model_saw(twelve: QuestionBank) -> None:
+    """It says A whatever it is shown: right where the key B is shown first, which is order 2."""
+    run = complete(Target(twelve), lambda call: "A", n_orders=4)
+    [found] = tables_now(family_of(run))["orders"]
+    assert [one["accuracy"]["by_question"]["value"] for one in found["orders"]] == [0, 1, 0, 0]
+    assert [(one["letter"], one["recall"]["by_question"]["value"]) for one in found["letters"]] == [
+        ("A", 1),
+        ("B", 0),
+        ("C", 0),
+        ("D", 0),
+    ]
+
+
+def test_runs_of_another_version_prompt_bank_or_study_stay_apart(twelve: QuestionBank) -> None:
+    plain = complete(Target(twelve), right_on(1))
+    complete(Target(twelve), right_on(2), version="2", images=SentImages.NONE)
+    complete(Target(twelve), right_on(2), prompt=make_prompt("other", images=SentImages.ALL), images=SentImages.NONE)
+    study = make_study(bank=make_bank("Other"))
+    images_are_there(study.bank)
+    complete(Target.of_study(study), right_on(2), images=SentImages.NONE)
+    family = family_of(plain)
+    assert (family.complete, family.waiting, family.has_tables) == ((plain,), (), False)
+
+
+def test_the_plain_run_of_the_same_settings_stands_beside_it(twelve: QuestionBank) -> None:
+    cold, warm = ChatSettings(temperature=0.0), ChatSettings(temperature=1.0, max_tokens=9)
+    first = complete(Target(twelve), right_on(1), chat=cold)
+    second = complete(Target(twelve), right_on(1), chat=warm)
+    blind = complete(Target(twelve), right_on(1), chat=cold, images=SentImages.NONE)
+    assert tables_now(family_of(blind))["variants"][0]["plain"] == first.batch.public_id
+    assert other_settings(blind, second) == ("max_tokens", "temperature")
+    ModelRun.objects.filter(pk=first.pk).delete()
+    [variant] = tables_now(family_of(blind))["variants"]
+    assert (variant["plain"], variant["other_settings"]) == (second.batch.public_id, ["max_tokens", "temperature"])
+
+
+@pytest.mark.parametrize("state", list(BatchState))
+def test_a_run_with_a_call_that_was_not_asked_is_in_no_table(twelve: QuestionBank, state: BatchState) -> None:
+    complete(Target(twelve), right_on(1), n_repeats=2)
+    blind = planned(Target(twelve), prompt=reading(), images=SentImages.NONE)
+    answer(blind, n=11)
+    end(blind, state)
+    family = family_of(blind)
+    assert [(one.run.pk, one.n_left) for one in family.waiting] == [(blind.pk, 1)]
+    found = tables_now(family)
+    assert (found["variants"], len(found["repeats"])) == ([], 1)
+
+
+def test_a_stopped_run_is_not_complete_even_with_every_answer(twelve: QuestionBank) -> None:
+    run = complete(Target(twelve), right_on(1))
+    end(run, BatchState.STOPPED)
+    assert family_of(run).complete == ()
+    assert tables_now(family_of(run))["variants"] == []
+
+
+def test_clusters_are_patients_and_questions_without_a_key_are_left_out(twelve: QuestionBank) -> None:
+    same_patient(twelve, 1, 2)
+    AnswerKey.objects.filter(revision__question__number=12).delete()
+    run = complete(Target(twelve), right_on(1), n_repeats=2)
+    found = tables_now(family_of(run))
+    assert (found["n"], found["n_clusters"], found["clustered"], found["n_without_key"]) == (11, 10, True, 1)
+    assert found["rules"]["cluster"] == "patient where known, else exam"
+    assert found["repeats"][0]["same"]["by_cluster"]["n"] == 11
+
+
+def test_in_a_study_cases_voided_beforehand_are_left_out_and_results_are_hidden_until_they_were_seen(
+    cora: User,
+) -> None:
+    study = make_study(state=StudyState.CLOSED)
+    run = complete(Target.of_study(study), right_on(1), prompt=make_prompt(), n_repeats=2)
+    with refuses(RunningRefused, "hidden", match="once the study is closed"):
+        family_of(run)
+    ReaderStudy.objects.update(unblinded_at=NOON)
+    run = ModelRun.objects.select_related("study", "batch").get()
+    assert tables_now(family_of(run))["n"] == 3
+    Voiding.objects.create(case=study.cases.get(number=3), reason="wrong", actor=cora, at=NOON, before_unblinding=True)
+    assert tables_now(family_of(run))["n"] == 2
+
+
+# --- the command ----------------------------------------------------------------------------------
+@pytest.mark.usefixtures("reviewed")
+def test_the_command(twelve: QuestionBank, capsys: pytest.CaptureFixture[str]) -> None:
+    complete(Target(twelve), right_on(*range(1, 10)), n_repeats=2)
+    blind = complete(Target(twelve), right_on(1, 2, 3, 10), images=SentImages.NONE, n_orders=4)
+    planned(Target(twelve), prompt=reading(), images=SentImages.BLANK)
+    call_command("show_variants", blind.batch.public_id, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["model"], found["version"], found["bank"], found["n"]) == ("Model", "1", twelve.slug, 12)
+    assert [(one["images"], one["calls_left"]) for one in found["incomplete"]] == [("blank", 12)]
+    assert found["variants"] == tables_now(family_of(blind))["variants"]
+    assert found["without_image"]["right_although_needed"] == [1, 2, 3]
+    call_command("show_variants", blind.batch.public_id)
+    said = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
+    assert "not complete, in no table: run" in said
+    assert "images none: 33.33 % (13.81 to 60.94 %), n 12; plain 75.00 %" in said
+    assert "difference −41.67 points" in said
+    assert "p 0.125, Holm 0.125" in said
+    assert "  the same option in all orders: 100.00 %" in said
+    assert "image needed by reviewers yes: 100.00 %" in said
+
+
+def test_the_command_refuses_what_nobody_may_see_yet() -> None:
+    run = complete(Target.of_study(make_study()), right_on(1), prompt=make_prompt(), n_repeats=2)
+    for arguments, sentence in (([run.batch.public_id], "once the study is closed"), (["x"], "There is no run 'x'")):
+        with pytest.raises(CommandError, match=sentence) as failed:
+            call_command("show_variants", *arguments)
+        assert failed.value.returncode == 2
