@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -45,6 +45,15 @@ SLOWEST = (
     "tests/torture/",
 )
 
+PAGES = ("_views", "_page", "_pages")  # how the files of their tests end
+LONG_LISTS = (
+    "annotation/questionbank/test_bank_views.py",
+    "annotation/rounds/test_outcome_pages.py",
+    "annotation/sampling/test_views.py",
+    "readerstudy/running/test_run_pages.py",
+    "readerstudy/monitoring/test_watch_views.py",
+)
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def rank(item: pytest.Item) -> int:
@@ -64,12 +73,36 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def depends_on_database(item: pytest.Item) -> bool:
     """pytest-django refuses the database to every other test; what names its database has one of its own.
 
+    Pages are left out but for the long lists, whose SQL is made by hand or by filters: what the others show is stored
+    and read by acts whose own tests run again.
+
     Not ``django_db_blocker``: a fixture of pytest-django asks for it in every test. A test that asks for a person by
     name (``getfixturevalue``) takes ``db`` itself.
     """
     asked = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
+    if item.path.stem.endswith(PAGES) and not any(item.nodeid.startswith(f"tests/{one}") for one in LONG_LISTS):
+        return False
     names_one = isinstance(item, pytest.Function) and hasattr(item, "callspec") and "sqlite" in item.callspec.id
     return bool(asked or item.get_closest_marker("django_db")) and not names_one
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rows_are_deleted(django_test_environment: None) -> Iterator[None]:
+    """After a test that commits. Django truncates every table of PostgreSQL, which takes it a second."""
+    from django.db.backends.postgresql.operations import DatabaseOperations
+
+    def sql_flush(operations: DatabaseOperations, _style: object, tables: Sequence[str], **_more: object) -> list[str]:
+        names = [operations.quote_name(table) for table in tables]
+        asked = " UNION ALL ".join(f"SELECT {n} WHERE EXISTS (SELECT FROM {name})" for n, name in enumerate(names))
+        with operations.connection.cursor() as cursor:
+            cursor.execute(asked)
+            filled = [names[number] for (number,) in cursor.fetchall()]
+        # In one transaction, in which no foreign key is looked at.
+        return ["SET LOCAL session_replication_role = replica", *(f"DELETE FROM {name}" for name in filled)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseOperations, "sql_flush", sql_flush)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

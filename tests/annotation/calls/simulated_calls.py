@@ -8,8 +8,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from django.test import override_settings
 
+from annotation.calls import asking, work_of_batch
+from annotation.calls.kernels import pacing
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import GOOD
@@ -90,7 +93,11 @@ def make_batch(n_questions: int = 6, *, state: BatchState = BatchState.RUNNING, 
 
 @contextmanager
 def asked_server(*faults: StandInFault, seed: int = 1, **limits: Any) -> Iterator[StandIn]:
-    """The stand-in, named in the settings."""
+    """The stand-in, named in the settings. Whoever asks it waits hundredths of a second where it would wait seconds."""
     server = StandIn(seed=seed, faults=faults)
-    with server, override_settings(MODEL_ENDPOINTS=(Endpoint(ENDPOINT, server.url, **limits),)):
+    named = override_settings(MODEL_ENDPOINTS=(Endpoint(ENDPOINT, server.url, **limits),))
+    with server, named, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "LONGEST_WAIT", 0.02)
+        patch.setattr(pacing, "SHORTEST_REST", 0.02)
+        patch.setattr(work_of_batch, "seconds_before_retry", lambda n_failures: 0.01 * n_failures)
         yield server

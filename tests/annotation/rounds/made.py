@@ -7,22 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from annotation.enums import AssignmentState, Flag
-from annotation.models import Assignment, BlindAnswer, Exam, Question, QuestionBank, Review, SamplingPlan, User
+from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, Review, SamplingPlan, User
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
-from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revision
+from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 
 
 def make_sample(n_questions: int = 12, *, bank: QuestionBank | None = None, name: str = "Sample") -> SamplingPlan:
     """All questions of a bank; three in a row share an exam, and every key is B."""
     bank = bank or make_bank(f"Bank of {name}")
-    exam: Exam | None = None
-    for number in range(1, n_questions + 1):
-        revision = make_revision(bank, number, difficulty="hard" if number % 2 else "easy")
-        if number % 3 != 1 and exam is not None:
-            Question.objects.filter(pk=revision.question_id).update(exam=exam)
-        else:
-            exam = revision.question.exam
+    numbers = range(1, n_questions + 1)
+    revisions = make_revisions(bank, {n: {"difficulty": "hard" if n % 2 else "easy"} for n in numbers})
+    for first in range(0, n_questions, 3):
+        others = [one.question_id for one in revisions[first + 1 : first + 3]]
+        Question.objects.filter(pk__in=others).update(exam=revisions[first].question.exam)
     images_are_there(bank)
     return draw_sample(bank, name=name, by=StratifyBy.DIFFICULTY, per_thousand=1000, actor=None, at=NOON)
 

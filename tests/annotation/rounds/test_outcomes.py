@@ -17,7 +17,7 @@ from annotation.review.reviewer_progress import reviewer_progress
 from annotation.review.rounds import create_round, open_round
 from annotation.sampling.samples import draw_sample
 from annotation.statistics.kernels.issues import CountingRule, PaperOutcome
-from tests.annotation.review.cases import images_are_there, make_bank, make_revision
+from tests.annotation.review.cases import images_are_there, make_bank, make_revisions
 from tests.annotation.rounds.made import make_sample, say, theirs
 
 
@@ -121,8 +121,7 @@ def test_a_round_of_judgement_only_has_no_ceiling(db: None, cora: User, rita: Us
 def test_the_shape_of_the_paper(db: None, cora: User, rita: User, noon: datetime) -> None:
     """120 questions, 13, 8, 6 and 4 of them with an issue: 10.83, 6.67, 5.00 and 3.33 %."""
     bank = make_bank("Paper")
-    for number in range(1, 121):
-        make_revision(bank, number, difficulty="easy")
+    make_revisions(bank, {number: {"difficulty": "easy"} for number in range(1, 121)})
     images_are_there(bank)
     plan = draw_sample(bank, per_thousand=1000, actor=None, at=noon)
     made = create_round(plan, name="Paper", reviewers=[rita], actor=cora, at=noon)

@@ -21,15 +21,14 @@ from annotation.sampling.samples import (
     draw_sample,
     preview_sample,
 )
-from tests.annotation.review.cases import NOON, make_bank, make_revision
+from tests.annotation.review.cases import NOON, make_bank, make_revision, make_revisions
 from tests.refusals import refuses
 
 
 @pytest.fixture
 def bank(db: None) -> QuestionBank:
     bank = make_bank("Bank")
-    for number in range(1, 41):
-        make_revision(bank, number, difficulty=["easy", "medium", "hard", ""][number % 4])
+    make_revisions(bank, {n: {"difficulty": ["easy", "medium", "hard", ""][n % 4]} for n in range(1, 41)})
     return bank
 
 
@@ -54,11 +53,8 @@ def test_a_preview_stores_nothing(bank: QuestionBank) -> None:
 @pytest.mark.parametrize("by", [StratifyBy.TASK, StratifyBy.CATEGORY])
 def test_other_fields_are_drawn_in_proportion(db: None, by: StratifyBy) -> None:
     chest = make_bank("Chest")
-    for number in range(1, 41):
-        rare = number % 4 == 0
-        make_revision(
-            chest, number, task=Task.LOCATION if rare else Task.PRESENCE, category="Pleura" if rare else "Heart"
-        )
+    rare, common = {"task": Task.LOCATION, "category": "Pleura"}, {"task": Task.PRESENCE, "category": "Heart"}
+    make_revisions(chest, {number: common if number % 4 else rare for number in range(1, 41)})
     call_command("draw_sample", "--bank", "Chest", "--per-thousand", "200", "--by", by.value, stdout=StringIO())
     plan = SamplingPlan.objects.get()
     assert plan.stratify_by == by

@@ -13,7 +13,7 @@ from annotation.enums import RoundState
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, User
 from annotation.review.rounds import create_round
 from annotation.sampling.samples import draw_sample
-from tests.annotation.review.cases import make_bank, make_revision, make_round
+from tests.annotation.review.cases import make_bank, make_revisions, make_round
 
 LONG = "Which finding on the frontal radiograph best explains the symptoms of this patient? " * 40
 
@@ -21,8 +21,8 @@ LONG = "Which finding on the frontal radiograph best explains the symptoms of th
 @pytest.fixture
 def bank(db: None) -> QuestionBank:
     bank = make_bank("Bank")
-    for number in range(1, 61):
-        make_revision(bank, number, difficulty=["easy", "medium", "hard"][number % 3], stem=f"{LONG} {number}")
+    words = ["easy", "medium", "hard"]
+    make_revisions(bank, {n: {"difficulty": words[n % 3], "stem": f"{LONG} {n}"} for n in range(1, 61)})
     return bank
 
 

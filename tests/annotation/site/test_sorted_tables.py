@@ -20,7 +20,7 @@ from annotation.sampling.samples import draw_sample
 from annotation.site.sorted_tables import Sorting, asked_sorting
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry
-from tests.annotation.review.cases import make_bank, make_revision
+from tests.annotation.review.cases import make_bank, make_revisions
 from tests.conftest import make_person
 from tests.readerstudy.studies import make_study
 
@@ -61,8 +61,7 @@ def cells(client: Client, address: str, place: int, **query: Any) -> list[str]:
 @pytest.fixture
 def bank(db: None) -> QuestionBank:
     bank = make_bank("Bank")
-    for number in range(1, 61):
-        make_revision(bank, number, difficulty=["easy", "medium", "hard", ""][number % 4])
+    make_revisions(bank, {n: {"difficulty": ["easy", "medium", "hard", ""][n % 4]} for n in range(1, 61)})
     return bank
 
 
