@@ -37,6 +37,7 @@ from annotation.generation.origins import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
+from annotation.quality.validity import parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
@@ -190,10 +191,10 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     try:
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
-        context["findings"] = findings_of([current.pk])
-        origin = origin_of(revisions)
-        if origin is not None and not withheld_questions(request.user).filter(pk=one.pk).exists():
-            context["origin"] = origin
+        if not withheld_questions(request.user).filter(pk=one.pk).exists():
+            context["findings"] = findings_of([current.pk])
+            context["validity"] = parts_of_question(current)
+            context["origin"] = origin_of(revisions)
     except BankRefused as refusal:
         context["hidden_because"] = str(refusal)
     parts = parts_of(request.user, one)
