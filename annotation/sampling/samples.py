@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
@@ -17,6 +17,7 @@ from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import QuestionState
 from annotation.ingest.completeness import has_lost_images, images_of_questions
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.quality.keeping_out import kept_out
 from annotation.questionbank.filters import BankSearch
 from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import (
@@ -69,6 +70,7 @@ class Draw:
     revision_ids: list[int]
     lost: list[LostQuestion] = field(default_factory=list)  # left out of the frame
     frame: dict[str, Any] = field(default_factory=dict)  # as SamplingPlan has it
+    n_kept_out: int = 0  # by what the bank says of failing parts of V(Q): left out of the frame
 
 
 def preview_sample(
@@ -80,7 +82,9 @@ def preview_sample(
     wanted: Mapping[str, str] | None = None,
     numbers: Collection[int] = (),
 ) -> Draw:
-    """Draw from the current questions of the bank without storing anything; none that lost an image is drawn.
+    """Draw from the current questions of the bank without storing anything.
+
+    None that lost an image is drawn, nor one that the bank keeps out because it fails a part of V(Q).
 
     ``wanted``: filters of the bank that narrow the frame, by what every coordinator may know. ``numbers``: the
     questions that a person chose.
@@ -94,10 +98,16 @@ def preview_sample(
     if numbers:
         whole = whole.filter(question__number__in=numbers)
     whole = whole.exclude(question__state=QuestionState.WITHDRAWN)
+    whole, n_kept_out = _without_kept_out(bank, whole)
     rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(bank, is_lost)
     if not rows and (wanted or numbers):
-        sentence = _("None of these questions can be drawn: they are withdrawn, or lost an image, or none matches.")
+        sentence = _(
+            "None of these questions can be drawn: they are withdrawn, kept out, or lost an image, or none matches."
+        )
         raise SampleRefused("no_questions", sentence, status=422)
+    if not rows and n_kept_out:
+        sentence = _("Every question of “%(bank)s” that could be drawn fails a part that keeps it out.")
+        raise SampleRefused("kept_out", sentence % {"bank": bank.name})
     if not rows and lost:
         raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
     if not rows:
@@ -120,8 +130,19 @@ def preview_sample(
         drawn=drawn,
         revision_ids=ids[places].tolist(),
         lost=lost,
-        frame={"chosen": len(rows)} if numbers else {"filters": dict(wanted)} if wanted else {},
+        frame=_frame_of(bank, len(rows) if numbers else 0, wanted or {}, n_kept_out),
+        n_kept_out=n_kept_out,
     )
+
+
+def _without_kept_out(bank: QuestionBank, whole: QuerySet[Revision]) -> tuple[QuerySet[Revision], int]:
+    out = kept_out(bank)
+    return (whole, 0) if out is None else (whole.exclude(pk__in=out), whole.filter(pk__in=out).count())
+
+
+def _frame_of(bank: QuestionBank, n_chosen: int, wanted: Mapping[str, str], n_kept_out: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"chosen": n_chosen} if n_chosen else {"filters": dict(wanted)} if wanted else {}
+    return {**found, "kept_out": {"parts": bank.kept_out_by, "n": n_kept_out}} if bank.kept_out_by else found
 
 
 def _lost_questions(bank: QuestionBank, is_lost: Q) -> list[LostQuestion]:

@@ -57,6 +57,7 @@ def as_json(plan: SamplingPlan) -> dict[str, Any]:
         "n_frame": plan.n_frame,
         "frame_sha256": plan.frame_sha256,
         "n_drawn": len(drawn),
+        "kept_out": plan.frame.get("kept_out"),
         "strata": plan.strata,
         "questions": list(drawn),
     }
@@ -67,4 +68,6 @@ def as_text(plan: SamplingPlan) -> str:
     width = max(len(stratum["stratum"]) for stratum in plan.strata)
     lines += [f"  {one['stratum']:<{width}}  {one['n_drawn']:>7} of {one['n_frame']:>7}" for one in plan.strata]
     lines.append(f"  {'together':<{width}}  {plan.questions.count():>7} of {plan.n_frame:>7}")
+    if out := plan.frame.get("kept_out"):
+        lines.append(f"Kept out, since they fail {', '.join(out['parts'])}: {out['n']} questions.")
     return "\n".join(lines)

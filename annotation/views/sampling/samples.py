@@ -20,6 +20,7 @@ from annotation.enums import Role
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan, User
+from annotation.quality.kernels.validity_parts import PARTS
 from annotation.questionbank.filters import BankSearch, filters_for
 from annotation.review.onlookers import withheld_questions
 from annotation.sampling.samples import (
@@ -171,6 +172,10 @@ def _frame(plan: SamplingPlan, person: User) -> dict[str, Any]:
     if not plan.questions.filter(revision__question__in=withheld_questions(person)).exists():
         may_see = dict.fromkeys(may_see, True)
     sentences = BankSearch(plan.bank, plan.frame.get("filters", {})).sentences()
+    if out := plan.frame.get("kept_out"):
+        labels = ", ".join(_(PARTS[code].label) for code in out["parts"])
+        words = _("%(n)d questions that fail %(parts)s were kept out") % {"n": out["n"], "parts": labels}
+        sentences.append(("finding", words))
     shown = [words for name, words in sentences if may_see.get(name)]
     return {"frame": shown, "hides_filters": len(shown) < len(sentences)}
 
