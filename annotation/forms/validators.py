@@ -14,6 +14,7 @@ from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.forms import PlainForm
 from annotation.models import PromptVersion, QuestionBank
 from annotation.quality.kernels.validity_parts import CAN_FAIL, PARTS, VALIDATORS
+from annotation.validators.planting import MOST_PLANTED
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
 
@@ -38,6 +39,14 @@ class ValidatorForm(PlainForm):
         decimal_places=4,
         help_text=_("For each validator, in the currency of the price. It pauses before it costs more."),
     )
+    planted = forms.IntegerField(
+        label=_("Exam with planted defects"),
+        required=False,
+        min_value=1,
+        max_value=MOST_PLANTED,
+        help_text=_("So many questions, each as it is and with every defect that it can have. Empty: none planted."),
+    )
+    seed = forms.IntegerField(label=_("Seed of the exam"), required=False, min_value=0, max_value=2**31 - 1, initial=1)
     temperature = forms.FloatField(
         label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
     )
@@ -66,6 +75,8 @@ class ValidatorForm(PlainForm):
             prompt=sent["prompt"],
             chat=ChatSettings(temperature=sent["temperature"]),
             cap=sent["cap"],
+            n_planted=sent["planted"] or 0,
+            seed=1 if sent["seed"] is None else sent["seed"],
         )
 
 

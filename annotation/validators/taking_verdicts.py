@@ -21,11 +21,10 @@ from annotation.generation.kernels.made_questions import sent_text
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import AnswerKey, CallBatch, Finding, ModelCall, ValidatorRun
-from annotation.validators.kernels.planted_defects import PlantedQuestion, planted
 from annotation.validators.kernels.validator_prompts import WrittenVerdict
+from annotation.validators.planting import DEFECT, copy_with
 
 KIND = "take_verdicts"  # of the job
-DEFECT = "defect"  # in the values of a call of an exam: which one is planted
 AT_ONCE = 500
 
 
@@ -46,8 +45,7 @@ def _values_of(call: ModelCall, truth: AnswerKey) -> dict[str, str]:
     defect = (call.values or {}).get(DEFECT)
     if defect is None:
         return found
-    asked = PlantedQuestion(call.revision.stem, tuple(call.revision.options), truth.key, truth.explanation)
-    copy = planted(defect, asked, seed=call.batch.seed, name=str(call.revision_id))
+    copy = copy_with(defect, call.revision, truth, seed=call.batch.seed)
     assert copy is not None
     return {
         **question_values(copy.stem, copy.options),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -46,6 +46,7 @@ from annotation.validators.asked_about import (
     questions_to_ask,
 )
 from annotation.validators.kernels.validator_prompts import PROMPTS
+from annotation.validators.planting import MOST_PLANTED, drawn, planted_calls
 
 PLANNED = "validator.planned"
 AT_ONCE = 1_000
@@ -54,7 +55,10 @@ ALL = "all"  # three validators
 
 @dataclass(frozen=True, kw_only=True)
 class CheckWanted:
-    """What a person asks for. ``prompt`` None: ours. A validator that has judged a question is not asked again."""
+    """What a person asks for. ``prompt`` None: ours. A validator that has judged a question is not asked again.
+
+    ``n_planted``: instead of the questions of the bank, so many drawn by the seed are asked about with planted defects.
+    """
 
     bank: QuestionBank
     validator: str
@@ -63,6 +67,8 @@ class CheckWanted:
     prompt: PromptVersion | None = None
     chat: ChatSettings = field(default_factory=ChatSettings)
     cap: Decimal | None = None
+    n_planted: int = 0
+    seed: int = 1
 
     @property
     def asked_with(self) -> PromptVersion | ShippedPrompt:
@@ -93,6 +99,7 @@ class CheckPlan:
     found: FoundQuestions
     permission: SendingPermission
     price: Price | None
+    n_calls: int
     run: ValidatorRun | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -105,7 +112,9 @@ class CheckPlan:
             "model": wanted.model,
             "prompt": str(prompt) if isinstance(prompt, PromptVersion) else prompt.name,
             "images": str(SentImages(prompt.images).value),
-            "calls": len(self.found.asked),
+            "planted": wanted.n_planted,
+            "questions": len(self.found.asked),
+            "calls": self.n_calls,
             "known": self.found.n_known,
             "left_out": dict(Counter(one["why"] for one in self.found.left_out)),
             "permission": self.permission.public_id,
@@ -116,7 +125,9 @@ class CheckPlan:
 
 
 def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime, dry_run: bool = False) -> CheckPlan:
-    """Store one call for each question without a verdict of this prompt and model. Whatever is wrong is refused.
+    """Store one call for each question without a verdict of this prompt and model, or those of an exam.
+
+    Whatever is wrong is refused.
 
     Raises ValidatorRefused, SendingRefused, EndpointRefused, BatchRefused; nothing is stored then.
     """
@@ -124,18 +135,18 @@ def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime, dry_run
     prompt = wanted.asked_with
     stored = prompt if isinstance(prompt, PromptVersion) else None
     _check_not_under_way(wanted, stored)
-    known = set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
+    known = set() if wanted.n_planted else set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
     found = questions_to_ask(wanted.bank, prompt, known)
     _check_some(wanted, found)
+    if wanted.n_planted:
+        found.asked = drawn(found.asked, wanted.n_planted, seed=wanted.seed)
     check_generators(wanted.bank, wanted.model, found.asked)
     check_images_there(wanted.bank, prompt.images, found.asked)
-    plan = CheckPlan(wanted, found, permission, price)
-    if dry_run:
-        return plan
-    calls = ((one, 0, None) for one in found.asked)
-    run = store_run(plan.wanted, permission, price, calls, n_calls=len(found.asked), actor=actor, at=at)
-    ValidatorRun.objects.filter(pk=run.pk).update(left_out=found.left_out)
-    return CheckPlan(wanted, found, permission, price, run)
+    calls: list[Call] = [(one, 0, None) for one in found.asked]
+    if wanted.n_planted:
+        calls = list(planted_calls(found.asked, seed=wanted.seed))
+    plan = CheckPlan(wanted, found, permission, price, len(calls))
+    return plan if dry_run else replace(plan, run=_store(plan, calls, actor=actor, at=at))
 
 
 @transaction.atomic
@@ -156,6 +167,9 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
     if wanted.bank.archived_at is not None:
         sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
         raise ValidatorRefused("archived", sentence, field="bank")
+    if not 0 <= wanted.n_planted <= MOST_PLANTED:
+        sentence = _("Plant defects in 1 to %(most)d questions.") % {"most": MOST_PLANTED}
+        raise ValidatorRefused("bad_planted", sentence, status=422, field="planted")
     prompt = wanted.asked_with
     _check_prompt(prompt)
     endpoint_to_ask(wanted.endpoint)
@@ -199,7 +213,8 @@ def _check_probe(wanted: CheckWanted, prompt: PromptVersion | ShippedPrompt) -> 
 
 def _check_not_under_way(wanted: CheckWanted, prompt: PromptVersion | None) -> None:
     """The same is not asked, and paid, twice."""
-    runs = ValidatorRun.objects.filter(bank=wanted.bank, validator=wanted.validator, is_exam=False, taken_at=None)
+    runs = ValidatorRun.objects.filter(bank=wanted.bank, validator=wanted.validator, taken_at=None)
+    runs = runs.filter(is_exam=bool(wanted.n_planted))
     same = runs.filter(batch__prompt=prompt, batch__model=wanted.model).exclude(batch__state=BatchState.STOPPED)
     if prompt is not None and same.exists():
         sentence = _("%(check)s is being asked of “%(model)s” already. Wait for it, resume it, or stop it.")
@@ -224,19 +239,9 @@ Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
 
 
 @transaction.atomic
-def store_run(
-    wanted: CheckWanted,
-    permission: SendingPermission,
-    price: Price | None,
-    calls: Iterator[Call],
-    *,
-    n_calls: int,
-    seed: int = 0,
-    is_exam: bool = False,
-    actor: User | None,
-    at: datetime,
-) -> ValidatorRun:
+def _store(plan: CheckPlan, calls: Sequence[Call], *, actor: User | None, at: datetime) -> ValidatorRun:
     """A run with its calls, which wait for their start."""
+    wanted = plan.wanted
     prompt = wanted.prompt or version_of(PROMPTS[wanted.validator], at=at)
     is_seen = prompt.images != SentImages.NONE
     batch = CallBatch.objects.create(
@@ -245,19 +250,25 @@ def store_run(
         endpoint=wanted.endpoint,
         model=wanted.model,
         prompt=prompt,
-        permission=permission,
-        price=price,
+        permission=plan.permission,
+        price=plan.price,
         chat_settings=wanted.chat.kept(),
         images=prompt.images,
         picture_policy=policy_for(wanted.bank, QUARTER).name if is_seen else "",
-        seed=seed,
-        n_calls=n_calls,
+        seed=wanted.seed,
+        n_calls=len(calls),
         cap=wanted.cap,
         created_by=actor,
         created_at=at,
     )
     run = ValidatorRun.objects.create(
-        bank=wanted.bank, validator=wanted.validator, batch=batch, is_exam=is_exam, created_by=actor, created_at=at
+        bank=wanted.bank,
+        validator=wanted.validator,
+        batch=batch,
+        is_exam=bool(wanted.n_planted),
+        left_out=plan.found.left_out,
+        created_by=actor,
+        created_at=at,
     )
     ModelCall.objects.bulk_create(
         (
@@ -279,8 +290,8 @@ def store_run(
         "endpoint": wanted.endpoint,
         "model": wanted.model,
         "prompt": str(prompt),
-        "calls": n_calls,
-        "exam": is_exam,
+        "calls": len(calls),
+        "planted": wanted.n_planted,
     }
     record(PLANNED, actor=actor, at=at, subject=run, facts=facts)
     return run

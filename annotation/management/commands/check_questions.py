@@ -23,12 +23,13 @@ from annotation.quality.kernels.validity_parts import VALIDATORS
 from annotation.quality.summary import BankSummary, RuleCount, summarise
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.estimate import Estimate
+from annotation.validators.validator_exams import results_as_json
 from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_check
 
 if TYPE_CHECKING:
     from annotation.quality.duplicates import DuplicateResult
 
-OF_VALIDATORS = ("model", "check", "prompt", "temperature", "max_tokens", "max_cost", "dry_run")
+OF_VALIDATORS = ("model", "check", "prompt", "planted", "temperature", "max_tokens", "max_cost", "dry_run")
 SHOWN_WORDS = 90  # characters of a question beside a pair
 
 
@@ -53,15 +54,23 @@ class Command(ActCommand):
         asked.add_argument("--model", default="", metavar="M", help="as the endpoint calls it; default: as it is set")
         asked.add_argument("--check", choices=(*VALIDATORS, ALL), help="which validator is asked; default: all")
         asked.add_argument("--prompt", metavar="NAME[@N]", help="of one validator; default: ours")
+        asked.add_argument(
+            "--planted", type=int, default=0, metavar="N", help="examine it: N questions with planted defects instead"
+        )
+        asked.add_argument("--seed", type=int, default=1, metavar="N", help="of the exam")
         asked.add_argument("--temperature", type=float, metavar="T")
         asked.add_argument("--max-tokens", type=int, metavar="N", help="of an answer")
         asked.add_argument("--max-cost", metavar="X", help="the cap of each validator, in the currency of the price")
+        asked.add_argument("--results", action="store_true", help="print verdicts and exams so far; asks nothing")
         asked.add_argument("--dry-run", action="store_true", help="say what would be asked, and send nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["threshold"] is not None and not options["duplicates"]:
             raise QualityRefused("threshold_alone", _("--threshold is for --duplicates: give both, or none."))
         bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
+        if options["results"]:
+            self.stdout.write(json.dumps(results_as_json(bank), ensure_ascii=False, indent=1))
+            return
         if options["endpoint"]:
             self._ask(bank, options)
             return
@@ -92,6 +101,8 @@ class Command(ActCommand):
             prompt=prompt_written(options["prompt"]) if options["prompt"] else None,
             chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),
             cap=cap_written(options["max_cost"]),
+            n_planted=options["planted"],
+            seed=options["seed"],
         )
         at = timezone.now()
         if options["dry_run"]:
@@ -116,7 +127,9 @@ class Command(ActCommand):
 def plan_as_text(plan: CheckPlan) -> str:
     told = plan.as_json()
     facts = {**told, "left": sum(told["left_out"].values())}
-    words = _("%(check)s: %(calls)d questions, asked of %(model)s at %(endpoint)s by “%(prompt)s”; %(left)d left out.")
+    words = _("%(check)s: %(calls)d calls on %(questions)d questions to %(model)s at %(endpoint)s by “%(prompt)s”.")
+    if facts["left"]:
+        words += " " + _("%(left)d questions are left out: no key, no report, or an identifier in it.")
     if plan.run is None:
         return f"{words % facts} {_('This was a dry run: nothing was stored, nothing was sent.')}"
     return f"{words % facts} {_('Run %(run)s has started; a worker asks for it.') % facts}"

@@ -55,6 +55,7 @@ from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting
+from annotation.validators.validator_exams import examined
 from annotation.views.discussion.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.questionbank.question_lines import listed_questions
@@ -194,6 +195,7 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         if not withheld_questions(request.user).filter(pk=one.pk).exists():
             context["findings"] = findings_of([current.pk])
             context["validity"] = parts_of_question(current)
+            context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])
             context["origin"] = origin_of(revisions)
     except BankRefused as refusal:
         context["hidden_because"] = str(refusal)

@@ -21,6 +21,8 @@ from annotation.quality.keeping_out import keep_out, n_kept_out
 from annotation.quality.kernels.validity_parts import PARTS, VALIDATORS
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
+from annotation.validators.kernels.validator_exam import REFERENCES
+from annotation.validators.validator_exams import examined, exams_by_defects, exams_by_reviewers
 from annotation.validators.validator_overview import (
     act_on_run,
     asked_with,
@@ -85,6 +87,10 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
         "n_hidden": hidden.filter(bank=bank).count(),
         "prompt": asked_with(code),
         "runs": runs_of(bank, code),
+        "reference": REFERENCES[code],
+        "by_reviewers": exams_by_reviewers(bank, code, hidden),
+        "by_defects": exams_by_defects(bank, code),
+        "examined": examined(bank, shown),
         "page": page,
         "shown": shown,
     }

@@ -231,7 +231,7 @@ def test_the_command_asks_and_says_so() -> None:
     told = json.loads(check("--check=c1", "--dry-run", "--json"))
     assert (told["dry_run"], told["checks"][0]["calls"], told["checks"][0]["run"]) == (True, 3, None)
     assert not CallBatch.objects.exists()
-    assert "3 questions, asked of stand-in-judge at stand-in by “c1 needs the images v1”" in check("--check=c1")
+    assert "3 calls on 3 questions to stand-in-judge at stand-in by “c1 needs the images v1”" in check("--check=c1")
     assert ValidatorRun.objects.get().batch.state == BatchState.RUNNING
     assert [one["check"] for one in json.loads(check("--json", model="other"))["checks"]] == ["c1", "c2", "c3"]
 

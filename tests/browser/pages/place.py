@@ -183,6 +183,7 @@ def _generate(place: Place) -> None:
     judged(bank, "pass", "fail", "pass", "undecided", reason=place.said("The wording gives the key away."))
     judged(bank, "fail", "pass", "pass", validator="c3")
     answer_calls(begun(bank, "c2").batch, "no JSON")
+    judged(bank, "fail", "pass", "undecided", "fail", "fail", validator="c3", n_planted=12)
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:
