@@ -106,6 +106,7 @@ urlpatterns = [
     path("banks/<slug:slug>/generated/", generated.generation_runs, name="generation-runs"),
     path("banks/<slug:slug>/generated/<str:public_id>/", generated.generation_run, name="generation-run"),
     path("banks/<slug:slug>/validators/", bank_validators.bank_validators, name="bank-validators"),
+    path("banks/<slug:slug>/difficulty/", bank_validators.bank_difficulties, name="bank-difficulties"),
     path("banks/<slug:slug>/validators/keeping-out/", bank_validators.bank_keeping_out, name="bank-keeping-out"),
     path(
         "banks/<slug:slug>/validators/runs/<str:public_id>/<slug:act>/",

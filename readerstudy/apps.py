@@ -24,6 +24,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.questionbank.filters import register_filter
         from annotation.questionbank.keeping import register_use
         from annotation.site import hooks
+        from annotation.validators.difficulty_ratings import readers_right
         from readerstudy.comparison import comparison_job
         from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
@@ -42,6 +43,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.study.permissions import parts_in_studies
         from readerstudy.unblinding.failed_questions import FAILED
         from readerstudy.unblinding.question_history import events_of_studies
+        from readerstudy.unblinding.readers_right import readers_right_on
 
         register_filter(FAILED)
         register_use("study", use_of_bank)
@@ -74,6 +76,7 @@ class ReaderstudyConfig(AppConfig):
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.unfinished.sweep_reminders")
         histories.register("studies", events_of_studies)
+        readers_right.register("studies", readers_right_on)
         works.register("readers", waiting_studies)
         works.register("studies", studies_under_way)
         works.register("models", models_of_submitter)

@@ -21,7 +21,8 @@ from annotation.generation.kernels.made_questions import sent_text
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import AnswerKey, CallBatch, Finding, ModelCall, ValidatorRun
-from annotation.validators.kernels.validator_prompts import WrittenVerdict
+from annotation.quality.kernels.validity_parts import RATING
+from annotation.validators.kernels.validator_prompts import WrittenRating, WrittenVerdict, kept_reason, word_of
 from annotation.validators.planting import DEFECT, copy_with
 
 KIND = "take_verdicts"  # of the job
@@ -60,14 +61,15 @@ class ReadVerdict(NamedTuple):
     """``written`` None: refused, cut, or in another form."""
 
     call: ModelCall
-    written: WrittenVerdict | None
+    written: WrittenVerdict | WrittenRating | None
 
 
-def verdicts_in(batch: CallBatch) -> Iterator[ReadVerdict]:
+def verdicts_in(run: ValidatorRun) -> Iterator[ReadVerdict]:
     """Of each call, by its number."""
-    for call, text in answers_of(batch):
+    form: type[WrittenVerdict] | type[WrittenRating] = WrittenRating if run.validator == RATING else WrittenVerdict
+    for call, text in answers_of(run.batch):
         try:
-            written = None if text is None else read_form(text, WrittenVerdict)
+            written = None if text is None else read_form(text, form)
         except NotInForm:
             written = None
         yield ReadVerdict(call, written)
@@ -80,10 +82,10 @@ def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
         return run
     counts: Counter[str] = Counter()
     by_defect: dict[str, Counter[str]] = defaultdict(Counter)
-    read = verdicts_in(run.batch)
+    read = verdicts_in(run)
     while some := list(islice(read, AT_ONCE)):
         for one in some:
-            word = one.written.verdict if one.written else "unread"
+            word = word_of(one.written) if one.written else "unread"
             counts[word] += 1
             if run.is_exam:
                 by_defect[(one.call.values or {})[DEFECT]][word] += 1
@@ -114,9 +116,9 @@ def _store(run: ValidatorRun, read: Sequence[ReadVerdict], at: datetime) -> None
             rule=run.validator,
             rule_version=run.batch.prompt.number,
             place=FindingPlace.QUESTION,
-            detail=one.written.kept_reason if one.written else "",
+            detail=kept_reason(one.written) if one.written else "",
             call=one.call,
-            verdict=one.written.verdict if one.written else "",
+            verdict=word_of(one.written) if one.written else "",
             found_at=at,
         )
         for one in fresh

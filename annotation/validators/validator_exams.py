@@ -14,6 +14,7 @@ from annotation.models import Finding, PromptVersion, Question, QuestionBank, Re
 from annotation.quality.kernels.validity_parts import VALIDATORS, PartState
 from annotation.quality.validity import count_parts
 from annotation.review.outcomes import newest_reviews
+from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.validator_exam import (
     DefectRow,
     JudgedTwice,
@@ -121,6 +122,7 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
         "bank": bank.name,
         "parts": {one.part.code: {state.value: one.counts.get(state, 0) for state in PartState} for one in counts},
         "kept_out_by": bank.kept_out_by,
+        "difficulty": compare_sources(bank, nobody).as_json(),
         "exams": {
             validator: {
                 "reviewers": [_reviewers_as_json(one) for one in exams_by_reviewers(bank, validator, nobody)],

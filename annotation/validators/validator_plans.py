@@ -35,7 +35,7 @@ from annotation.models import (
 )
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.prompts.shipped import stored_version, version_of
-from annotation.quality.kernels.validity_parts import VALIDATORS
+from annotation.quality.kernels.validity_parts import ASKED, RATING, VALIDATORS
 from annotation.validators.asked_about import (
     AskedAbout,
     FoundQuestions,
@@ -161,8 +161,8 @@ def begin_checks(wanted: list[CheckWanted], *, actor: User | None, at: datetime)
 
 def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
     """What can be said before the questions are looked at."""
-    if wanted.validator not in VALIDATORS:
-        sentence = _("There is no validator “%(name)s”: choose c1, c2 or c3.") % {"name": wanted.validator}
+    if wanted.validator not in ASKED:
+        sentence = _("There is no validator “%(name)s”: choose c1, c2, c3 or rating.") % {"name": wanted.validator}
         raise ValidatorRefused("no_validator", sentence, status=422, field="check")
     if wanted.bank.archived_at is not None:
         sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
@@ -170,8 +170,11 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
     if not 0 <= wanted.n_planted <= MOST_PLANTED:
         sentence = _("Plant defects in 1 to %(most)d questions.") % {"most": MOST_PLANTED}
         raise ValidatorRefused("bad_planted", sentence, status=422, field="planted")
+    if wanted.n_planted and wanted.validator == RATING:
+        sentence = _("Defects are planted for validators: a rating of difficulty finds none.")
+        raise ValidatorRefused("rating_planted", sentence, status=422, field="planted")
     prompt = wanted.asked_with
-    _check_prompt(prompt)
+    _check_prompt(prompt, "difficulty" if wanted.validator == RATING else "verdict")
     endpoint_to_ask(wanted.endpoint)
     is_seen = prompt.images != SentImages.NONE
     permission = permission_in_force(
@@ -184,14 +187,14 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
     return permission, price
 
 
-def _check_prompt(prompt: PromptVersion | ShippedPrompt) -> None:
+def _check_prompt(prompt: PromptVersion | ShippedPrompt, field: str) -> None:
     if prompt.purpose != PromptPurpose.CHECK:
         sentence = _("The prompt “%(name)s” is made to %(is)s, not to check questions.")
         named = {"name": str(prompt), "is": _(PromptPurpose(prompt.purpose).label)}
         raise ValidatorRefused("wrong_purpose", sentence % named, status=422, field="prompt")
-    if prompt.schema and "verdict" not in json.loads(prompt.schema)["properties"]:
-        sentence = _("The schema of the prompt “%(name)s” has no field “verdict”: no verdict could be read.")
-        raise ValidatorRefused("no_verdict", sentence % {"name": prompt}, status=422, field="prompt")
+    if prompt.schema and field not in json.loads(prompt.schema)["properties"]:
+        sentence = _("The schema of the prompt “%(name)s” has no field “%(field)s”: no answer could be read.")
+        raise ValidatorRefused("no_verdict", sentence % {"name": prompt, "field": field}, status=422, field="prompt")
 
 
 def _check_probe(wanted: CheckWanted, prompt: PromptVersion | ShippedPrompt) -> None:

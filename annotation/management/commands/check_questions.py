@@ -19,7 +19,7 @@ from annotation.models import QuestionBank, Revision
 from annotation.prompts.versions import prompt_written
 from annotation.quality.checking import CheckResult, QualityRefused, check_revisions
 from annotation.quality.kernels.rules import THRESHOLD
-from annotation.quality.kernels.validity_parts import VALIDATORS
+from annotation.quality.kernels.validity_parts import ASKED
 from annotation.quality.summary import BankSummary, RuleCount, summarise
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.estimate import Estimate
@@ -52,7 +52,7 @@ class Command(ActCommand):
         asked = parser.add_argument_group("validators, asked of a model")
         asked.add_argument("--endpoint", metavar="E", help="a name of REXVQA_MODEL_ENDPOINTS")
         asked.add_argument("--model", default="", metavar="M", help="as the endpoint calls it; default: as it is set")
-        asked.add_argument("--check", choices=(*VALIDATORS, ALL), help="which validator is asked; default: all")
+        asked.add_argument("--check", choices=(*ASKED, ALL), help="which is asked; all, the default, is c1, c2 and c3")
         asked.add_argument("--prompt", metavar="NAME[@N]", help="of one validator; default: ours")
         asked.add_argument(
             "--planted", type=int, default=0, metavar="N", help="examine it: N questions with planted defects instead"

@@ -37,6 +37,8 @@ class ValidityPart(NamedTuple):
 
 
 C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")
+RATING = "rating"  # asked of a model like a validator; a difficulty is no verdict, and speaks against no question
+ASKED = (*VALIDATORS, RATING)
 DIFFICULTY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "diversity", "identifiers", "bias"
 PARTS = {
     one.code: one

@@ -1,4 +1,4 @@
-"""The three prompts of ours by which validators are asked, and the form of what they answer. Pure.
+"""The prompts of ours by which validators and raters are asked, and the forms of what they answer. Pure.
 
 The reason stands before the verdict in the schema, since a model writes in order: a reason behind it can no longer
 change it.
@@ -13,10 +13,13 @@ import msgspec
 
 from annotation.enums import PromptPurpose, SentImages
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
-from annotation.quality.kernels.validity_parts import C1, C2, C3
+from annotation.quality.kernels.validity_parts import C1, C2, C3, RATING
 
 VERDICT_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "verdict":{"type":"string","enum":["pass","fail","undecided"]}},"required":["reason","verdict"],\
+"additionalProperties":false}"""
+RATING_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
+"difficulty":{"type":"string","enum":["easy","medium","hard"]}},"required":["reason","difficulty"],\
 "additionalProperties":false}"""
 LONGEST_REASON = 2_000  # characters that are kept of a reason
 _INSTRUCTION = "You check multiple-choice questions about chest radiographs before radiologists do. You write JSON."
@@ -76,15 +79,43 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
         schema=VERDICT_SCHEMA,
         reason=f"{_REASON} The report stands for the images, so that a model that takes none can judge.",
     ),
+    RATING: ShippedPrompt(
+        name="difficulty of a question",
+        purpose=PromptPurpose.CHECK,
+        instruction=_INSTRUCTION,
+        text=(
+            "Of ten second-year radiology residents who see the radiographs, how many would answer this question "
+            "correctly? easy: 9 or 10; medium: 6 to 8; hard: 5 or fewer. You do not see the radiographs.\n\n"
+            f"{_QUESTION}\n\n"
+            'Answer in JSON with the fields "reason" and "difficulty", in this order. reason: one or two sentences.'
+        ),
+        variables=("question", "options", "key"),
+        schema=RATING_SCHEMA,
+        reason="Our own, with the anchors that reviewers see beside the same scale.",
+    ),
 }
+
+
+_Reason = Annotated[str, msgspec.Meta(max_length=20_000)]
 
 
 class WrittenVerdict(msgspec.Struct, frozen=True):
     """What a validator answered."""
 
     verdict: Literal["pass", "fail", "undecided"]
-    reason: Annotated[str, msgspec.Meta(max_length=20_000)] = ""
+    reason: _Reason = ""
 
-    @property
-    def kept_reason(self) -> str:
-        return " ".join(self.reason.split())[:LONGEST_REASON]
+
+class WrittenRating(msgspec.Struct, frozen=True):
+    """What a rater of difficulty answered."""
+
+    difficulty: Literal["easy", "medium", "hard"]
+    reason: _Reason = ""
+
+
+def word_of(written: WrittenVerdict | WrittenRating) -> str:
+    return written.verdict if isinstance(written, WrittenVerdict) else written.difficulty
+
+
+def kept_reason(written: WrittenVerdict | WrittenRating) -> str:
+    return " ".join(written.reason.split())[:LONGEST_REASON]

@@ -18,9 +18,10 @@ from annotation.enums import Role
 from annotation.forms.validators import KeepingOutForm, ValidatorForm
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.quality.keeping_out import keep_out, n_kept_out
-from annotation.quality.kernels.validity_parts import PARTS, VALIDATORS
+from annotation.quality.kernels.validity_parts import PARTS, RATING, STATED, VALIDATORS
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
+from annotation.validators.difficulty_ratings import LABELS, compare_sources
 from annotation.validators.kernels.validator_exam import REFERENCES
 from annotation.validators.validator_exams import examined, exams_by_defects, exams_by_reviewers
 from annotation.validators.validator_overview import (
@@ -95,6 +96,24 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
         "shown": shown,
     }
     return render(request, "annotation/validators/validator.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """How bank, model, reviewers and readers agree on what is difficult. No rating of any one question."""
+    bank = get_object_or_404(QuestionBank, slug=slug)
+    hidden = withheld_questions(request.user)
+    found = compare_sources(bank, hidden)
+    context = {
+        "bank": bank,
+        "found": found,
+        "rows": [(_(LABELS[name]), counts.values(), sum(counts.values())) for name, counts in found.counts.items()],
+        "levels": STATED,
+        "n_hidden": hidden.filter(bank=bank).count(),
+        "runs": runs_of(bank, RATING),
+    }
+    return render(request, "annotation/validators/difficulties.html", context)
 
 
 @role_required(Role.COORDINATOR)

@@ -1,4 +1,4 @@
-"""Sites that exist: the way back forgets verdicts, which the table of before cannot hold, and keeps what rules found."""
+"""Sites that exist: the way back forgets verdicts, which the table of before cannot hold, and keeps the rest."""
 
 from __future__ import annotations
 
