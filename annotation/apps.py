@@ -24,6 +24,8 @@ class AnnotationConfig(AppConfig):
         from annotation.review.finding_filter import FOUND
         from annotation.review.outcome_filters import FLAGGED, SETTLED
         from annotation.review.own_reviews import finished_work
+        from annotation.sampling.samples import difficulty_sources
+        from annotation.validators.difficulty_ratings import by_model, by_readers, by_reviewers
         from annotation.validators.taking_verdicts import KIND as TAKE_VERDICTS
         from annotation.validators.taking_verdicts import fill_calls as fill_checks
         from annotation.validators.taking_verdicts import take_later
@@ -43,3 +45,6 @@ class AnnotationConfig(AppConfig):
         fillers.register(PromptPurpose.CHECK, fill_checks)
         completed.register("validators", take_later)
         register_handler(TAKE_VERDICTS, "annotation.validators.taking_verdicts.run_taking")
+        difficulty_sources.register("model", by_model)
+        difficulty_sources.register("reviewers", by_reviewers)
+        difficulty_sources.register("readers", by_readers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,16 +24,22 @@ from annotation.sampling.kernels.drawing import (
     RULE,
     SEED_MAX,
     Drawn,
+    RatedBy,
     StratifyBy,
     allocate,
     draw,
     frame_of,
     sample_size,
 )
+from annotation.site.hooks import Hooks
 from annotation.site.slugs import free_slug
 
 DEFAULT_PER_THOUSAND = 100
 DEFAULT_SEED = 1
+
+
+# By the name of RatedBy: the difficulty of wordings as somebody else than the bank says it; rooms below add theirs.
+difficulty_sources: Hooks[Callable[[QuestionBank], Mapping[int, str]]] = Hooks()
 
 
 class SampleRefused(Refused):
@@ -81,13 +87,14 @@ def preview_sample(
     seed: int,
     wanted: Mapping[str, str] | None = None,
     numbers: Collection[int] = (),
+    rated_by: RatedBy = RatedBy.STATED,
 ) -> Draw:
     """Draw from the current questions of the bank without storing anything.
 
     None that lost an image is drawn, nor one that the bank keeps out because it fails a part of V(Q).
 
     ``wanted``: filters of the bank that narrow the frame, by what every coordinator may know. ``numbers``: the
-    questions that a person chose.
+    questions that a person chose. ``rated_by``: whose difficulty makes the strata, where they are of difficulty.
 
     Raises SampleRefused for a share or seed out of range, an archived bank and a bank without questions.
     """
@@ -113,6 +120,9 @@ def preview_sample(
     if not rows:
         sentence = _("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name}
         raise SampleRefused("no_questions", sentence)
+    is_rated = by == StratifyBy.DIFFICULTY and rated_by != RatedBy.STATED
+    if is_rated:
+        rows = _rated(bank, rows, rated_by)
     frame = frame_of(((number, value) for number, _pk, value in rows), by)
     allocation = allocate(frame.counts(), sample_size(frame.n, per_thousand), by)
     drawn = draw(frame, allocation, seed)
@@ -130,9 +140,21 @@ def preview_sample(
         drawn=drawn,
         revision_ids=ids[places].tolist(),
         lost=lost,
-        frame=_frame_of(bank, len(rows) if numbers else 0, wanted or {}, n_kept_out),
+        frame=_frame_of(bank, len(rows) if numbers else 0, wanted or {}, n_kept_out)
+        | ({"rated_by": rated_by.value} if is_rated else {}),
         n_kept_out=n_kept_out,
     )
+
+
+def _rated(bank: QuestionBank, rows: list[tuple[int, int, str]], rated_by: RatedBy) -> list[tuple[int, int, str]]:
+    """With the difficulty of another source; what it does not rate is unknown."""
+    source = dict(difficulty_sources.items())[rated_by.value]
+    levels = source(bank)
+    found = [(number, pk, levels.get(pk, "")) for number, pk, _stated in rows]
+    if not any(level for _number, _pk, level in found):
+        sentence = _("No question of the frame has a difficulty “%(source)s”: take the one that the bank states.")
+        raise SampleRefused("no_ratings", sentence % {"source": _(rated_by.label)}, status=422, field="rated_by")
+    return found
 
 
 def _without_kept_out(bank: QuestionBank, whole: QuerySet[Revision]) -> tuple[QuerySet[Revision], int]:
@@ -176,13 +198,16 @@ def draw_sample(
     seen_frame_sha256: str = "",
     wanted: Mapping[str, str] | None = None,
     numbers: Collection[int] = (),
+    rated_by: RatedBy = RatedBy.STATED,
 ) -> SamplingPlan:
     """Draw and store. ``seen_frame_sha256`` is the frame of the preview that a person agreed to.
 
     Raises SampleRefused as preview_sample does, for a name that is taken, and when the bank has changed since the
     preview.
     """
-    found = preview_sample(bank, by=by, per_thousand=per_thousand, seed=seed, wanted=wanted, numbers=numbers)
+    found = preview_sample(
+        bank, by=by, per_thousand=per_thousand, seed=seed, wanted=wanted, numbers=numbers, rated_by=rated_by
+    )
     if seen_frame_sha256 and seen_frame_sha256 != found.frame_sha256:
         sentence = _("The bank has changed since this preview was drawn: look at the new one, then store it.")
         raise SampleRefused("bank_changed", sentence)

@@ -21,6 +21,7 @@ from annotation.models import Finding, Question, QuestionBank, Revision
 from annotation.quality.kernels.validity_parts import RATING, STATED
 from annotation.review.judged_difficulty import panel_difficulty
 from annotation.review.outcomes import blind_answers
+from annotation.sampling.kernels.drawing import RatedBy
 from annotation.site.hooks import Hooks
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
@@ -28,14 +29,6 @@ from annotation.statistics.kernels.reviewers import grade_agreement
 from annotation.validators.kernels.reader_difficulty import difficulty_of_share
 
 DRAWS = 2_000
-BANK, MODEL, REVIEWERS, READERS = "stated", "model", "reviewers", "readers"
-LABELS = {
-    BANK: "stated in the bank",
-    MODEL: "rated by a model",
-    REVIEWERS: "judged by reviewers",
-    READERS: "share of readers right",
-}
-
 # How many readers had a wording right, of how many, where results of the study were seen; apps above register theirs.
 ReadersRight = Callable[[QuestionBank], Mapping[int, tuple[int, int]]]
 readers_right: Hooks[ReadersRight] = Hooks()
@@ -45,24 +38,26 @@ readers_right: Hooks[ReadersRight] = Hooks()
 class RatingPair:
     """Two sources over the wordings that both rate; kappa has quadratic weights."""
 
-    first: str
-    second: str
+    first: RatedBy
+    second: RatedBy
     same: int  # how many both rate alike
     kappa: Estimate
 
     @property
     def labels(self) -> tuple[str, str]:
-        return _(LABELS[self.first]), _(LABELS[self.second])
+        return _(self.first.label), _(self.second.label)
 
 
 @dataclass(frozen=True)
 class DifficultySources:
-    counts: dict[str, dict[str, int]]  # by source: how many wordings are easy, medium, hard
+    counts: dict[RatedBy, dict[str, int]]  # by source: how many wordings are easy, medium, hard
     pairs: list[RatingPair]
 
     def as_json(self) -> dict[str, Any]:
-        pairs = [{"between": [p.first, p.second], "same": p.same, "kappa": p.kappa.as_json()} for p in self.pairs]
-        return {"counts": self.counts, "pairs": pairs}
+        pairs = [
+            {"between": [p.first.value, p.second.value], "same": p.same, "kappa": p.kappa.as_json()} for p in self.pairs
+        ]
+        return {"counts": {source.value: found for source, found in self.counts.items()}, "pairs": pairs}
 
 
 def compare_sources(bank: QuestionBank, hidden: QuerySet[Question], *, seed: int = 1) -> DifficultySources:
@@ -71,11 +66,11 @@ def compare_sources(bank: QuestionBank, hidden: QuerySet[Question], *, seed: int
     columns = ("pk", "difficulty", "question__exam__pseudonym", "question__exam__patient_pseudonym")
     rows = list(current.order_by("pk").values_list(*columns))
     clusters = {pk: patient or f"exam {exam}" for pk, _stated, exam, patient in rows}
-    sources: dict[str, dict[int, str]] = {
-        BANK: {pk: stated for pk, stated, _exam, _patient in rows},
-        MODEL: _by_model(bank),
-        REVIEWERS: _by_reviewers(current),
-        READERS: _by_readers(bank),
+    sources: dict[RatedBy, dict[int, str]] = {
+        RatedBy.STATED: {pk: stated for pk, stated, _exam, _patient in rows},
+        RatedBy.MODEL: by_model(bank),
+        RatedBy.REVIEWERS: by_reviewers(bank),
+        RatedBy.READERS: by_readers(bank),
     }
     rated = {
         name: {pk: level for pk, level in found.items() if pk in clusters and level in STATED}
@@ -89,22 +84,24 @@ def compare_sources(bank: QuestionBank, hidden: QuerySet[Question], *, seed: int
     return DifficultySources(counts, pairs)
 
 
-def _by_model(bank: QuestionBank) -> dict[int, str]:
+def by_model(bank: QuestionBank) -> dict[int, str]:
     """The newest rating of each wording, of whichever model."""
     found = Finding.objects.filter(bank=bank, rule=RATING, superseded_at=None).exclude(call=None)
     return dict(found.order_by("pk").values_list("revision", "verdict"))
 
 
-def _by_reviewers(current: QuerySet[Revision]) -> dict[int, str]:
+def by_reviewers(bank: QuestionBank) -> dict[int, str]:
     """The median of the blind answers of closed rounds, the harder of two in the middle."""
-    answers = blind_answers(current.order_by().values("pk")).filter(round__state=RoundState.CLOSED)
+    answers = blind_answers(Revision.objects.in_bank(bank).order_by().values("pk")).filter(
+        round__state=RoundState.CLOSED
+    )
     judged: dict[int, list[str]] = defaultdict(list)
     for revision, level in answers.values_list("revision", "blind_answer__difficulty"):
         judged[revision].append(level)
     return {revision: panel_difficulty(levels).value for revision, levels in judged.items()}
 
 
-def _by_readers(bank: QuestionBank) -> dict[int, str]:
+def by_readers(bank: QuestionBank) -> dict[int, str]:
     found: dict[int, str] = {}
     for source in readers_right:
         found |= {revision: difficulty_of_share(k, n).value for revision, (k, n) in source(bank).items() if n}
@@ -112,7 +109,7 @@ def _by_readers(bank: QuestionBank) -> dict[int, str]:
 
 
 def _pair(
-    first: str, second: str, rated: Mapping[str, Mapping[int, str]], clusters: Mapping[int, str], seed: int
+    first: RatedBy, second: RatedBy, rated: Mapping[RatedBy, Mapping[int, str]], clusters: Mapping[int, str], seed: int
 ) -> RatingPair:
     both = sorted(rated[first].keys() & rated[second].keys())
     place = {level.value: number for number, level in enumerate(STATED)}

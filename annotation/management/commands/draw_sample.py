@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank, SamplingPlan
-from annotation.sampling.kernels.drawing import StratifyBy
+from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
 from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample
 from annotation.site.slugs import the_one
 
@@ -29,6 +29,12 @@ class Command(ActCommand):
             default=StratifyBy.DIFFICULTY.value,
             help="difficulty: equal shares of what is known; task, category, none: proportional (difficulty)",
         )
+        parser.add_argument(
+            "--rated-by",
+            choices=RatedBy.values(),
+            default=RatedBy.STATED.value,
+            help="whose difficulty, where the sample is stratified by it (stated)",
+        )
         parser.add_argument("--json", action="store_true", help="print the stored plan as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,6 +44,7 @@ class Command(ActCommand):
             by=StratifyBy(options["by"]),
             per_thousand=options["per_thousand"],
             seed=options["seed"],
+            rated_by=RatedBy(options["rated_by"]),
             actor=None,
             at=timezone.now(),
         )
@@ -52,6 +59,7 @@ def as_json(plan: SamplingPlan) -> dict[str, Any]:
         "bank": plan.bank.name,
         "rule": plan.rule,
         "by": plan.stratify_by,
+        "rated_by": plan.frame.get("rated_by", RatedBy.STATED.value),
         "per_thousand": plan.per_thousand,
         "seed": plan.seed,
         "n_frame": plan.n_frame,

@@ -21,7 +21,7 @@ from annotation.quality.keeping_out import keep_out, n_kept_out
 from annotation.quality.kernels.validity_parts import PARTS, RATING, STATED, VALIDATORS
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
-from annotation.validators.difficulty_ratings import LABELS, compare_sources
+from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.validator_exam import REFERENCES
 from annotation.validators.validator_exams import examined, exams_by_defects, exams_by_reviewers
 from annotation.validators.validator_overview import (
@@ -108,7 +108,7 @@ def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context = {
         "bank": bank,
         "found": found,
-        "rows": [(_(LABELS[name]), counts.values(), sum(counts.values())) for name, counts in found.counts.items()],
+        "rows": [(_(name.label), counts.values(), sum(counts.values())) for name, counts in found.counts.items()],
         "levels": STATED,
         "n_hidden": hidden.filter(bank=bank).count(),
         "runs": runs_of(bank, RATING),

@@ -15,11 +15,13 @@ from annotation.models import Assignment, BlindAnswer, Finding, Question, Questi
 from annotation.quality.validity import count_parts
 from annotation.refusals import Refused
 from annotation.review.onlookers import withheld_questions
+from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
+from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
 from annotation.validators.difficulty_ratings import compare_sources, readers_right
 from annotation.validators.kernels.reader_difficulty import difficulty_of_share
 from annotation.validators.taking_verdicts import take_verdicts
 from tests.annotation.calls.simulated_calls import NOON
-from tests.annotation.review.cases import make_bank, make_revisions, make_round
+from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round
 from tests.annotation.validators.validated import answer_calls, begun, judged_bank
 
 pytestmark = pytest.mark.django_db
@@ -81,7 +83,7 @@ def test_reviewers_of_closed_rounds_count_and_what_is_hidden_does_not(bank: Ques
     asked.state = RoundState.OPEN
     asked.save()
     assert pair(bank, "stated", "reviewers").kappa.n == 0
-    assert sum(compare_sources(bank, withheld_questions(rita)).counts["stated"].values()) == 0
+    assert sum(compare_sources(bank, withheld_questions(rita)).counts[RatedBy.STATED].values()) == 0
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_readers_are_asked_of_the_app_above(bank: QuestionBank) -> None:
     ids = list(Revision.objects.filter(bank=bank).values_list("pk", flat=True))
     readers_right.register("test", lambda _bank: {ids[0]: (3, 3), ids[1]: (0, 3), ids[2]: (0, 0)})
     try:
-        assert compare_sources(bank, NOBODY).counts["readers"] == {"easy": 1, "medium": 0, "hard": 1}
+        assert compare_sources(bank, NOBODY).counts[RatedBy.READERS] == {"easy": 1, "medium": 0, "hard": 1}
     finally:
         readers_right.unregister("test")
 
@@ -140,3 +142,43 @@ def test_a_bank_without_any_rating(client: Client, cora: User) -> None:
     make_revisions(empty, {1: {"difficulty": ""}})
     client.force_login(cora)
     assert client.get(reverse("bank-difficulties", args=[empty.slug])).status_code == 200
+
+
+# --- a draw by another source ---
+def strata(bank: QuestionBank, rated_by: RatedBy, by: StratifyBy = StratifyBy.DIFFICULTY) -> dict[str, int]:
+    found = preview_sample(bank, by=by, per_thousand=1000, seed=1, rated_by=rated_by)
+    return {one.stratum: one.n_frame for one in found.strata if one.n_frame}
+
+
+def test_the_draw_takes_the_source_that_is_named(bank: QuestionBank) -> None:
+    images_are_there(bank)
+    rated(bank, "easy", "easy", "hard", "no level")
+    assert strata(bank, RatedBy.STATED) == {"easy": 4, "medium": 4, "hard": 4}
+    assert strata(bank, RatedBy.MODEL) == {"easy": 6, "hard": 3, "unknown": 3}
+    assert strata(bank, RatedBy.MODEL, StratifyBy.NONE) == {"all": 12}
+    plan = draw_sample(bank, rated_by=RatedBy.MODEL, per_thousand=1000, actor=None, at=NOON)
+    assert plan.frame == {"rated_by": "model"}
+
+
+def test_a_source_without_ratings_is_refused(bank: QuestionBank) -> None:
+    images_are_there(bank)
+    for source in (RatedBy.MODEL, RatedBy.REVIEWERS, RatedBy.READERS):
+        with pytest.raises(SampleRefused) as found:
+            strata(bank, source)
+        assert found.value.code == "no_ratings"
+
+
+def test_the_page_draws_by_it_and_says_so(client: Client, cora: User, bank: QuestionBank) -> None:
+    images_are_there(bank)
+    rated(bank, "easy", "hard")
+    client.force_login(cora)
+    asked: dict[str, str | int] = {"bank": bank.slug, "by": "difficulty", "per_thousand": 1000, "seed": 1}
+    page = client.get(reverse("sample-new"), asked | {"rated_by": "model"})
+    found = page.context["found"]
+    assert [(one.stratum, one.n_frame) for one in found.strata if one.n_frame] == [("easy", 6), ("hard", 6)]
+    sent = asked | {"rated_by": "model", "name": "By a model", "frame_sha256": found.frame_sha256}
+    stored = client.post(reverse("sample-new"), sent, follow=True)
+    assert "(rated by a model)" in stored.content.decode()
+    refused = client.get(reverse("sample-new"), asked | {"rated_by": "readers"})
+    assert "No question of the frame has a difficulty" in refused.content.decode()
+    assert "found" not in refused.context

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Question, User
+from annotation.sampling.kernels.drawing import RatedBy
 from annotation.validators.difficulty_ratings import compare_sources
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
@@ -27,7 +28,11 @@ def numbers(study: ReaderStudy) -> list[tuple[int, int]]:
 def test_confirmed_answers_of_the_main_block_count(study: ReaderStudy) -> None:
     """B is the key: one right, two wrong; nothing of what ended without a confirmed answer in time."""
     assert numbers(study) == [(0, 1), (0, 1), (1, 1)]
-    assert compare_sources(study.bank, Question.objects.none()).counts["readers"] == {"easy": 1, "medium": 0, "hard": 2}
+    assert compare_sources(study.bank, Question.objects.none()).counts[RatedBy.READERS] == {
+        "easy": 1,
+        "medium": 0,
+        "hard": 2,
+    }
 
 
 def test_a_voided_case_does_not(study: ReaderStudy) -> None:
