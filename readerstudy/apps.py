@@ -39,6 +39,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.report.report_job import KIND as REPORT
         from readerstudy.running.publishing import KIND as PUBLISH
         from readerstudy.running.publishing import publish_later
+        from readerstudy.running.run_access import read_of_bank
         from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import parts_in_studies
         from readerstudy.unblinding.failed_questions import FAILED
@@ -62,6 +63,7 @@ class ReaderstudyConfig(AppConfig):
         conflict_rules.register("readers", readers_look_nothing_up)
         conflict_rules.register("submitters", submitters_do_not_judge)
         parts_of_people.register("studies", parts_in_studies)
+        hooks.bank_readings.register("studies", read_of_bank)
         hooks.show_rules.register("readings", shows_images)
         hooks.show_rules.register("coordinators of studies", shows_to_coordinators)
         hooks.image_uses.register("studies", open_studies_with)

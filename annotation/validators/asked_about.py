@@ -12,9 +12,20 @@ from django.utils.translation import gettext as _
 from annotation.enums import ImageState, ImportKind, QuestionState, SentImages
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.generation.report_sources import identifiers_in
-from annotation.models import AnswerKey, Finding, GenerationRun, Image, PromptVersion, QuestionBank, Report, Revision
+from annotation.models import (
+    AnswerKey,
+    Finding,
+    GenerationRun,
+    Image,
+    PromptVersion,
+    QuestionBank,
+    Report,
+    Revision,
+    User,
+)
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.refusals import Refused
+from annotation.site.hooks import reads_in_bank
 from annotation.site.slugs import listed
 from annotation.validators.kernels.model_families import FAMILY_RULE, shared_family
 
@@ -92,6 +103,20 @@ def judged_by(bank: QuestionBank, validator: str, prompt: PromptVersion | None, 
 
 
 # --- what is refused ---
+def check_reads_none(person: User | None, bank: QuestionBank) -> None:
+    """Refused for who reads questions of the bank in a study that is not over, as runs of models are.
+
+    None: the command line. Raises ValidatorRefused (``reads_them``).
+    """
+    study = reads_in_bank(person.pk, bank.pk) if person else ""
+    if study:
+        sentence = _(
+            "You read questions of “%(bank)s” in the study “%(study)s”. Somebody else asks validators about them, and "
+            "reads what they say, until it is over."
+        )
+        raise ValidatorRefused("reads_them", sentence % {"bank": bank.name, "study": study}, status=403)
+
+
 def check_generators(bank: QuestionBank, model: str, asked: Sequence[AskedAbout]) -> None:
     """Refused where the model, or one of its family, wrote some of these questions. Raises ValidatorRefused."""
     runs = GenerationRun.objects.filter(bank=bank, bank_import__isnull=False).select_related("questions_batch")

@@ -42,6 +42,7 @@ from annotation.validators.asked_about import (
     ValidatorRefused,
     check_generators,
     check_images_there,
+    check_reads_none,
     judged_by,
     questions_to_ask,
 )
@@ -131,6 +132,7 @@ def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime, dry_run
 
     Raises ValidatorRefused, SendingRefused, EndpointRefused, BatchRefused; nothing is stored then.
     """
+    check_reads_none(actor, wanted.bank)
     permission, price = check_wanted(wanted, at)
     prompt = wanted.asked_with
     stored = prompt if isinstance(prompt, PromptVersion) else None

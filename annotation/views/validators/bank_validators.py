@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,6 +22,7 @@ from annotation.quality.keeping_out import keep_out, n_kept_out
 from annotation.quality.kernels.validity_parts import PARTS, RATING, STATED, VALIDATORS
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
+from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.validator_exam import REFERENCES
 from annotation.validators.validator_exams import examined, exams_by_defects, exams_by_reviewers
@@ -39,11 +41,21 @@ from annotation.views.site.decorators import AuthenticatedRequest, by, role_requ
 PER_PAGE = 50
 
 
+def _bank(request: AuthenticatedRequest, slug: str) -> QuestionBank:
+    """Whoever reads its questions in a study that is not over is refused."""
+    bank = get_object_or_404(QuestionBank, slug=slug)
+    try:
+        check_reads_none(request.user, bank)
+    except ValidatorRefused as refusal:
+        raise PermissionDenied(str(refusal)) from None
+    return bank
+
+
 @role_required(Role.COORDINATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All seven parts of V(Q) over the bank; a validator is asked from here."""
-    bank = get_object_or_404(QuestionBank, slug=slug)
+    bank = _bank(request, slug)
     form = ValidatorForm(prompts_to_check(), request.POST or None)
     if request.method == "POST" and form.is_valid():
         begun = run_on_form(form, lambda: begin_checks(form.wanted(bank), **by(request)))
@@ -74,7 +86,7 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_GET
 def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """One validator: what it asks, its verdicts, and the questions that fail with reasons, which tell keys."""
-    bank = get_object_or_404(QuestionBank, slug=slug)
+    bank = _bank(request, slug)
     if code not in VALIDATORS:
         raise Http404
     hidden = withheld_questions(request.user)
@@ -102,7 +114,7 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
 @require_GET
 def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How bank, model, reviewers and readers agree on what is difficult. No rating of any one question."""
-    bank = get_object_or_404(QuestionBank, slug=slug)
+    bank = _bank(request, slug)
     hidden = withheld_questions(request.user)
     found = compare_sources(bank, hidden)
     context = {
@@ -120,7 +132,7 @@ def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Which failing parts keep a question out of new samples."""
-    bank = get_object_or_404(QuestionBank, slug=slug)
+    bank = _bank(request, slug)
 
     def act() -> str:
         changed = keep_out(bank, valid_data(KeepingOutForm(request.POST))["parts"], **by(request))
@@ -134,6 +146,7 @@ def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def validator_run_act(request: AuthenticatedRequest, slug: str, public_id: str, act: str) -> HttpResponse:
     """Pause, resume or stop."""
+    _bank(request, slug)
     runs = ValidatorRun.objects.select_related("batch__permission", "batch__bank")
     run = get_object_or_404(runs, bank__slug=slug, public_id=public_id)
 
