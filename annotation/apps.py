@@ -21,9 +21,16 @@ class AnnotationConfig(AppConfig):
         from annotation.jobs.handlers import register_handler
         from annotation.people.open_work import works
         from annotation.questionbank.filters import register_filter
+        from annotation.review.finding_filter import FOUND
         from annotation.review.outcome_filters import FLAGGED, SETTLED
         from annotation.review.own_reviews import finished_work
+        from annotation.sampling.samples import difficulty_sources
+        from annotation.validators.difficulty_ratings import by_model, by_readers, by_reviewers
+        from annotation.validators.taking_verdicts import KIND as TAKE_VERDICTS
+        from annotation.validators.taking_verdicts import fill_calls as fill_checks
+        from annotation.validators.taking_verdicts import take_later
 
+        register_filter(FOUND)
         register_filter(FLAGGED)
         register_filter(SETTLED)
         register_filter(TAGGED)
@@ -35,3 +42,9 @@ class AnnotationConfig(AppConfig):
         fillers.register(PromptPurpose.QUESTIONS, fill_calls)
         completed.register("generation", continue_later)
         register_handler(MAKE_QUESTIONS, "annotation.generation.continuing.run_continuing")
+        fillers.register(PromptPurpose.CHECK, fill_checks)
+        completed.register("validators", take_later)
+        register_handler(TAKE_VERDICTS, "annotation.validators.taking_verdicts.run_taking")
+        difficulty_sources.register("model", by_model)
+        difficulty_sources.register("reviewers", by_reviewers)
+        difficulty_sources.register("readers", by_readers)

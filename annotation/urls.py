@@ -23,6 +23,7 @@ from annotation.views.review import (
 )
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
+from annotation.views.validators import bank_validators
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -104,6 +105,15 @@ urlpatterns = [
     ),
     path("banks/<slug:slug>/generated/", generated.generation_runs, name="generation-runs"),
     path("banks/<slug:slug>/generated/<str:public_id>/", generated.generation_run, name="generation-run"),
+    path("banks/<slug:slug>/validators/", bank_validators.bank_validators, name="bank-validators"),
+    path("banks/<slug:slug>/difficulty/", bank_validators.bank_difficulties, name="bank-difficulties"),
+    path("banks/<slug:slug>/validators/keeping-out/", bank_validators.bank_keeping_out, name="bank-keeping-out"),
+    path(
+        "banks/<slug:slug>/validators/runs/<str:public_id>/<slug:act>/",
+        bank_validators.validator_run_act,
+        name="validator-run-act",
+    ),
+    path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),

@@ -24,6 +24,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.questionbank.filters import register_filter
         from annotation.questionbank.keeping import register_use
         from annotation.site import hooks
+        from annotation.validators.difficulty_ratings import readers_right
         from readerstudy.comparison import comparison_job
         from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
@@ -38,10 +39,12 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.report.report_job import KIND as REPORT
         from readerstudy.running.publishing import KIND as PUBLISH
         from readerstudy.running.publishing import publish_later
+        from readerstudy.running.run_access import read_of_bank
         from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import parts_in_studies
         from readerstudy.unblinding.failed_questions import FAILED
         from readerstudy.unblinding.question_history import events_of_studies
+        from readerstudy.unblinding.readers_right import readers_right_on
 
         register_filter(FAILED)
         register_use("study", use_of_bank)
@@ -60,6 +63,7 @@ class ReaderstudyConfig(AppConfig):
         conflict_rules.register("readers", readers_look_nothing_up)
         conflict_rules.register("submitters", submitters_do_not_judge)
         parts_of_people.register("studies", parts_in_studies)
+        hooks.bank_readings.register("studies", read_of_bank)
         hooks.show_rules.register("readings", shows_images)
         hooks.show_rules.register("coordinators of studies", shows_to_coordinators)
         hooks.image_uses.register("studies", open_studies_with)
@@ -75,6 +79,7 @@ class ReaderstudyConfig(AppConfig):
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.unfinished.sweep_reminders")
         histories.register("studies", events_of_studies)
+        readers_right.register("studies", readers_right_on)
         works.register("readers", waiting_studies)
         works.register("studies", studies_under_way)
         works.register("models", models_of_submitter)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -17,6 +17,7 @@ from annotation.endpoints.kernels.token_costs import cost_of
 from annotation.enums import CallOutcome, Ending, PromptPurpose
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price
 
+AT_ONCE = 500  # calls in memory
 READING_RULE = f"{REFUSAL_RULE}, {ANSWER_FIELD_RULE}, {RULE}"
 CHANGED = ("n_attempts", "outcome", "option", "pictures", "request_sha256", "n_input", "n_cached", "n_output", "cost")
 
@@ -84,6 +85,25 @@ def read_answer(
         return outcome, ""
     option = canonical(RULES[rule](answer_in(completion.text), rotated(options, rotation)), rotation)
     return CallOutcome.ANSWERED if option else CallOutcome.FAILED, option
+
+
+def answers_of(batch: CallBatch) -> Iterator[tuple[ModelCall, str | None]]:
+    """By number of the call: the text of the first answer of the model, which no later attempt takes back.
+
+    None: it refused, was cut, or has not answered yet.
+    """
+    calls = ModelCall.objects.filter(batch=batch).order_by("number")
+    last = 0
+    while some := list(calls.filter(number__gt=last)[:AT_ONCE]):
+        last = some[-1].number
+        attempts = CallAttempt.objects.filter(call__in=some).exclude(outcome=CallOutcome.NOT_ASKED)
+        first: dict[int, CallAttempt] = {}
+        for attempt in attempts.order_by("call", "number"):
+            first.setdefault(attempt.call_id, attempt)
+        for call in some:
+            answer = first.get(call.pk)
+            is_answer = answer is not None and answer.outcome == CallOutcome.ANSWERED
+            yield call, read_completion(answer.body.encode()).text if answer and is_answer else None
 
 
 def store_attempts(attempts: Sequence[CallAttempt], calls: Iterable[ModelCall]) -> None:

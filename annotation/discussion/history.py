@@ -31,6 +31,7 @@ from annotation.models import (
     User,
 )
 from annotation.quality.kernels.rules import RULES
+from annotation.quality.kernels.validity_parts import PARTS
 from annotation.questionbank.editing import PastRevision, history_of
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.visibility import OthersPart, visible_of_others
@@ -111,10 +112,10 @@ def _wordings(revisions: Sequence[Revision]) -> Iterator[Event]:
 def _checks(revisions: Sequence[Revision]) -> Iterator[Event]:
     """What one run found in one wording is one line; each dismissal is another."""
     number_of = {one.pk: one.number for one in revisions}
-    rows = Finding.objects.filter(revision__in=number_of).select_related("dismissed_by").order_by("pk")
+    rows = Finding.objects.against().filter(revision__in=number_of).select_related("dismissed_by").order_by("pk")
     found: dict[tuple[int, datetime], list[str]] = defaultdict(list)
     for row in rows:
-        label = RULES[row.rule].label if row.rule in RULES else row.rule
+        label = RULES[row.rule].label if row.rule in RULES else _(PARTS[row.rule].label)
         found[row.revision_id, row.found_at].append(label)
         if row.dismissed_at is not None:
             yield Event(

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank
-from annotation.sampling.kernels.drawing import SEED_MAX, StratifyBy
+from annotation.sampling.kernels.drawing import SEED_MAX, RatedBy, StratifyBy
 from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED
 
 
@@ -22,6 +22,14 @@ class DrawForm(PlainForm):
     )
     by = forms.TypedChoiceField(
         label=_("Stratify by"), choices=choices_of(StratifyBy), coerce=StratifyBy, initial=StratifyBy.DIFFICULTY
+    )
+    rated_by = forms.TypedChoiceField(
+        label=_("Difficulty"),
+        choices=choices_of(RatedBy),
+        coerce=RatedBy,
+        empty_value=RatedBy.STATED,
+        initial=RatedBy.STATED,
+        required=False,
     )
     per_thousand = forms.IntegerField(
         label=_("Sampling fraction (‰)"),

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation.endpoints.kernels.completions import read_completion
-from annotation.enums import CallOutcome
+from annotation.calls.attempts import answers_of as texts_of
 from annotation.generation.kernels.generation_prompts import finding_line
 from annotation.generation.report_sources import text_of
-from annotation.models import Bullet, CallAttempt, CallBatch, GenerationReport, ModelCall
-
-AT_ONCE = 500
+from annotation.models import Bullet, CallBatch, GenerationReport, ModelCall
 
 
 def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
@@ -57,17 +54,6 @@ class Answer:
 
 
 def answers_of(batch: CallBatch) -> Iterator[Answer]:
-    """By number of the call: the first answer of the model, which no later attempt takes back."""
-    calls = ModelCall.objects.filter(batch=batch).order_by("number")
-    last = 0
-    while some := list(calls.filter(number__gt=last)[:AT_ONCE]):
-        last = some[-1].number
-        attempts = CallAttempt.objects.filter(call__in=some).exclude(outcome=CallOutcome.NOT_ASKED)
-        bodies: dict[int, CallAttempt] = {}
-        for attempt in attempts.order_by("call", "number"):
-            bodies.setdefault(attempt.call_id, attempt)
-        for call in some:
-            attempt_of = bodies.get(call.pk)
-            is_answer = attempt_of is not None and attempt_of.outcome == CallOutcome.ANSWERED
-            text = read_completion(attempt_of.body.encode()).text if attempt_of and is_answer else None
-            yield Answer(call, (call.values or {})["report"], text)
+    """By number of the call."""
+    for call, text in texts_of(batch):
+        yield Answer(call, (call.values or {})["report"], text)

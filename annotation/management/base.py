@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -26,6 +28,17 @@ def progress_bar(
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(words)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def cap_written(text: str | None) -> Decimal | None:
+    """What ``--max-cost`` says. Raises CommandError for what is no number."""
+    try:
+        cap = Decimal(text) if text is not None else None
+    except InvalidOperation:
+        cap = Decimal("NaN")
+    if cap is not None and not cap.is_finite():
+        raise CommandError(_("--max-cost: a number, such as 12.50."), returncode=2)
+    return cap
 
 
 class ActCommand(BaseCommand):

@@ -4,7 +4,7 @@ from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, Sen
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
-from annotation.models.quality import Finding
+from annotation.models.quality import Finding, ValidatorRun
 from annotation.models.question import (
     AnswerKey,
     BankImport,
@@ -80,5 +80,6 @@ __all__ = [
     "SourceIdentifier",
     "Upload",
     "User",
+    "ValidatorRun",
     "WorkerBeat",
 ]

@@ -1,19 +1,34 @@
-"""What checks found in the wording of a question, before a radiologist reads it."""
+"""What rules and models found in the wording of a question, before a radiologist reads it."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import FindingPlace
 from annotation.models.fields import PublicIdField, WordField
 
 
-class Finding(models.Model):
-    """One rule that fired at one place of one wording. It is shown, never acted on: a person decides.
+class FindingQuerySet(models.QuerySet["Finding"]):
+    def of_rules(self) -> FindingQuerySet:
+        return self.filter(call=None)
 
-    Place and detail may tell the key: only coordinators see a finding, and no related name leads to it.
+    def against(self) -> FindingQuerySet:
+        """What speaks against a question: what rules found, and the newest verdict of a validator if it is "fail"."""
+        return self.filter(superseded_at=None, verdict__in=("", "fail"))
+
+    def open(self) -> FindingQuerySet:
+        """What speaks against a question and was not dismissed."""
+        return self.against().filter(dismissed_at=None)
+
+
+class Finding(models.Model):
+    """One rule that fired at one place of one wording, or what a model said of it when a validator asked.
+
+    It is shown, and acted on only where a person says so of the bank. Place and detail may tell the key: only
+    coordinators see a finding, and no related name leads to it.
     """
 
     public_id = PublicIdField()
@@ -21,13 +36,18 @@ class Finding(models.Model):
         "annotation.QuestionBank", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )  # that of the revision
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+", db_index=False)
-    rule = models.CharField(max_length=32)  # a code of annotation.quality.kernels.rules.RULES
-    rule_version = models.PositiveSmallIntegerField()
+    rule = models.CharField(max_length=32)  # a code of annotation.quality.kernels.rules.RULES, or of a validator
+    rule_version = models.PositiveSmallIntegerField()  # of a validator: the number of its prompt version
     place = WordField(FindingPlace, max_length=11)
     detail = models.TextField()  # what was found, and what to do
     other = models.ForeignKey(
         "annotation.Revision", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # of a near-duplicate: the most similar one
+    call = models.ForeignKey(
+        "annotation.ModelCall", on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )  # which a validator made: it leads to prompt and model; null: a rule
+    verdict = models.CharField(max_length=9, blank=True)  # pass, fail or undecided of a validator; empty: a rule
+    superseded_at = models.DateTimeField(null=True, blank=True)  # its validator was asked again
     found_at = models.DateTimeField()
     dismissed_at = models.DateTimeField(null=True, blank=True)
     dismissed_by = models.ForeignKey(
@@ -35,18 +55,47 @@ class Finding(models.Model):
     )
     dismiss_reason = models.CharField(_("reason"), max_length=500, blank=True)
 
+    objects = FindingQuerySet.as_manager()
+
     class Meta:
         ordering = ("revision", "rule", "place")
         constraints = (
-            models.UniqueConstraint(fields=["revision", "rule", "rule_version", "place"], name="finding_once"),
+            models.UniqueConstraint(
+                fields=["revision", "rule", "rule_version", "place"], condition=Q(call=None), name="finding_once"
+            ),
+            models.UniqueConstraint(fields=["call"], condition=Q(call__isnull=False), name="verdict_once"),
         )
         indexes = (
             models.Index(
                 fields=["bank", "rule", "revision"],
                 name="finding_of_bank",
-                condition=models.Q(dismissed_at__isnull=True),
+                condition=Q(dismissed_at__isnull=True, superseded_at__isnull=True),
             ),
         )
 
     def __str__(self) -> str:
         return f"{self.rule} in revision {self.revision_id}"
+
+
+class ValidatorRun(models.Model):
+    """The calls by which one validator is asked about the questions of a bank, or examined with planted defects."""
+
+    public_id = PublicIdField()
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="validator_runs")
+    validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.validity_parts.VALIDATORS
+    batch = models.OneToOneField("annotation.CallBatch", on_delete=models.PROTECT, related_name="+")
+    is_exam = models.BooleanField(default=False)  # asks copies with planted defects: it says nothing of a question
+    left_out = models.JSONField(default=list)  # {"question", "why"}: not asked, see annotation/validators
+    found = models.JSONField(default=dict)  # of an exam, by defect: {"verdict": count}
+    n_unread = models.PositiveIntegerField(default=0)  # answers that hold no verdict
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # null: on the command line
+    created_at = models.DateTimeField()
+    taken_at = models.DateTimeField(null=True, blank=True)  # when the verdicts were stored
+
+    class Meta:
+        ordering = ("-created_at", "-pk")
+
+    def __str__(self) -> str:
+        return f"{self.validator} run {self.public_id}"

@@ -20,6 +20,8 @@ class QuestionBank(Deletable):
     )  # null: made on the command line
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
+    kept_out_by = models.JSONField(default=list, blank=True)  # parts of validity: who fails one is not drawn
+    compared_at = models.DateTimeField(null=True, blank=True)  # when its questions were last compared with each other
 
     objects: KeptManager[QuestionBank] = KeptManager()
     everywhere = models.Manager["QuestionBank"]()

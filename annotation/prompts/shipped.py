@@ -68,19 +68,20 @@ def store_shipped(*, at: datetime) -> list[PromptVersion]:
 
     Safe to run again: a prompt of the program that is there, in whatever version, is not stored a second time.
     """
-    return [_make(prompt, at=at) for prompt in SHIPPED if _stored(prompt) is None]
+    return [_make(prompt, at=at) for prompt in SHIPPED if stored_version(prompt) is None]
 
 
 def version_of(prompt: ShippedPrompt, *, at: datetime) -> PromptVersion:
     """The stored version of a prompt of the program, made the first time that it is needed."""
-    return _stored(prompt) or _make(prompt, at=at)
+    return stored_version(prompt) or _make(prompt, at=at)
 
 
 def _of_program(prompt: ShippedPrompt) -> list[PromptVersion]:
     return list(PromptVersion.objects.filter(name=prompt.name, author=None).order_by("number"))
 
 
-def _stored(prompt: ShippedPrompt) -> PromptVersion | None:
+def stored_version(prompt: ShippedPrompt) -> PromptVersion | None:
+    """None: it was not needed yet in this form."""
     return next((one for one in _of_program(prompt) if _is_same(one, prompt)), None)
 
 

@@ -93,6 +93,12 @@ def prompt_named(name: str, number: int | None = None) -> PromptVersion:
     raise PromptRefused("no_prompt", sentence, status=404, field="prompt")
 
 
+def prompt_written(text: str) -> PromptVersion:
+    """ "our reading" is its newest version, "our reading@2" the second. Raises PromptRefused for any other."""
+    name, at, number = text.rpartition("@")
+    return prompt_named(name, int(number)) if at and number.isdecimal() and len(number) < 6 else prompt_named(text)
+
+
 def _next_number(name: str, purpose: PromptPurpose) -> int:
     """Raises PromptRefused (``other_purpose``): versions of one prompt are compared with each other."""
     versions = PromptVersion.objects.filter(name=name)

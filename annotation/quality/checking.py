@@ -1,6 +1,7 @@
 """Checks of questions before a radiologist reads them: what is found is stored, and a person dismisses it.
 
-Nothing is left out because of a finding. Findings may tell the key: they are for coordinators.
+Nothing is left out because of a finding unless a person says so of the bank (keeping_out.py). Findings may tell the
+key: they are for coordinators.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def _question(stem: str, options: list[str], prior: int | None, truth: tuple[Any
 
 def _store(bank: QuestionBank, found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> None:
     """Bring the stored findings of these revisions in line with what was found now."""
-    stored = Finding.objects.filter(revision__in=found).exclude(rule=NEAR_DUPLICATE)
+    stored = Finding.objects.of_rules().filter(revision__in=found).exclude(rule=NEAR_DUPLICATE)
     known: dict[Place, Finding] = {}
     for one in stored.order_by("rule_version"):
         known[one.revision_id, one.rule, one.place] = one
@@ -153,6 +154,6 @@ def dismiss(finding: Finding, *, reason: str, actor: User, at: datetime) -> None
 
 
 def findings_of(revisions: Iterable[int]) -> models.QuerySet[Finding]:
-    """Findings of these revisions, open ones first."""
-    found = Finding.objects.filter(revision__in=revisions).select_related("dismissed_by", "other__question")
+    """What speaks against these revisions, open ones first."""
+    found = Finding.objects.against().filter(revision__in=revisions).select_related("dismissed_by", "other__question")
     return found.order_by("revision", models.F("dismissed_at").asc(nulls_first=True), "rule", "place")

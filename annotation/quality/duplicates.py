@@ -75,6 +75,7 @@ def check_duplicates(
     read = _read(bank)
     found = find_neighbours(read.texts, threshold, watch)
     _store(bank, read, found, actor=actor, at=at)
+    QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
     return DuplicateResult(
         threshold, len(read.texts), int((found.nearest >= 0).sum()), found.n_pairs, list(_shown(read, found))
     )

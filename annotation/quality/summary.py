@@ -41,8 +41,8 @@ def summarise(bank: QuestionBank) -> BankSummary:
 
 
 def _rule_counts(current: QuerySet[Revision], n: int) -> list[RuleCount]:
-    rows = Finding.objects.filter(revision__in=current.order_by().values("pk")).order_by().values_list("rule")
-    counted = rows.annotate(
+    rows = Finding.objects.of_rules().filter(revision__in=current.order_by().values("pk")).order_by()
+    counted = rows.values_list("rule").annotate(
         n_questions=Count("revision", distinct=True),
         n=Count("pk"),
         gone=Count("pk", filter=Q(dismissed_at__isnull=False)),

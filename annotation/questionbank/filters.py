@@ -12,13 +12,12 @@ from hashlib import sha256
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet
+from django.db.models import F, Func, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Task
-from annotation.models import BankImport, Finding, Question, QuestionBank, Revision, User
-from annotation.quality.kernels.rules import RULES
+from annotation.models import BankImport, Question, QuestionBank, Revision, User
 from annotation.site.permissions import is_coordinator
 
 ANY = "any"
@@ -175,19 +174,6 @@ def _seek_state(search: BankSearch, value: str) -> Sought | None:
     return "question__in", found.order_by().values("pk")
 
 
-def _open_findings(search: BankSearch, value: str) -> QuerySet[Finding]:
-    found = Finding.objects.filter(bank=search.bank, dismissed_at=None).order_by()
-    return found if value == ANY else found.filter(rule=value)
-
-
-def _with_finding(rows: Rows, search: BankSearch, value: str) -> Rows:
-    return rows.filter(Exists(_open_findings(search, value).filter(revision=OuterRef("pk"))))
-
-
-def _seek_finding(search: BankSearch, value: str) -> Sought | None:
-    return "pk__in", _open_findings(search, value).values("revision")
-
-
 def _labelled(words: type[Task] | type[QuestionState]) -> Callable[[BankSearch], Choices]:
     return lambda _search: [(word.value, _(word.label)) for word in words]
 
@@ -195,10 +181,6 @@ def _labelled(words: type[Task] | type[QuestionState]) -> Callable[[BankSearch],
 def _difficulties(_search: BankSearch) -> Choices:
     known = [(word.value, _(word.label)) for word in Difficulty if word.value]
     return [*known, (UNKNOWN, _("unknown"))]
-
-
-def _rules(_search: BankSearch) -> Choices:
-    return [(ANY, _("any finding")), *((rule.code, str(rule.label)) for rule in RULES.values())]
 
 
 def _categories(search: BankSearch) -> Choices:
@@ -257,15 +239,5 @@ register_filter(
         narrow=_in_state,
         seek=_seek_state,
         column="question__state",
-    )
-)
-register_filter(
-    BankFilter(
-        name="finding",
-        label=gettext_lazy("Finding"),
-        choices=_rules,
-        narrow=_with_finding,
-        seek=_seek_finding,
-        of_coordinators=True,
     )
 )

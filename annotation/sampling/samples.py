@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
@@ -17,22 +17,29 @@ from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import QuestionState
 from annotation.ingest.completeness import has_lost_images, images_of_questions
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.quality.keeping_out import kept_out
 from annotation.questionbank.filters import BankSearch
 from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import (
     RULE,
     SEED_MAX,
     Drawn,
+    RatedBy,
     StratifyBy,
     allocate,
     draw,
     frame_of,
     sample_size,
 )
+from annotation.site.hooks import Hooks
 from annotation.site.slugs import free_slug
 
 DEFAULT_PER_THOUSAND = 100
 DEFAULT_SEED = 1
+
+
+# By the name of RatedBy: the difficulty of wordings as somebody else than the bank says it; rooms below add theirs.
+difficulty_sources: Hooks[Callable[[QuestionBank], Mapping[int, str]]] = Hooks()
 
 
 class SampleRefused(Refused):
@@ -69,6 +76,7 @@ class Draw:
     revision_ids: list[int]
     lost: list[LostQuestion] = field(default_factory=list)  # left out of the frame
     frame: dict[str, Any] = field(default_factory=dict)  # as SamplingPlan has it
+    n_kept_out: int = 0  # by what the bank says of failing parts of V(Q): left out of the frame
 
 
 def preview_sample(
@@ -79,11 +87,14 @@ def preview_sample(
     seed: int,
     wanted: Mapping[str, str] | None = None,
     numbers: Collection[int] = (),
+    rated_by: RatedBy = RatedBy.STATED,
 ) -> Draw:
-    """Draw from the current questions of the bank without storing anything; none that lost an image is drawn.
+    """Draw from the current questions of the bank without storing anything.
+
+    None that lost an image is drawn, nor one that the bank keeps out because it fails a part of V(Q).
 
     ``wanted``: filters of the bank that narrow the frame, by what every coordinator may know. ``numbers``: the
-    questions that a person chose.
+    questions that a person chose. ``rated_by``: whose difficulty makes the strata, where they are of difficulty.
 
     Raises SampleRefused for a share or seed out of range, an archived bank and a bank without questions.
     """
@@ -94,15 +105,24 @@ def preview_sample(
     if numbers:
         whole = whole.filter(question__number__in=numbers)
     whole = whole.exclude(question__state=QuestionState.WITHDRAWN)
+    whole, n_kept_out = _without_kept_out(bank, whole)
     rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(bank, is_lost)
     if not rows and (wanted or numbers):
-        sentence = _("None of these questions can be drawn: they are withdrawn, or lost an image, or none matches.")
+        sentence = _(
+            "None of these questions can be drawn: they are withdrawn, kept out, or lost an image, or none matches."
+        )
         raise SampleRefused("no_questions", sentence, status=422)
+    if not rows and n_kept_out:
+        sentence = _("Every question of “%(bank)s” that could be drawn fails a part that keeps it out.")
+        raise SampleRefused("kept_out", sentence % {"bank": bank.name})
     if not rows and lost:
         raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
     if not rows:
         sentence = _("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name}
         raise SampleRefused("no_questions", sentence)
+    is_rated = by == StratifyBy.DIFFICULTY and rated_by != RatedBy.STATED
+    if is_rated:
+        rows = _rated(bank, rows, rated_by)
     frame = frame_of(((number, value) for number, _pk, value in rows), by)
     allocation = allocate(frame.counts(), sample_size(frame.n, per_thousand), by)
     drawn = draw(frame, allocation, seed)
@@ -120,8 +140,31 @@ def preview_sample(
         drawn=drawn,
         revision_ids=ids[places].tolist(),
         lost=lost,
-        frame={"chosen": len(rows)} if numbers else {"filters": dict(wanted)} if wanted else {},
+        frame=_frame_of(bank, len(rows) if numbers else 0, wanted or {}, n_kept_out)
+        | ({"rated_by": rated_by.value} if is_rated else {}),
+        n_kept_out=n_kept_out,
     )
+
+
+def _rated(bank: QuestionBank, rows: list[tuple[int, int, str]], rated_by: RatedBy) -> list[tuple[int, int, str]]:
+    """With the difficulty of another source; what it does not rate is unknown."""
+    source = dict(difficulty_sources.items())[rated_by.value]
+    levels = source(bank)
+    found = [(number, pk, levels.get(pk, "")) for number, pk, _stated in rows]
+    if not any(level for _number, _pk, level in found):
+        sentence = _("No question of the frame has a difficulty “%(source)s”: take the one that the bank states.")
+        raise SampleRefused("no_ratings", sentence % {"source": _(rated_by.label)}, status=422, field="rated_by")
+    return found
+
+
+def _without_kept_out(bank: QuestionBank, whole: QuerySet[Revision]) -> tuple[QuerySet[Revision], int]:
+    out = kept_out(bank)
+    return (whole, 0) if out is None else (whole.exclude(pk__in=out), whole.filter(pk__in=out).count())
+
+
+def _frame_of(bank: QuestionBank, n_chosen: int, wanted: Mapping[str, str], n_kept_out: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"chosen": n_chosen} if n_chosen else {"filters": dict(wanted)} if wanted else {}
+    return {**found, "kept_out": {"parts": bank.kept_out_by, "n": n_kept_out}} if bank.kept_out_by else found
 
 
 def _lost_questions(bank: QuestionBank, is_lost: Q) -> list[LostQuestion]:
@@ -155,13 +198,16 @@ def draw_sample(
     seen_frame_sha256: str = "",
     wanted: Mapping[str, str] | None = None,
     numbers: Collection[int] = (),
+    rated_by: RatedBy = RatedBy.STATED,
 ) -> SamplingPlan:
     """Draw and store. ``seen_frame_sha256`` is the frame of the preview that a person agreed to.
 
     Raises SampleRefused as preview_sample does, for a name that is taken, and when the bank has changed since the
     preview.
     """
-    found = preview_sample(bank, by=by, per_thousand=per_thousand, seed=seed, wanted=wanted, numbers=numbers)
+    found = preview_sample(
+        bank, by=by, per_thousand=per_thousand, seed=seed, wanted=wanted, numbers=numbers, rated_by=rated_by
+    )
     if seen_frame_sha256 and seen_frame_sha256 != found.frame_sha256:
         sentence = _("The bank has changed since this preview was drawn: look at the new one, then store it.")
         raise SampleRefused("bank_changed", sentence)

@@ -62,6 +62,9 @@ show_rules: Hooks[ShowRule] = Hooks()  # of the id of a person, and an available
 ImageUse = Callable[[int], Iterable[str]]
 image_uses: Hooks[ImageUse] = Hooks()  # of the id of an image: the names of what people read with it as it was frozen
 
+BankReading = Callable[[int, int], str]
+bank_readings: Hooks[BankReading] = Hooks()  # of a person and a bank: the study under way in which they read there
+
 
 def is_shown(person_id: int, image: Image, at: datetime) -> bool:
     return any(rule(person_id, image, at) for rule in show_rules)
@@ -70,3 +73,8 @@ def is_shown(person_id: int, image: Image, at: datetime) -> bool:
 def read_in(image_id: int) -> list[str]:
     """The names of all that is being read with this image."""
     return [name for use in image_uses for name in use(image_id)]
+
+
+def reads_in_bank(person_id: int, bank_id: int) -> str:
+    """The name of a study that is not over in which the person reads questions of the bank; empty: none."""
+    return next(filter(None, (reading(person_id, bank_id) for reading in bank_readings)), "")

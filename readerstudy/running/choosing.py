@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.enums import PromptPurpose
 from annotation.models import PromptVersion, User
-from annotation.prompts.versions import prompt_named
 from readerstudy.predictions.listing import Target, targets_for
 from readerstudy.running.asked_questions import RunningRefused
 from readerstudy.running.run_access import coordinates, read_beside
@@ -17,12 +16,6 @@ from readerstudy.running.run_access import coordinates, read_beside
 def prompts_to_answer() -> QuerySet[PromptVersion]:
     """By name, the newest version of each first."""
     return PromptVersion.objects.filter(purpose=PromptPurpose.ANSWER).order_by("name", "-number")
-
-
-def prompt_written(text: str) -> PromptVersion:
-    """ "our reading" is its newest version, "our reading@2" the second. Raises PromptRefused for any other."""
-    name, at, number = text.rpartition("@")
-    return prompt_named(name, int(number)) if at and number.isdecimal() and len(number) < 6 else prompt_named(text)
 
 
 def model_at(endpoint: str, given: str) -> str:

@@ -51,13 +51,19 @@ def read_beside(person: User, target: Target) -> ReaderStudy | None:
     return None
 
 
+def read_of_bank(person_id: int, bank_id: int) -> str:
+    """The name of a study that is not over in which the person reads questions of the bank; empty: none."""
+    read = ReaderStudy.objects.filter(pk__in=_reads(person_id).values("study"), bank=bank_id).exclude(state__in=OVER)
+    return read.values_list("name", flat=True).first() or ""
+
+
 def exams_of(study: ReaderStudy) -> set[int]:
     """Those that its cases show, the practice block and priors included. One query."""
     rows = StudyCase.objects.filter(study=study).values_list(EXAM, PRIOR)
     return {exam for row in rows for exam in row if exam is not None}
 
 
-def _reads(person: User) -> QuerySet[Enrolment]:
+def _reads(person: User | int) -> QuerySet[Enrolment]:
     return Enrolment.objects.filter(reader=person, withdrawn_at=None, replaced_at=None)
 
 

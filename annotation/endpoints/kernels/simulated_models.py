@@ -13,12 +13,13 @@ from typing import Any
 
 from annotation.endpoints.kernels.simulated_writing import writes, written_for
 
-GOOD, ALWAYS_A, TEXT_ONLY, THINKS_ALOUD, OBEYS_SCHEMA = MODELS = (
+GOOD, ALWAYS_A, TEXT_ONLY, THINKS_ALOUD, OBEYS_SCHEMA, JUDGES = MODELS = (
     "stand-in-good",
     "stand-in-always-a",
     "stand-in-text-only",
     "stand-in-thinks-aloud",
     "stand-in-json",
+    "stand-in-judge",  # keeps to schemas, too: what one of the two wrote, the other may judge
 )
 EMBEDDING_MODEL = "stand-in-embedding"
 EMBEDDING_LENGTH = 64
@@ -92,7 +93,7 @@ def _said(model: str, text: str, body: dict[str, Any], draw: random.Random) -> s
     if model == ALWAYS_A:
         return "A"
     schema = _schema_of(body)
-    if model == OBEYS_SCHEMA and schema is not None:
+    if model in (OBEYS_SCHEMA, JUDGES) and schema is not None:
         return json.dumps(written_for(schema, text, draw) if writes(schema) else value_of(schema, draw))
     options = dict(_OPTION.findall(text)) or dict.fromkeys("ABCD", "an option")
     letter = draw.choice(sorted(options))

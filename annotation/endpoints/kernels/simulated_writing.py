@@ -22,12 +22,15 @@ _REPORT = re.compile(r"^Report:\n(.*)", re.MULTILINE | re.DOTALL)
 
 
 def writes(schema: dict[str, Any]) -> bool:
-    """Whether the schema asks for findings or for questions."""
-    return set(schema.get("properties", {})) in ({"bullets"}, {"questions"})
+    """Whether the schema asks for findings, for questions or for a verdict."""
+    return set(schema.get("properties", {})) in ({"bullets"}, {"questions"}, {"reason", "verdict"})
 
 
 def written_for(schema: dict[str, Any], text: str, draw: random.Random) -> dict[str, Any]:
     """The answer to such a request; ``text`` is the whole prompt."""
+    if "verdict" in schema["properties"]:
+        verdict = draw.choices(["pass", "fail", "undecided"], weights=[6, 3, 1])[0]
+        return {"reason": f"Simulated ({verdict}): nobody looked at the question.", "verdict": verdict}
     if "bullets" in schema["properties"]:
         found = _REPORT.search(text)
         return {"bullets": [_bullet(one, draw) for one in _sentences(found[1] if found else "")]}

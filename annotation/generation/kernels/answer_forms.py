@@ -96,16 +96,19 @@ class _Questions(msgspec.Struct, frozen=True):
 
 def read_bullets(answer: str) -> list[WrittenBullet]:
     """In the order of the answer. Raises NotInForm."""
-    return _read(answer, _Bullets).bullets
+    return read_form(answer, _Bullets).bullets
 
 
 def read_questions(answer: str) -> list[WrittenQuestion]:
     """In the order of the answer. Raises NotInForm."""
-    return _read(answer, _Questions).questions
+    return read_form(answer, _Questions).questions
 
 
-def _read(answer: str, form: type[Form]) -> Form:
-    """What is not JSON around the object is left out: thoughts, a fence, a word before it."""
+def read_form(answer: str, form: type[Form]) -> Form:
+    """The one JSON object of an answer. Raises NotInForm.
+
+    What is not JSON around it is left out: thoughts, a fence, a word before it.
+    """
     text = _THOUGHT.sub("", answer)
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:

@@ -1,4 +1,7 @@
-"""manage.py check_questions --bank BANK: what the checks find in a bank, see docs/question-banks.md."""
+"""manage.py check_questions --bank BANK: what the rules find in a bank, see docs/question-banks.md.
+
+With --endpoint validators are asked of a model instead, see docs/models-at-work.md.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,31 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
-from annotation.management.base import ActCommand, progress_bar
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.management.base import ActCommand, cap_written, progress_bar
 from annotation.models import QuestionBank, Revision
+from annotation.prompts.versions import prompt_written
 from annotation.quality.checking import CheckResult, QualityRefused, check_revisions
 from annotation.quality.kernels.rules import THRESHOLD
+from annotation.quality.kernels.validity_parts import ASKED
 from annotation.quality.summary import BankSummary, RuleCount, summarise
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.estimate import Estimate
+from annotation.validators.validator_exams import results_as_json
+from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_check
 
 if TYPE_CHECKING:
     from annotation.quality.duplicates import DuplicateResult
 
+OF_VALIDATORS = ("model", "check", "prompt", "planted", "temperature", "max_tokens", "max_cost", "dry_run")
 SHOWN_WORDS = 90  # characters of a question beside a pair
 
 
 class Command(ActCommand):
-    help = "Check the questions of a bank and store what is found. Nothing is left out or changed because of it."
+    help = (
+        "Check the questions of a bank by rules and store what is found, or with --endpoint let a model check them. "
+        "Nothing is left out or changed because of it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bank", required=True, help="name or address of the bank")
@@ -37,11 +49,34 @@ class Command(ActCommand):
             help="similarity of near-duplicates, 0.5 to 1 (0.9, as in the paper)",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+        asked = parser.add_argument_group("validators, asked of a model")
+        asked.add_argument("--endpoint", metavar="E", help="a name of REXVQA_MODEL_ENDPOINTS")
+        asked.add_argument("--model", default="", metavar="M", help="as the endpoint calls it; default: as it is set")
+        asked.add_argument("--check", choices=(*ASKED, ALL), help="which is asked; all, the default, is c1, c2 and c3")
+        asked.add_argument("--prompt", metavar="NAME[@N]", help="of one validator; default: ours")
+        asked.add_argument(
+            "--planted", type=int, default=0, metavar="N", help="examine it: N questions with planted defects instead"
+        )
+        asked.add_argument("--seed", type=int, default=1, metavar="N", help="of the exam")
+        asked.add_argument("--temperature", type=float, metavar="T")
+        asked.add_argument("--max-tokens", type=int, metavar="N", help="of an answer")
+        asked.add_argument("--max-cost", metavar="X", help="the cap of each validator, in the currency of the price")
+        asked.add_argument("--results", action="store_true", help="print verdicts and exams so far; asks nothing")
+        asked.add_argument("--dry-run", action="store_true", help="say what would be asked, and send nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["threshold"] is not None and not options["duplicates"]:
             raise QualityRefused("threshold_alone", _("--threshold is for --duplicates: give both, or none."))
         bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
+        if options["results"]:
+            self.stdout.write(json.dumps(results_as_json(bank), ensure_ascii=False, indent=1))
+            return
+        if options["endpoint"]:
+            self._ask(bank, options)
+            return
+        if given := [name for name in OF_VALIDATORS if options[name]]:
+            sentence = _("--%(name)s is for validators: give --endpoint, too.") % {"name": given[0].replace("_", "-")}
+            raise QualityRefused("endpoint_missing", sentence)
         quiet = options["json"] or options["verbosity"] == 0
         at = timezone.now()
         duplicates = self._compare(bank, at, quiet, options["threshold"]) if options["duplicates"] else None
@@ -54,6 +89,32 @@ class Command(ActCommand):
         elif options["verbosity"]:
             self.stdout.write(as_text(bank, checked, told, duplicates))
 
+    def _ask(self, bank: QuestionBank, options: dict[str, Any]) -> None:
+        self.unchanged = _("Nothing was stored, nothing was sent.")
+        if options["duplicates"]:
+            raise QualityRefused("two_checks", _("--duplicates compares by rule: leave out --endpoint."))
+        wanted = checks_wanted(
+            bank,
+            options["check"] or ALL,
+            endpoint=options["endpoint"],
+            model=options["model"],
+            prompt=prompt_written(options["prompt"]) if options["prompt"] else None,
+            chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),
+            cap=cap_written(options["max_cost"]),
+            n_planted=options["planted"],
+            seed=options["seed"],
+        )
+        at = timezone.now()
+        if options["dry_run"]:
+            plans = [plan_check(one, actor=None, at=at, dry_run=True) for one in wanted]
+        else:
+            plans = begin_checks(wanted, actor=None, at=at)
+        if options["json"]:
+            told = {"bank": bank.name, "dry_run": options["dry_run"], "checks": [plan.as_json() for plan in plans]}
+            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1))
+        elif options["verbosity"]:
+            self.stdout.write("\n".join(map(plan_as_text, plans)))
+
     def _compare(self, bank: QuestionBank, at: Any, quiet: bool, threshold: float | None) -> DuplicateResult:
         from annotation.quality.duplicates import check_duplicates  # loads scikit-learn
 
@@ -61,6 +122,17 @@ class Command(ActCommand):
             return check_duplicates(
                 bank, actor=None, at=at, threshold=THRESHOLD if threshold is None else threshold, watch=watch
             )
+
+
+def plan_as_text(plan: CheckPlan) -> str:
+    told = plan.as_json()
+    facts = {**told, "left": sum(told["left_out"].values())}
+    words = _("%(check)s: %(calls)d calls on %(questions)d questions to %(model)s at %(endpoint)s by “%(prompt)s”.")
+    if facts["left"]:
+        words += " " + _("%(left)d questions are left out: no key, no report, or an identifier in it.")
+    if plan.run is None:
+        return f"{words % facts} {_('This was a dry run: nothing was stored, nothing was sent.')}"
+    return f"{words % facts} {_('Run %(run)s has started; a worker asks for it.') % facts}"
 
 
 def as_json(

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank, SamplingPlan
-from annotation.sampling.kernels.drawing import StratifyBy
+from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
 from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample
 from annotation.site.slugs import the_one
 
@@ -29,6 +29,12 @@ class Command(ActCommand):
             default=StratifyBy.DIFFICULTY.value,
             help="difficulty: equal shares of what is known; task, category, none: proportional (difficulty)",
         )
+        parser.add_argument(
+            "--rated-by",
+            choices=RatedBy.values(),
+            default=RatedBy.STATED.value,
+            help="whose difficulty, where the sample is stratified by it (stated)",
+        )
         parser.add_argument("--json", action="store_true", help="print the stored plan as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,6 +44,7 @@ class Command(ActCommand):
             by=StratifyBy(options["by"]),
             per_thousand=options["per_thousand"],
             seed=options["seed"],
+            rated_by=RatedBy(options["rated_by"]),
             actor=None,
             at=timezone.now(),
         )
@@ -52,11 +59,13 @@ def as_json(plan: SamplingPlan) -> dict[str, Any]:
         "bank": plan.bank.name,
         "rule": plan.rule,
         "by": plan.stratify_by,
+        "rated_by": plan.frame.get("rated_by", RatedBy.STATED.value),
         "per_thousand": plan.per_thousand,
         "seed": plan.seed,
         "n_frame": plan.n_frame,
         "frame_sha256": plan.frame_sha256,
         "n_drawn": len(drawn),
+        "kept_out": plan.frame.get("kept_out"),
         "strata": plan.strata,
         "questions": list(drawn),
     }
@@ -67,4 +76,6 @@ def as_text(plan: SamplingPlan) -> str:
     width = max(len(stratum["stratum"]) for stratum in plan.strata)
     lines += [f"  {one['stratum']:<{width}}  {one['n_drawn']:>7} of {one['n_frame']:>7}" for one in plan.strata]
     lines.append(f"  {'together':<{width}}  {plan.questions.count():>7} of {plan.n_frame:>7}")
+    if out := plan.frame.get("kept_out"):
+        lines.append(f"Kept out, since they fail {', '.join(out['parts'])}: {out['n']} questions.")
     return "\n".join(lines)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,7 +18,7 @@ from annotation.generation.generation_plans import (
     begin_generation,
     plan_generation,
 )
-from annotation.management.base import ActCommand
+from annotation.management.base import ActCommand, cap_written
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
 
@@ -55,7 +54,7 @@ class Command(ActCommand):
             n_exams=options["exams"],
             reports=options["reports"],
             chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),
-            cap=_cap(options["max_cost"]),
+            cap=cap_written(options["max_cost"]),
         )
         at = timezone.now()
         if options["dry_run"]:
@@ -66,16 +65,6 @@ class Command(ActCommand):
             self.stdout.write(json.dumps(plan.as_json(), ensure_ascii=False, indent=1))
         elif options["verbosity"]:
             self.stdout.write(as_text(plan))
-
-
-def _cap(text: str | None) -> Decimal | None:
-    try:
-        cap = Decimal(text) if text is not None else None
-    except InvalidOperation:
-        cap = Decimal("NaN")
-    if cap is not None and not cap.is_finite():
-        raise CommandError(_("--max-cost: a number, such as 12.50."), returncode=2)
-    return cap
 
 
 def as_text(plan: GenerationPlan) -> str:

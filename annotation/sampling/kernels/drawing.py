@@ -29,6 +29,15 @@ class StratifyBy(Word):
     NONE = "none", _("none")
 
 
+class RatedBy(Word):
+    """Whose difficulty: of a sample stratified by it, and of what is compared with each other."""
+
+    STATED = "stated", _("stated in the bank")
+    MODEL = "model", _("rated by a model")
+    REVIEWERS = "reviewers", _("judged by reviewers")
+    READERS = "readers", _("share of readers right")
+
+
 @dataclass(frozen=True)
 class Frame:
     """Questions by ascending number, whatever the order of the database.

@@ -37,6 +37,7 @@ from annotation.generation.origins import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
+from annotation.quality.validity import parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
@@ -54,6 +55,7 @@ from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting
+from annotation.validators.validator_exams import examined
 from annotation.views.discussion.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.questionbank.question_lines import listed_questions
@@ -190,10 +192,11 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     try:
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
-        context["findings"] = findings_of([current.pk])
-        origin = origin_of(revisions)
-        if origin is not None and not withheld_questions(request.user).filter(pk=one.pk).exists():
-            context["origin"] = origin
+        if not withheld_questions(request.user).filter(pk=one.pk).exists():
+            context["findings"] = findings_of([current.pk])
+            context["validity"] = parts_of_question(current)
+            context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])
+            context["origin"] = origin_of(revisions)
     except BankRefused as refusal:
         context["hidden_because"] = str(refusal)
     parts = parts_of(request.user, one)

@@ -20,8 +20,10 @@ from annotation.enums import Role
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan, User
+from annotation.quality.kernels.validity_parts import PARTS
 from annotation.questionbank.filters import BankSearch, filters_for
 from annotation.review.onlookers import withheld_questions
+from annotation.sampling.kernels.drawing import RatedBy
 from annotation.sampling.samples import (
     Draw,
     default_name,
@@ -96,6 +98,7 @@ def _store(request: AuthenticatedRequest) -> HttpResponse:
                 by=data["by"],
                 per_thousand=data["per_thousand"],
                 seed=data["seed"],
+                rated_by=data["rated_by"],
                 seen_frame_sha256=data["frame_sha256"],
                 wanted=_search(request, data["bank"]).wanted,
                 actor=request.user,
@@ -113,7 +116,7 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
     context: dict[str, object] = {"form": form, "name": form.data.get("name", "")}
     data = getattr(form, "cleaned_data", {}) if form.is_bound and (form.is_valid() or form.errors) else {}
     if {"bank", "by", "per_thousand", "seed"} <= set(data):
-        asked = {name: data[name] for name in ("by", "per_thousand", "seed")}
+        asked = {name: data[name] for name in ("by", "per_thousand", "seed", "rated_by") if name in data}
         context["search"] = search = _search(request, data["bank"])
         found = run_on_form(form, lambda: preview_sample(data["bank"], wanted=search.wanted, **asked))
         if found is not None:
@@ -156,6 +159,7 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "rows": table["page"],
         "rounds": rounds,
         **_frame(plan, request.user),
+        "rated_by": _(RatedBy(plan.frame["rated_by"]).label) if "rated_by" in plan.frame else "",
         "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
         "may_change": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and not rounds,
@@ -171,6 +175,10 @@ def _frame(plan: SamplingPlan, person: User) -> dict[str, Any]:
     if not plan.questions.filter(revision__question__in=withheld_questions(person)).exists():
         may_see = dict.fromkeys(may_see, True)
     sentences = BankSearch(plan.bank, plan.frame.get("filters", {})).sentences()
+    if out := plan.frame.get("kept_out"):
+        labels = ", ".join(_(PARTS[code].label) for code in out["parts"])
+        words = _("%(n)d questions that fail %(parts)s were kept out") % {"n": out["n"], "parts": labels}
+        sentences.append(("finding", words))
     shown = [words for name, words in sentences if may_see.get(name)]
     return {"frame": shown, "hides_filters": len(shown) < len(sentences)}
 

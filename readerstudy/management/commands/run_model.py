@@ -16,11 +16,12 @@ from annotation.imaging.kernels.picture_policies import QUARTER, STORED
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.prompts.shipped import OUR_READING
+from annotation.prompts.versions import prompt_written
 from annotation.site.slugs import the_one
 from readerstudy.management.arguments import find_model_run, find_study
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
-from readerstudy.running.choosing import model_at, prompt_written
+from readerstudy.running.choosing import model_at
 from readerstudy.running.following import run_as_json
 from readerstudy.running.planning import ORDERS, RunWanted, plan_run
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run

@@ -59,6 +59,7 @@ from tests.annotation.questionbank.sheets import SHEET
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
+from tests.annotation.validators.validated import answer_calls, begun, judged
 from tests.conftest import make_person
 from tests.readerstudy.studies import enrol, make_study
 
@@ -179,6 +180,10 @@ def _generate(place: Place) -> None:
         bank = bank_with_reports(Path(folder), 3)
     run = written_run(bank, per_exam=6, server_seed=7)
     place.things |= {"generated bank": bank, "generation": run}
+    judged(bank, "pass", "fail", "pass", "undecided", reason=place.said("The wording gives the key away."))
+    judged(bank, "fail", "pass", "pass", validator="c3")
+    answer_calls(begun(bank, "c2").batch, "no JSON")
+    judged(bank, "fail", "pass", "undecided", "fail", "fail", validator="c3", n_planted=12)
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:

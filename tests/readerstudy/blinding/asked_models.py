@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from annotation.enums import BatchState, CallOutcome, Ending, PromptPurpose, SentImages
-from annotation.models import CallAttempt, CallBatch, ModelCall, ModelPicture, PromptVersion, SendingPermission
+from annotation.enums import BatchState, CallOutcome, Ending, FindingPlace, PromptPurpose, SentImages
+from annotation.models import CallAttempt, CallBatch, Finding, ModelCall, ModelPicture, PromptVersion, SendingPermission
 from readerstudy.enums import Block
 from readerstudy.models import ModelEntry, ModelRun, ReaderStudy
 from tests.annotation.review.cases import NOON
@@ -51,6 +51,23 @@ def ask_models(study: ReaderStudy, truth: Truth) -> None:
     ModelRun.objects.create(batch=batch, entry=ModelEntry.objects.get(), study=study)
     for case in cases:
         _answer(batch, case.number, case.revision_id, case.revision.question.exam_id, truth)
+        _judge(batch, case.number, case.revision_id, truth)
+
+
+def _judge(batch: CallBatch, number: int, revision: int, truth: Truth) -> None:
+    """What a validator said of the question: in one world some fail, in the other others."""
+    fails = (number + truth.turn) % 2 == 0
+    Finding.objects.create(
+        bank=batch.bank,
+        revision_id=revision,
+        rule="c3",
+        rule_version=1,
+        place=FindingPlace.QUESTION,
+        detail=truth.token("verdict", number),
+        call=ModelCall.objects.get(batch=batch, number=number),
+        verdict="fail" if fails else "pass",
+        found_at=NOON,
+    )
 
 
 def _answer(batch: CallBatch, number: int, revision: int, exam: int, truth: Truth) -> None:

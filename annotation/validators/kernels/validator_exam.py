@@ -1,0 +1,121 @@
+"""How good a validator is: against what reviewers flagged, and against planted defects. Pure.
+
+Sensitivity and specificity have Wilson's limits, which take questions as independent. An undecided verdict is a miss in
+both: it finds no fault, and clears no sound question. Kappa is Cohen's, over the decided ones, with a percentile
+bootstrap over questions, or over patients or exams where one has several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from annotation.enums import Degree, Flag, GradeName
+from annotation.statistics.kernels.bootstrap import units_of
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import share
+from annotation.statistics.kernels.reviewers import grade_agreement
+from annotation.validators.kernels.planted_defects import MEANT_FOR, Defect
+
+DRAWS = 2_000
+PANEL = "validators"
+RECALL_GRADE = 3  # of clinical quality, whose anchor is "recall or trivia"
+FAULTS = frozenset({Flag.UNSOUND, Flag.KEY_WRONG, Flag.NO_VALID_OPTION, Flag.SEVERAL_VALID})
+
+
+def _(text: str) -> str:
+    """Mark a text for translation; pages translate it where it is shown."""
+    return text
+
+
+REFERENCES: Mapping[str, str] = {
+    "c1": _("More than half of the reviewers say that the text gives the answer, so that no image is needed."),
+    "c2": _("More than half of the reviewers grade the clinical quality 3, “recall or trivia”."),
+    "c3": _(
+        "More than half of the reviewers flag it: ambiguous or unsound, key wrong, no valid option, or more than one."
+    ),
+}
+
+
+def says_fault(validator: str, *, needs_image: str, grades: Mapping[str, Any], flags: Sequence[str]) -> bool | None:
+    """Whether one review says that the question has the fault that the validator asks for; None: it does not say."""
+    if validator == "c1":
+        return None if needs_image not in (Degree.YES, Degree.PARTLY, Degree.NO) else needs_image == Degree.NO
+    if validator == "c2":
+        grade = grades.get(GradeName.CLINICAL_QUALITY)
+        return grade == RECALL_GRADE if isinstance(grade, int) else None
+    return not FAULTS.isdisjoint(flags)
+
+
+def has_fault(opinions: Sequence[bool | None]) -> bool | None:
+    """By more than half of those who say; None where nobody does."""
+    said = [one for one in opinions if one is not None]
+    return 2 * sum(said) > len(said) if said else None
+
+
+@dataclass(frozen=True)
+class JudgedTwice:
+    """A question with the verdict of a validator and what its reviewers say of it."""
+
+    verdict: str
+    has_fault: bool
+    cluster: str  # patient, or exam where no patient is known
+
+
+@dataclass(frozen=True)
+class ReviewerExam:
+    """``sensitivity``: of the questions with a fault, how many the validator fails; ``specificity``: of the others, how
+    many it passes.
+    """
+
+    n: int
+    n_faulty: int
+    n_undecided: int
+    sensitivity: Estimate
+    specificity: Estimate
+    kappa: Estimate
+
+
+def examine(judged: Sequence[JudgedTwice], *, validator: str, seed: int = 1) -> ReviewerExam:
+    faulty = [one for one in judged if one.has_fault]
+    sound = [one for one in judged if not one.has_fault]
+    decided = [one for one in judged if one.verdict != "undecided"]
+    codes = np.array(
+        [[int(one.verdict == "fail") for one in decided], [int(one.has_fault) for one in decided]], dtype=np.int64
+    ).reshape(2, -1)
+    units = units_of(np.unique([one.cluster for one in decided], return_inverse=True)[1])
+    # With two grades the linear weights are those of the plain kappa.
+    agreement = grade_agreement(codes, 2, units, seed=seed, panel=f"{PANEL} {validator}", draws=DRAWS)
+    return ReviewerExam(
+        n=len(judged),
+        n_faulty=len(faulty),
+        n_undecided=len(judged) - len(decided),
+        sensitivity=share(sum(one.verdict == "fail" for one in faulty), len(faulty)),
+        specificity=share(sum(one.verdict == "pass" for one in sound), len(sound)),
+        kappa=agreement["cohen_kappa_linear"],
+    )
+
+
+@dataclass(frozen=True)
+class DefectRow:
+    """Of the copies with one defect, how many the validator failed. For none planted: of the unchanged questions."""
+
+    defect: Defect
+    is_meant: bool  # the validator asks for this kind
+    failed: Estimate
+    n_undecided: int
+    n_unread: int  # answers that hold no verdict: they count as not found
+
+
+def planted_table(validator: str, found: Mapping[str, Mapping[str, int]]) -> list[DefectRow]:
+    """In the order of the defects; ``found``: by defect, how often each verdict was given."""
+    rows = []
+    for defect in Defect:
+        counts = found.get(defect.value, {})
+        failed = share(counts.get("fail", 0), sum(counts.values()))
+        is_meant = validator in MEANT_FOR.get(defect, ())
+        rows.append(DefectRow(defect, is_meant, failed, counts.get("undecided", 0), counts.get("unread", 0)))
+    return rows

@@ -1,0 +1,143 @@
+"""From stored answers to verdicts: once a run is complete each answer becomes a finding. Twice changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.calls.attempts import answers_of
+from annotation.calls.kernels.question_text import question_values
+from annotation.enums import BatchState, FindingPlace
+from annotation.generation.kernels.answer_forms import NotInForm, read_form
+from annotation.generation.kernels.made_questions import sent_text
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue_once
+from annotation.models import AnswerKey, CallBatch, Finding, ModelCall, ValidatorRun
+from annotation.quality.kernels.validity_parts import RATING
+from annotation.validators.kernels.validator_prompts import WrittenRating, WrittenVerdict, kept_reason, word_of
+from annotation.validators.planting import DEFECT, copy_with
+
+KIND = "take_verdicts"  # of the job
+AT_ONCE = 500
+
+
+# --- what is asked ---
+def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
+    """Key, explanation and report of each question; a call of an exam shows a copy with its planted defect instead.
+
+    The copy is made again each time, from the wording and the seed: it is stored nowhere, so that no reader meets it.
+    """
+    keys = AnswerKey.objects.select_related("report").defer("extra").in_bulk([call.revision_id for call in calls])
+    return [_values_of(call, keys[call.revision_id or 0]) for call in calls]
+
+
+def _values_of(call: ModelCall, truth: AnswerKey) -> dict[str, str]:
+    assert call.revision is not None
+    report = sent_text(truth.report.findings, truth.report.impression) if truth.report else ""
+    found = {"key": truth.key, "explanation": truth.explanation, "report": report}
+    defect = (call.values or {}).get(DEFECT)
+    if defect is None:
+        return found
+    copy = copy_with(defect, call.revision, truth, seed=call.batch.seed)
+    assert copy is not None
+    return {
+        **question_values(copy.stem, copy.options),
+        **found,
+        "key": copy.key,
+        "explanation": copy.explanation,
+    }
+
+
+# --- what was answered ---
+class ReadVerdict(NamedTuple):
+    """``written`` None: refused, cut, or in another form."""
+
+    call: ModelCall
+    written: WrittenVerdict | WrittenRating | None
+
+
+def verdicts_in(run: ValidatorRun) -> Iterator[ReadVerdict]:
+    """Of each call, by its number."""
+    form: type[WrittenVerdict] | type[WrittenRating] = WrittenRating if run.validator == RATING else WrittenVerdict
+    for call, text in answers_of(run.batch):
+        try:
+            written = None if text is None else read_form(text, form)
+        except NotInForm:
+            written = None
+        yield ReadVerdict(call, written)
+
+
+def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
+    """Store what a complete run says. The verdicts of the same validator from before stay, and count no more."""
+    run.refresh_from_db()
+    if run.taken_at is not None or run.batch.state != BatchState.COMPLETE:
+        return run
+    counts: Counter[str] = Counter()
+    by_defect: dict[str, Counter[str]] = defaultdict(Counter)
+    read = verdicts_in(run)
+    while some := list(islice(read, AT_ONCE)):
+        for one in some:
+            word = word_of(one.written) if one.written else "unread"
+            counts[word] += 1
+            if run.is_exam:
+                by_defect[(one.call.values or {})[DEFECT]][word] += 1
+        if not run.is_exam:
+            _store(run, [one for one in some if one.written is not None], at)
+    with transaction.atomic():
+        run.refresh_from_db(from_queryset=ValidatorRun.objects.select_for_update(of=("self",)))
+        if run.taken_at is None:
+            run.taken_at, run.n_unread = at, counts["unread"]
+            run.found = {defect: dict(found) for defect, found in by_defect.items()}
+            run.save(update_fields=["taken_at", "n_unread", "found"])
+            facts = {"check": run.validator, "exam": run.is_exam, **counts}
+            record("validator.verdicts_taken", actor=None, at=at, subject=run, facts=facts)
+    return run
+
+
+@transaction.atomic
+def _store(run: ValidatorRun, read: Sequence[ReadVerdict], at: datetime) -> None:
+    taken = set(Finding.objects.filter(call__in=[one.call for one in read]).values_list("call", flat=True))
+    fresh = [one for one in read if one.call.pk not in taken]
+    revisions = [one.call.revision_id for one in fresh]
+    before = Finding.objects.filter(revision__in=revisions, rule=run.validator, superseded_at=None).exclude(call=None)
+    before.update(superseded_at=at)
+    Finding.objects.bulk_create(
+        Finding(
+            bank=run.bank,
+            revision_id=one.call.revision_id or 0,
+            rule=run.validator,
+            rule_version=run.batch.prompt.number,
+            place=FindingPlace.QUESTION,
+            detail=kept_reason(one.written) if one.written else "",
+            call=one.call,
+            verdict=word_of(one.written) if one.written else "",
+            found_at=at,
+        )
+        for one in fresh
+    )
+
+
+# --- by itself, once the last answer is there ---
+def take_later(batch: CallBatch, at: datetime) -> None:
+    """Called in the transaction that completes a batch of calls, whatever it is for."""
+    run = ValidatorRun.objects.filter(batch=batch).select_related("bank").first()
+    if run is not None:
+        title = _("Verdicts of %(check)s on “%(bank)s”") % {"check": run.validator, "bank": run.bank.name}
+        enqueue_once(KIND, title[:200], {"run": run.pk}, about="run", actor=run.created_by, at=at)
+
+
+def run_taking(progress: Progress, params: Params) -> Result:
+    """The job."""
+    run = ValidatorRun.objects.select_related("bank", "batch__prompt").get(pk=params["run"])
+    progress.report(0, 1)
+    take_verdicts(run, at=timezone.now())
+    progress.report(1, 1)
+    return {"run": run.public_id, "unread": run.n_unread}

@@ -1,0 +1,167 @@
+"""The exams of validators in a bank: against reviewers of closed rounds, and against planted defects."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from annotation.enums import RoundState
+from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, ValidatorRun
+from annotation.quality.kernels.validity_parts import VALIDATORS, PartState
+from annotation.quality.validity import count_parts
+from annotation.review.outcomes import newest_reviews
+from annotation.validators.difficulty_ratings import compare_sources
+from annotation.validators.kernels.validator_exam import (
+    DefectRow,
+    JudgedTwice,
+    ReviewerExam,
+    examine,
+    has_fault,
+    planted_table,
+    says_fault,
+)
+
+Asked = tuple[int, str]  # prompt version and model: whoever changes one of them has another validator
+
+
+@dataclass(frozen=True)
+class ExamByReviewers:
+    prompt: PromptVersion
+    model: str
+    exam: ReviewerExam
+
+
+@dataclass(frozen=True)
+class ExamByDefects:
+    run: ValidatorRun
+    rows: list[DefectRow]
+
+
+def exams_by_reviewers(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) -> list[ExamByReviewers]:
+    """For each prompt version and model whose verdicts meet reviews; without questions hidden from who asks."""
+    opinions = _opinions(bank, validator, hidden)
+    groups: dict[Asked, dict[int, str]] = defaultdict(dict)
+    reviewed = Review.objects.filter(assignment__revision=OuterRef("revision"), assignment__round__in=_closed(bank))
+    made = Finding.objects.filter(Exists(reviewed), bank=bank, rule=validator).exclude(call=None)
+    columns = ("call__batch__prompt", "call__batch__model", "revision", "verdict")
+    for prompt, model, revision, verdict in made.order_by("found_at", "pk").values_list(*columns):
+        if revision in opinions:
+            groups[prompt, model][revision] = verdict  # the newest one is last
+    prompts = PromptVersion.objects.in_bulk({prompt for prompt, _model in groups})
+    return [
+        ExamByReviewers(prompts[prompt], model, examine(_judged(verdicts, opinions), validator=validator))
+        for (prompt, model), verdicts in sorted(groups.items())
+    ]
+
+
+Opinion = tuple[bool, str]  # whether its reviewers say that it has the fault; its cluster
+
+
+def _judged(verdicts: dict[int, str], opinions: dict[int, Opinion]) -> list[JudgedTwice]:
+    return [JudgedTwice(verdict, *opinions[revision]) for revision, verdict in sorted(verdicts.items())]
+
+
+def _closed(bank: QuestionBank | None = None) -> QuerySet[ReviewRound]:
+    """Rounds whose reviews are final, without calibration and adjudication."""
+    rounds = ReviewRound.objects.filter(state=RoundState.CLOSED, calibrates=None, adjudicates=None)
+    return rounds if bank is None else rounds.filter(plan__bank=bank)
+
+
+def _opinions(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) -> dict[int, Opinion]:
+    """By wording, where its reviewers say something of this fault."""
+    reviews = newest_reviews(*_closed(bank)).exclude(assignment__revision__question__in=hidden)
+    columns: dict[str, Any] = {
+        "wording": F("assignment__revision"),
+        "exam": F("assignment__revision__question__exam__pseudonym"),
+        "patient": F("assignment__revision__question__exam__patient_pseudonym"),
+    }
+    rows = reviews.order_by("pk").annotate(**columns).values_list(*columns, "needs_image", "grades", "flags")
+    said: dict[int, list[bool | None]] = defaultdict(list)
+    clusters: dict[int, str] = {}
+    for wording, exam, patient, needs_image, grades, flags in rows:
+        said[wording].append(says_fault(validator, needs_image=needs_image, grades=grades, flags=flags))
+        clusters[wording] = patient or f"exam {exam}"
+    found = {wording: has_fault(opinions) for wording, opinions in said.items()}
+    return {wording: (fault, clusters[wording]) for wording, fault in found.items() if fault is not None}
+
+
+def exams_by_defects(bank: QuestionBank, validator: str) -> list[ExamByDefects]:
+    """The newest complete exam of each prompt version and model."""
+    runs = ValidatorRun.objects.filter(bank=bank, validator=validator, is_exam=True).exclude(taken_at=None)
+    newest: dict[Asked, ValidatorRun] = {}
+    for run in runs.select_related("batch__prompt").order_by("-taken_at", "-pk"):
+        newest.setdefault((run.batch.prompt_id, run.batch.model), run)
+    return [ExamByDefects(run, planted_table(validator, run.found)) for run in newest.values()]
+
+
+def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
+    """Ids of those verdicts whose prompt version and model were examined in this bank, in either way; two queries.
+
+    ``verdicts`` with call and batch loaded. Beside every other one stands "not examined".
+    """
+    asked = {one.pk: (one.rule, one.call.batch.prompt_id, one.call.batch.model) for one in verdicts if one.call}
+    if not asked:
+        return set()
+    runs = ValidatorRun.objects.filter(bank=bank, is_exam=True).exclude(taken_at=None)
+    known = set(runs.order_by().values_list("validator", "batch__prompt", "batch__model"))
+    reviewed = Review.objects.filter(assignment__revision=OuterRef("revision"), assignment__round__in=_closed(bank))
+    made = Finding.objects.filter(Q(rule__in=VALIDATORS), Exists(reviewed), bank=bank).exclude(call=None).order_by()
+    known |= set(made.values_list("rule", "call__batch__prompt", "call__batch__model").distinct())
+    return {pk for pk, validator in asked.items() if validator in known}
+
+
+def results_as_json(bank: QuestionBank) -> dict[str, Any]:
+    """What validators said of the bank so far, and their exams; for the command line, which sees everything."""
+    nobody = Question.objects.none()
+    counts = count_parts(bank, nobody)
+    return {
+        "bank": bank.name,
+        "parts": {one.part.code: {state.value: one.counts.get(state, 0) for state in PartState} for one in counts},
+        "kept_out_by": bank.kept_out_by,
+        "difficulty": compare_sources(bank, nobody).as_json(),
+        "exams": {
+            validator: {
+                "reviewers": [_reviewers_as_json(one) for one in exams_by_reviewers(bank, validator, nobody)],
+                "planted": [_defects_as_json(one) for one in exams_by_defects(bank, validator)],
+            }
+            for validator in VALIDATORS
+        },
+    }
+
+
+def _reviewers_as_json(one: ExamByReviewers) -> dict[str, Any]:
+    exam = one.exam
+    return {
+        "prompt": str(one.prompt),
+        "model": one.model,
+        "questions": exam.n,
+        "with_fault": exam.n_faulty,
+        "undecided": exam.n_undecided,
+        "sensitivity": exam.sensitivity.as_json(),
+        "specificity": exam.specificity.as_json(),
+        "kappa": exam.kappa.as_json(),
+    }
+
+
+def _defects_as_json(one: ExamByDefects) -> dict[str, Any]:
+    batch = one.run.batch
+    rows = {
+        row.defect.value: {
+            "asks_for_it": row.is_meant,
+            "failed": row.failed.as_json(),
+            "undecided": row.n_undecided,
+            "no_verdict": row.n_unread,
+        }
+        for row in one.rows
+    }
+    return {
+        "run": one.run.public_id,
+        "prompt": str(batch.prompt),
+        "model": batch.model,
+        "seed": batch.seed,
+        "rows": rows,
+    }

@@ -1,0 +1,302 @@
+"""A validator is asked about a bank: which questions, which calls, under which permission. Planning sends nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.calls.call_batches import check_cap, start
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.prices import price_on
+from annotation.endpoints.probing import checked_model, newest_probe, refuted
+from annotation.endpoints.sending_permissions import permission_in_force
+from annotation.enums import BatchState, PromptPurpose, SentImages
+from annotation.imaging.kernels.picture_policies import QUARTER
+from annotation.ingest.model_pictures import policy_for
+from annotation.models import (
+    CallBatch,
+    ModelCall,
+    Price,
+    PromptVersion,
+    QuestionBank,
+    SendingPermission,
+    User,
+    ValidatorRun,
+)
+from annotation.prompts.kernels.program_prompts import ShippedPrompt
+from annotation.prompts.shipped import stored_version, version_of
+from annotation.quality.kernels.validity_parts import ASKED, RATING, VALIDATORS
+from annotation.validators.asked_about import (
+    AskedAbout,
+    FoundQuestions,
+    ValidatorRefused,
+    check_generators,
+    check_images_there,
+    check_reads_none,
+    judged_by,
+    questions_to_ask,
+)
+from annotation.validators.kernels.validator_prompts import PROMPTS
+from annotation.validators.planting import MOST_PLANTED, drawn, planted_calls
+
+PLANNED = "validator.planned"
+AT_ONCE = 1_000
+ALL = "all"  # three validators
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckWanted:
+    """What a person asks for. ``prompt`` None: ours. A validator that has judged a question is not asked again.
+
+    ``n_planted``: instead of the questions of the bank, so many drawn by the seed are asked about with planted defects.
+    """
+
+    bank: QuestionBank
+    validator: str
+    endpoint: str
+    model: str  # as the endpoint calls it
+    prompt: PromptVersion | None = None
+    chat: ChatSettings = field(default_factory=ChatSettings)
+    cap: Decimal | None = None
+    n_planted: int = 0
+    seed: int = 1
+
+    @property
+    def asked_with(self) -> PromptVersion | ShippedPrompt:
+        return self.prompt or stored_version(PROMPTS[self.validator]) or PROMPTS[self.validator]
+
+
+def checks_wanted(
+    bank: QuestionBank, check: str, *, endpoint: str, model: str, prompt: PromptVersion | None, **more: Any
+) -> list[CheckWanted]:
+    """One validator, or "all" three, of the model that is named or else that of the endpoint.
+
+    Raises EndpointRefused, and ValidatorRefused where one prompt is given for all.
+    """
+    if check == ALL and prompt is not None:
+        sentence = _("A prompt of your own asks for one validator: choose c1, c2 or c3 beside it.")
+        raise ValidatorRefused("prompt_for_all", sentence, status=422, field="prompt")
+    named = checked_model(endpoint_named(endpoint), model)
+    codes = VALIDATORS if check == ALL else (check,)
+    given = {"bank": bank, "endpoint": endpoint, "model": named, "prompt": prompt, **more}
+    return [CheckWanted(validator=code, **given) for code in codes]
+
+
+@dataclass(frozen=True)
+class CheckPlan:
+    """``run`` is None for a dry run."""
+
+    wanted: CheckWanted
+    found: FoundQuestions
+    permission: SendingPermission
+    price: Price | None
+    n_calls: int
+    run: ValidatorRun | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        wanted, prompt = self.wanted, self.wanted.asked_with
+        return {
+            "run": self.run.public_id if self.run else None,
+            "check": wanted.validator,
+            "bank": wanted.bank.slug,
+            "endpoint": wanted.endpoint,
+            "model": wanted.model,
+            "prompt": str(prompt) if isinstance(prompt, PromptVersion) else prompt.name,
+            "images": str(SentImages(prompt.images).value),
+            "planted": wanted.n_planted,
+            "questions": len(self.found.asked),
+            "calls": self.n_calls,
+            "known": self.found.n_known,
+            "left_out": dict(Counter(one["why"] for one in self.found.left_out)),
+            "permission": self.permission.public_id,
+            "permission_until": self.permission.expires_at.isoformat(),
+            "price": str(self.price) if self.price else None,
+            "cap": None if wanted.cap is None else str(wanted.cap),
+        }
+
+
+def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime, dry_run: bool = False) -> CheckPlan:
+    """Store one call for each question without a verdict of this prompt and model, or those of an exam.
+
+    Whatever is wrong is refused.
+
+    Raises ValidatorRefused, SendingRefused, EndpointRefused, BatchRefused; nothing is stored then.
+    """
+    check_reads_none(actor, wanted.bank)
+    permission, price = check_wanted(wanted, at)
+    prompt = wanted.asked_with
+    stored = prompt if isinstance(prompt, PromptVersion) else None
+    _check_not_under_way(wanted, stored)
+    known = set() if wanted.n_planted else set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
+    found = questions_to_ask(wanted.bank, prompt, known)
+    _check_some(wanted, found)
+    if wanted.n_planted:
+        found.asked = drawn(found.asked, wanted.n_planted, seed=wanted.seed)
+    check_generators(wanted.bank, wanted.model, found.asked)
+    check_images_there(wanted.bank, prompt.images, found.asked)
+    calls: list[Call] = [(one, 0, None) for one in found.asked]
+    if wanted.n_planted:
+        calls = list(planted_calls(found.asked, seed=wanted.seed))
+    plan = CheckPlan(wanted, found, permission, price, len(calls))
+    return plan if dry_run else replace(plan, run=_store(plan, calls, actor=actor, at=at))
+
+
+@transaction.atomic
+def begin_checks(wanted: list[CheckWanted], *, actor: User | None, at: datetime) -> list[CheckPlan]:
+    """Plan and start the runs of one or several validators: all of them, or none."""
+    plans = [plan_check(one, actor=actor, at=at) for one in wanted]
+    for plan in plans:
+        assert plan.run is not None
+        start(plan.run.batch, actor=actor, at=at)
+    return plans
+
+
+def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
+    """What can be said before the questions are looked at."""
+    if wanted.validator not in ASKED:
+        sentence = _("There is no validator “%(name)s”: choose c1, c2, c3 or rating.") % {"name": wanted.validator}
+        raise ValidatorRefused("no_validator", sentence, status=422, field="check")
+    if wanted.bank.archived_at is not None:
+        sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
+        raise ValidatorRefused("archived", sentence, field="bank")
+    if not 0 <= wanted.n_planted <= MOST_PLANTED:
+        sentence = _("Plant defects in 1 to %(most)d questions.") % {"most": MOST_PLANTED}
+        raise ValidatorRefused("bad_planted", sentence, status=422, field="planted")
+    if wanted.n_planted and wanted.validator == RATING:
+        sentence = _("Defects are planted for validators: a rating of difficulty finds none.")
+        raise ValidatorRefused("rating_planted", sentence, status=422, field="planted")
+    prompt = wanted.asked_with
+    _check_prompt(prompt, "difficulty" if wanted.validator == RATING else "verdict")
+    endpoint_to_ask(wanted.endpoint)
+    is_seen = prompt.images != SentImages.NONE
+    permission = permission_in_force(
+        wanted.bank, wanted.endpoint, at=at, images=is_seen, reports="report" in prompt.variables
+    )
+    _check_probe(wanted, prompt)
+    price = price_on(wanted.endpoint, wanted.model, at.date())
+    if wanted.cap is not None:
+        check_cap(wanted.cap, price)
+    return permission, price
+
+
+def _check_prompt(prompt: PromptVersion | ShippedPrompt, field: str) -> None:
+    if prompt.purpose != PromptPurpose.CHECK:
+        sentence = _("The prompt “%(name)s” is made to %(is)s, not to check questions.")
+        named = {"name": str(prompt), "is": _(PromptPurpose(prompt.purpose).label)}
+        raise ValidatorRefused("wrong_purpose", sentence % named, status=422, field="prompt")
+    if prompt.schema and field not in json.loads(prompt.schema)["properties"]:
+        sentence = _("The schema of the prompt “%(name)s” has no field “%(field)s”: no answer could be read.")
+        raise ValidatorRefused("no_verdict", sentence % {"name": prompt, "field": field}, status=422, field="prompt")
+
+
+def _check_probe(wanted: CheckWanted, prompt: PromptVersion | ShippedPrompt) -> None:
+    made = newest_probe(wanted.endpoint, wanted.model)
+    if made is None:
+        return
+    n_images, seed = int(prompt.images != SentImages.NONE), wanted.chat.seed
+    found = refuted(
+        made,
+        n_images=n_images,
+        has_schema=bool(prompt.schema),
+        wants_logprobs=False,
+        seed=seed,
+        model=wanted.model,
+    )
+    if found:
+        raise ValidatorRefused("probe_refutes", " ".join(found))
+
+
+def _check_not_under_way(wanted: CheckWanted, prompt: PromptVersion | None) -> None:
+    """The same is not asked, and paid, twice."""
+    runs = ValidatorRun.objects.filter(bank=wanted.bank, validator=wanted.validator, taken_at=None)
+    runs = runs.filter(is_exam=bool(wanted.n_planted))
+    same = runs.filter(batch__prompt=prompt, batch__model=wanted.model).exclude(batch__state=BatchState.STOPPED)
+    if prompt is not None and same.exists():
+        sentence = _("%(check)s is being asked of “%(model)s” already. Wait for it, resume it, or stop it.")
+        raise ValidatorRefused("under_way", sentence % {"check": wanted.validator, "model": wanted.model})
+
+
+def _check_some(wanted: CheckWanted, found: FoundQuestions) -> None:
+    if found.asked:
+        return
+    if found.n_known:
+        sentence = _("%(model)s has judged all %(n)d questions by this version of the prompt already.")
+        raise ValidatorRefused("all_known", sentence % {"model": wanted.model, "n": found.n_known})
+    sentence = _(
+        "“%(bank)s” holds no question that %(check)s can be asked about; %(n)d were left out, since they have no key, "
+        "no report, or a report with what looks like an identifier."
+    )
+    facts = {"bank": wanted.bank.name, "check": wanted.validator, "n": len(found.left_out)}
+    raise ValidatorRefused("no_questions", sentence % facts)
+
+
+Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
+
+
+@transaction.atomic
+def _store(plan: CheckPlan, calls: Sequence[Call], *, actor: User | None, at: datetime) -> ValidatorRun:
+    """A run with its calls, which wait for their start."""
+    wanted = plan.wanted
+    prompt = wanted.prompt or version_of(PROMPTS[wanted.validator], at=at)
+    is_seen = prompt.images != SentImages.NONE
+    batch = CallBatch.objects.create(
+        purpose=PromptPurpose.CHECK,
+        bank=wanted.bank,
+        endpoint=wanted.endpoint,
+        model=wanted.model,
+        prompt=prompt,
+        permission=plan.permission,
+        price=plan.price,
+        chat_settings=wanted.chat.kept(),
+        images=prompt.images,
+        picture_policy=policy_for(wanted.bank, QUARTER).name if is_seen else "",
+        seed=wanted.seed,
+        n_calls=len(calls),
+        cap=wanted.cap,
+        created_by=actor,
+        created_at=at,
+    )
+    run = ValidatorRun.objects.create(
+        bank=wanted.bank,
+        validator=wanted.validator,
+        batch=batch,
+        is_exam=bool(wanted.n_planted),
+        left_out=plan.found.left_out,
+        created_by=actor,
+        created_at=at,
+    )
+    ModelCall.objects.bulk_create(
+        (
+            ModelCall(
+                batch=batch,
+                number=number,
+                revision_id=one.revision,
+                exam_id=one.exam if is_seen else None,
+                repeat=repeat,
+                values=values,
+            )
+            for number, (one, repeat, values) in enumerate(calls, start=1)
+        ),
+        batch_size=AT_ONCE,
+    )
+    facts = {
+        "bank": wanted.bank.slug,
+        "check": wanted.validator,
+        "endpoint": wanted.endpoint,
+        "model": wanted.model,
+        "prompt": str(prompt),
+        "calls": len(calls),
+        "planted": wanted.n_planted,
+    }
+    record(PLANNED, actor=actor, at=at, subject=run, facts=facts)
+    return run

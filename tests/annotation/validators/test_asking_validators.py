@@ -1,0 +1,227 @@
+"""Validators are asked of a model that did not write the questions, and what it says becomes findings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.test import override_settings
+
+from annotation.calls.asking import ask_endpoint
+from annotation.calls.request_bodies import contents_of, request_of
+from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
+from annotation.enums import BatchState, EndpointPlace, PromptPurpose
+from annotation.models import (
+    AnswerKey,
+    AuditEvent,
+    Finding,
+    Job,
+    ModelCall,
+    PromptVersion,
+    Report,
+    Revision,
+    ValidatorRun,
+)
+from annotation.quality.checking import check_revisions, findings_of
+from annotation.refusals import Refused
+from annotation.validators.taking_verdicts import KIND, take_verdicts
+from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check
+from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission, make_prompt
+from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
+from tests.annotation.review.cases import SECRETS, make_bank, make_revision, make_revisions
+from tests.annotation.validators.validated import (
+    FINDINGS,
+    NAMED,
+    answer_calls,
+    begun,
+    judged,
+    judged_bank,
+    verdict_json,
+    verdicts,
+    wanted_of,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+# --- the road ---
+@pytest.mark.django_db(transaction=True)
+def test_generated_questions_are_judged_by_another_model_over_the_wire(tmp_path: Path) -> None:
+    bank = bank_with_reports(tmp_path)
+    made = finished_run(bank)
+    with asked_server(place=EndpointPlace.MACHINE) as server:
+        wanted = [wanted_of(bank, code) for code in ("c1", "c2", "c3")]
+        runs = [plan.run for plan in begin_checks(wanted, actor=None, at=NOON)]
+        ask_endpoint(ENDPOINT, clock=lambda: NOON)
+    n_questions = 4 + made.n_made
+    assert len(server.ledger) == 3 * n_questions
+    assert Job.objects.filter(kind=KIND).count() == 3
+    for run in runs:
+        assert run is not None
+        take_verdicts(run, at=NOON)
+        assert run.n_unread == 0
+        assert len(verdicts(bank, run.validator)) == n_questions
+    call = ModelCall.objects.filter(batch=runs[2].batch)[0]  # type: ignore[union-attr]
+    assert request_of(call).sha256 == call.request_sha256
+
+
+def test_a_verdict_names_prompt_model_and_call() -> None:
+    bank = judged_bank(3)
+    run = judged(bank, "pass", "fail", "undecided")
+    assert verdicts(bank) == ["pass", "fail", "undecided"]
+    fail = Finding.objects.get(verdict="fail")
+    assert fail.call is not None
+    assert (fail.detail, fail.call.batch.model, str(fail.call.batch.prompt)) == (
+        "a reason",
+        JUDGES,
+        "c1 needs the images v1",
+    )
+    assert list(findings_of([fail.revision_id])) == [fail]
+    event = AuditEvent.objects.get(act="validator.verdicts_taken")
+    assert event.facts == {"check": "c1", "exam": False, "pass": 1, "fail": 1, "undecided": 1}
+    before = list(Finding.objects.values_list("pk", flat=True))
+    take_verdicts(run, at=NOON)
+    ValidatorRun.objects.filter(pk=run.pk).update(taken_at=None)  # a worker that was killed before it could say so
+    take_verdicts(run, at=NOON)
+    assert list(Finding.objects.values_list("pk", flat=True)) == before
+
+
+def test_what_holds_no_verdict_is_counted_and_judges_nothing() -> None:
+    bank = judged_bank(4)
+    run = begun(bank)
+    answer_calls(run.batch, verdict_json("pass"), "no JSON", '{"verdict": "maybe"}', '{"reason": "cut off')
+    take_verdicts(run, at=NOON)
+    assert (run.n_unread, verdicts(bank)) == (3, ["pass"])
+    again = plan_here(wanted_of(bank))
+    assert [one.number for one in again.found.asked] == [2, 3, 4]
+
+
+def plan_here(wanted: CheckWanted) -> CheckPlan:
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+        return plan_check(wanted, actor=None, at=NOON, dry_run=True)
+
+
+def test_a_newer_verdict_takes_the_place_of_an_older_one() -> None:
+    bank = judged_bank(2)
+    judged(bank, "fail", "fail")
+    judged(bank, "pass", "fail", model="another-model")
+    assert verdicts(bank) == ["pass", "fail"]
+    assert Finding.objects.filter(superseded_at=NOON).count() == 2
+
+
+def test_rules_leave_verdicts_alone() -> None:
+    bank = judged_bank(2)
+    judged(bank, "fail")
+    check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=None, at=NOON)
+    assert verdicts(bank) == ["fail", "fail"]
+
+
+# --- what is sent ---
+@pytest.mark.parametrize("validator", ["c1", "c2", "c3"])
+def test_only_c3_sends_report_and_explanation(validator: str) -> None:
+    run = begun(judged_bank(1), validator)
+    calls = list(ModelCall.objects.filter(batch=run.batch).select_related("revision"))
+    [content] = contents_of(run.batch, calls)
+    assert "Key: B" in content.text
+    assert (FINDINGS in content.text) == (SECRETS["explanation"] in content.text) == (validator == "c3")
+    assert "{{" not in content.text
+
+
+def test_a_report_that_names_somebody_is_not_sent() -> None:
+    bank = judged_bank(3)
+    Report.objects.filter(exam__questions__number=2).update(findings="Seen by Dr. Meyer, MRN 77410093.")
+    Report.objects.filter(exam__questions__number=3).update(findings="", impression="")
+    plan = plan_here(wanted_of(bank, "c3"))
+    assert [one.number for one in plan.found.asked] == [1]
+    assert plan.found.left_out == [{"question": 2, "why": "identifier"}, {"question": 3, "why": "no_report"}]
+    assert len(plan_here(wanted_of(bank, "c1")).found.asked) == 3
+
+
+# --- what is refused, and stores nothing ---
+def refused(wanted: CheckWanted, code: str) -> str:
+    n_events = AuditEvent.objects.count()
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)), pytest.raises(Refused) as found:
+        begin_checks([wanted], actor=None, at=NOON)
+    assert found.value.code == code
+    assert (AuditEvent.objects.count(), ValidatorRun.objects.filter(taken_at=None).count()) == (n_events, 0)
+    return str(found.value)
+
+
+def test_no_model_judges_what_it_wrote(tmp_path: Path) -> None:
+    bank = bank_with_reports(tmp_path)
+    run = written_run(bank)
+    said = refused(wanted_of(bank, model=OBEYS_SCHEMA), "same_family")
+    assert OBEYS_SCHEMA in said
+    assert f"{run.n_made} of these questions" in said
+
+
+def test_nor_does_one_of_its_family(tmp_path: Path) -> None:
+    bank = bank_with_reports(tmp_path)
+    run = written_run(bank)
+    assert run.questions_batch is not None
+    run.questions_batch.model = "Qwen/Qwen2.5-VL-7B-Instruct"
+    run.questions_batch.save()
+    said = refused(wanted_of(bank, model="qwen3-8b"), "same_family")
+    assert "“Qwen/Qwen2.5-VL-7B-Instruct” wrote them" in said
+    assert "“qwen”" in said
+
+
+def test_no_permission_for_reports() -> None:
+    bank = make_bank("Without")
+    make_revision(bank, 1)
+    make_permission(bank)
+    assert "reports" in refused(wanted_of(bank, "c3"), "no_permission")
+    assert plan_here(wanted_of(bank, "c1")).found.asked
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"validator": "c9"}, "no_validator"),
+        ({"endpoint": "elsewhere"}, "no_endpoint"),
+        ({"cap": 5}, "cap_without_price"),
+    ],
+)
+def test_bad_input(fields: dict[str, object], code: str) -> None:
+    refused(wanted_of(judged_bank(1), **fields), code)  # type: ignore[arg-type]
+
+
+def test_a_prompt_of_another_purpose_or_without_a_verdict() -> None:
+    bank = judged_bank(1)
+    refused(wanted_of(bank, prompt=make_prompt()), "wrong_purpose")
+    schema = json.dumps({"type": "object", "properties": {"answer": {"type": "string"}}})
+    other = make_prompt(name="other", purpose=PromptPurpose.CHECK, schema=schema)
+    refused(wanted_of(bank, prompt=other), "no_verdict")
+    assert not PromptVersion.objects.filter(name__startswith="c1").exists()
+
+
+def test_the_same_is_not_asked_twice() -> None:
+    bank = judged_bank(2)
+    run = begun(bank)
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)), pytest.raises(Refused, match="already"):
+        begin_checks([wanted_of(bank)], actor=None, at=NOON)
+    answer_calls(run.batch, verdict_json("pass"))
+    take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
+    assert "all 2 questions" in refused(wanted_of(bank), "all_known")
+
+
+def test_a_bank_without_anything_to_ask() -> None:
+    bank = judged_bank(1)
+    AnswerKey.objects.update(key="")
+    refused(wanted_of(bank), "no_questions")
+
+
+def test_a_stopped_run_gives_no_verdict() -> None:
+    run = begun(judged_bank(2))
+    run.batch.state = BatchState.STOPPED
+    run.batch.save()
+    assert take_verdicts(run, at=NOON).taken_at is None
+    assert not Finding.objects.exists()
+
+
+def test_images_that_wait_are_named() -> None:
+    bank = judged_bank(2)
+    make_revisions(make_bank("Other"), {1: {}})
+    prompt = make_prompt(name="seeing", purpose=PromptPurpose.CHECK, images="all")
+    assert "2 questions (1, 2)" in refused(wanted_of(bank, prompt=prompt), "images_waiting")

@@ -1,0 +1,184 @@
+"""Difficulty as the bank states it, a model rates it, reviewers judge it and readers meet it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from annotation.enums import AssignmentState, Difficulty, RoundState
+from annotation.models import Assignment, BlindAnswer, Finding, Question, QuestionBank, Revision, User, ValidatorRun
+from annotation.quality.validity import count_parts
+from annotation.refusals import Refused
+from annotation.review.onlookers import withheld_questions
+from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
+from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
+from annotation.validators.difficulty_ratings import compare_sources, readers_right
+from annotation.validators.kernels.reader_difficulty import difficulty_of_share
+from annotation.validators.taking_verdicts import take_verdicts
+from tests.annotation.calls.simulated_calls import NOON
+from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round
+from tests.annotation.validators.validated import answer_calls, begun, judged_bank
+
+pytestmark = pytest.mark.django_db
+NOBODY = Question.objects.none()
+LEVELS = ("easy", "medium", "hard")
+
+
+def rated(bank: QuestionBank, *levels: str, **fields: Any) -> ValidatorRun:
+    run = begun(bank, "rating", **fields)
+    answer_calls(run.batch, *(json.dumps({"reason": "REASON-WORDS", "difficulty": level}) for level in levels))
+    return take_verdicts(run, at=NOON)
+
+
+@pytest.fixture
+def bank() -> QuestionBank:
+    """Twelve questions whose stated difficulties go round easy, medium, hard."""
+    made = judged_bank(12)
+    for number in range(1, 13):
+        Revision.objects.filter(question__number=number).update(difficulty=LEVELS[number % 3])
+    return made
+
+
+def pair(bank: QuestionBank, first: str, second: str) -> Any:
+    return next(one for one in compare_sources(bank, NOBODY).pairs if (one.first, one.second) == (first, second))
+
+
+def test_a_model_rates_and_judges_nothing(bank: QuestionBank) -> None:
+    run = rated(bank, "easy", "hard", "no level")
+    assert run.n_unread == 4
+    assert sorted(Finding.objects.values_list("rule", "verdict")) == [("rating", "easy")] * 4 + [("rating", "hard")] * 4
+    assert not Finding.objects.against().exists()
+    assert all(one.n_fail == 0 for one in count_parts(bank, NOBODY))
+
+
+def test_each_two_sources_are_compared_with_n_and_interval(bank: QuestionBank) -> None:
+    rated(bank, "medium", "hard", "easy")  # as stated
+    found = pair(bank, "stated", "model")
+    assert (found.same, found.kappa.n, found.kappa.value) == (12, 12, 1)
+    rated(bank, "medium", "hard", "hard", model="another")
+    found = pair(bank, "stated", "model")
+    assert (found.same, found.kappa.n) == (8, 12)
+    # rows stated, columns rated: easy 4 -> hard; medium 4 -> medium; hard 4 -> hard; weights 1 - (d/2)^2
+    observed, expected = (0 + 4 + 4) / 12, (4 * (4 * 0.75 + 8 * 0) + 4 * (4 + 8 * 0.75) + 4 * (4 * 0.75 + 8)) / 144
+    assert found.kappa.value == pytest.approx((observed - expected) / (1 - expected))
+    low, high = found.kappa.ci95 or (2.0, -2.0)
+    assert low < found.kappa.value < high
+
+
+def test_reviewers_of_closed_rounds_count_and_what_is_hidden_does_not(bank: QuestionBank, rita: User) -> None:
+    asked = make_round(n_questions=0, state=RoundState.CLOSED, bank=bank)
+    for revision in Revision.objects.filter(bank=bank).order_by("pk"):
+        assignment = Assignment.objects.create(
+            round=asked, reviewer=rita, revision=revision, position=1, state=AssignmentState.SUBMITTED
+        )
+        BlindAnswer.objects.create(
+            assignment=assignment, best="B", defensible=["B"], difficulty=revision.difficulty, answered_at=NOON
+        )
+    assert pair(bank, "stated", "reviewers").kappa.value == 1
+    asked.state = RoundState.OPEN
+    asked.save()
+    assert pair(bank, "stated", "reviewers").kappa.n == 0
+    assert sum(compare_sources(bank, withheld_questions(rita)).counts[RatedBy.STATED].values()) == 0
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "level"),
+    [
+        (9, 10, "easy"),
+        (8, 10, "medium"),
+        (6, 10, "medium"),
+        (5, 10, "hard"),
+        (3, 3, "easy"),
+        (2, 3, "medium"),
+        (1, 3, "hard"),
+    ],
+)
+def test_the_share_of_readers_right_on_the_scale_of_reviewers(right: int, n: int, level: str) -> None:
+    assert difficulty_of_share(right, n) == Difficulty(level)
+
+
+def test_readers_are_asked_of_the_app_above(bank: QuestionBank) -> None:
+    ids = list(Revision.objects.filter(bank=bank).values_list("pk", flat=True))
+    readers_right.register("test", lambda _bank: {ids[0]: (3, 3), ids[1]: (0, 3), ids[2]: (0, 0)})
+    try:
+        assert compare_sources(bank, NOBODY).counts[RatedBy.READERS] == {"easy": 1, "medium": 0, "hard": 1}
+    finally:
+        readers_right.unregister("test")
+
+
+def test_no_defect_is_planted_for_a_rating(bank: QuestionBank) -> None:
+    with pytest.raises(Refused) as found:
+        begun(bank, "rating", n_planted=3)
+    assert found.value.code == "rating_planted"
+
+
+def test_the_page_tells_agreement_and_no_single_rating(
+    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    rated(bank, "medium", "hard", "hard")
+    client.force_login(cora)
+    with django_assert_max_num_queries(20):
+        page = client.get(reverse("bank-difficulties", args=[bank.slug])).content.decode()
+    assert "stated in the bank, rated by a model" in page
+    assert "not defined: no question with two of them" in page
+    assert Finding.objects.values_list("detail", flat=True)[0] not in page
+
+
+@pytest.mark.parametrize("name", ["ada", "rita", "dina"])
+def test_who_does_not_coordinate_sees_none(
+    client: Client, bank: QuestionBank, name: str, request: pytest.FixtureRequest
+) -> None:
+    client.force_login(request.getfixturevalue(name))
+    assert client.get(reverse("bank-difficulties", args=[bank.slug])).status_code == 403
+
+
+def test_a_bank_without_any_rating(client: Client, cora: User) -> None:
+    empty = make_bank("Unrated")
+    make_revisions(empty, {1: {"difficulty": ""}})
+    client.force_login(cora)
+    assert client.get(reverse("bank-difficulties", args=[empty.slug])).status_code == 200
+
+
+# --- a draw by another source ---
+def strata(bank: QuestionBank, rated_by: RatedBy, by: StratifyBy = StratifyBy.DIFFICULTY) -> dict[str, int]:
+    found = preview_sample(bank, by=by, per_thousand=1000, seed=1, rated_by=rated_by)
+    return {one.stratum: one.n_frame for one in found.strata if one.n_frame}
+
+
+def test_the_draw_takes_the_source_that_is_named(bank: QuestionBank) -> None:
+    images_are_there(bank)
+    rated(bank, "easy", "easy", "hard", "no level")
+    assert strata(bank, RatedBy.STATED) == {"easy": 4, "medium": 4, "hard": 4}
+    assert strata(bank, RatedBy.MODEL) == {"easy": 6, "hard": 3, "unknown": 3}
+    assert strata(bank, RatedBy.MODEL, StratifyBy.NONE) == {"all": 12}
+    plan = draw_sample(bank, rated_by=RatedBy.MODEL, per_thousand=1000, actor=None, at=NOON)
+    assert plan.frame == {"rated_by": "model"}
+
+
+def test_a_source_without_ratings_is_refused(bank: QuestionBank) -> None:
+    images_are_there(bank)
+    for source in (RatedBy.MODEL, RatedBy.REVIEWERS, RatedBy.READERS):
+        with pytest.raises(SampleRefused) as found:
+            strata(bank, source)
+        assert found.value.code == "no_ratings"
+
+
+def test_the_page_draws_by_it_and_says_so(client: Client, cora: User, bank: QuestionBank) -> None:
+    images_are_there(bank)
+    rated(bank, "easy", "hard")
+    client.force_login(cora)
+    asked: dict[str, str | int] = {"bank": bank.slug, "by": "difficulty", "per_thousand": 1000, "seed": 1}
+    page = client.get(reverse("sample-new"), asked | {"rated_by": "model"})
+    found = page.context["found"]
+    assert [(one.stratum, one.n_frame) for one in found.strata if one.n_frame] == [("easy", 6), ("hard", 6)]
+    sent = asked | {"rated_by": "model", "name": "By a model", "frame_sha256": found.frame_sha256}
+    stored = client.post(reverse("sample-new"), sent, follow=True)
+    assert "(rated by a model)" in stored.content.decode()
+    refused = client.get(reverse("sample-new"), asked | {"rated_by": "readers"})
+    assert "No question of the frame has a difficulty" in refused.content.decode()
+    assert "found" not in refused.context

@@ -1,0 +1,78 @@
+"""A bank whose questions a simulated model judges: with a server, or without one and its threads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db import transaction
+from django.test import override_settings
+
+from annotation.calls.attempts import Received, read_attempt, store_attempts
+from annotation.calls.call_batches import complete
+from annotation.calls.request_bodies import contents_of
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import JUDGES
+from annotation.enums import Ending, EndpointPlace
+from annotation.models import CallBatch, Finding, ModelCall, QuestionBank, Report, ValidatorRun
+from annotation.validators.taking_verdicts import take_verdicts
+from annotation.validators.validator_plans import CheckWanted, begin_checks
+from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, make_permission
+from tests.annotation.review.cases import make_bank, make_revisions
+
+FINDINGS = "The lungs are clear and the heart is of usual size."
+NAMED = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
+
+
+def judged_bank(n_questions: int = 4, **fields: Any) -> QuestionBank:
+    """Questions with a key and a report, and a permission to send all of it."""
+    bank = make_bank("Judged")
+    make_revisions(bank, dict.fromkeys(range(1, n_questions + 1), fields))
+    Report.objects.filter(exam__bank=bank).update(findings=FINDINGS, impression="")
+    make_permission(bank, reports=True)
+    return bank
+
+
+def wanted_of(bank: QuestionBank, validator: str = "c1", **fields: Any) -> CheckWanted:
+    return CheckWanted(bank=bank, validator=validator, **{"endpoint": ENDPOINT, "model": JUDGES, **fields})
+
+
+def begun(bank: QuestionBank, validator: str = "c1", **fields: Any) -> ValidatorRun:
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+        [plan] = begin_checks([wanted_of(bank, validator, **fields)], actor=None, at=NOON)
+    assert plan.run is not None
+    return plan.run
+
+
+def verdict_json(verdict: str, reason: str = "a reason") -> str:
+    return json.dumps({"reason": reason, "verdict": verdict})
+
+
+@transaction.atomic
+def answer_calls(batch: CallBatch, *texts: str, finish_reason: str = "stop") -> None:
+    """The calls of the batch get these texts in turn, over and over, and the batch is complete."""
+    calls = list(ModelCall.objects.filter(batch=batch).select_related("revision", "batch").order_by("number"))
+    attempts = []
+    for place, (call, content) in enumerate(zip(calls, contents_of(batch, calls), strict=True)):
+        choice = {"finish_reason": finish_reason, "message": {"content": texts[place % len(texts)]}}
+        body = json.dumps({"choices": [choice]}).encode()
+        call.pictures = []
+        attempts.append(read_attempt(batch, call, Received(content.request().sha256, Ending.ANSWERED, body, 200)))
+    store_attempts(attempts, calls)
+    ModelCall.objects.filter(batch=batch).update(n_sent=1)
+    complete(batch, at=NOON)
+
+
+def judged(
+    bank: QuestionBank, *verdicts: str, validator: str = "c1", reason: str = "a reason", **fields: Any
+) -> ValidatorRun:
+    """A whole run: the questions get these verdicts in turn."""
+    run = begun(bank, validator, **fields)
+    answer_calls(run.batch, *(verdict_json(one, reason) for one in verdicts))
+    return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
+
+
+def verdicts(bank: QuestionBank, validator: str = "c1") -> list[str]:
+    """Those that count, by question."""
+    found = Finding.objects.filter(bank=bank, rule=validator, superseded_at=None)
+    return list(found.order_by("revision__question__number").values_list("verdict", flat=True))
