@@ -17,7 +17,7 @@ from annotation.endpoints.configured_endpoints import (
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.enums import EndpointPlace
-from rexvqa_site.env import env_endpoints
+from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage
 
 LOCAL = Endpoint("local", "http://127.0.0.1:8000/v1", EndpointPlace.MACHINE)
@@ -127,6 +127,44 @@ def test_the_settings_refuse_it(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "the URL of 'a' holds a user or a password" in done.stderr
     assert "planted" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"", "holds no certificates that can be read"),
+        (b"0\x82\x03\x00", "they begin with -----BEGIN CERTIFICATE-----"),
+        (b"-----BEGIN CERTIFICATE-----\nbm90IG9uZQ==\n-----END CERTIFICATE-----\n", "holds no certificates"),
+        (b"-----BEGIN CERTIFICATE-----\n", "holds no certificates that can be read"),
+    ],
+)
+def test_a_wrong_file_of_certificates_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, sentence: str
+) -> None:
+    path = tmp_path / "authority.pem"
+    if content is not None:
+        path.write_bytes(content)
+    monkeypatch.setenv("REXVQA_MODEL_CA_FILE", str(path))
+    with pytest.raises(ImproperlyConfigured, match="REXVQA_MODEL_CA_FILE: ") as refused:
+        env_certificates("REXVQA_MODEL_CA_FILE")
+    assert str(path) in str(refused.value)
+    assert sentence in str(refused.value)
+
+
+def test_a_file_of_certificates_may_hold_remarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "authority.pem"
+    path.write_bytes("# Städtisches Klinikum\n".encode() + Path(__file__).with_name("self_signed.pem").read_bytes())
+    monkeypatch.setenv("REXVQA_MODEL_CA_FILE", f" {path} ")
+    assert "-----BEGIN CERTIFICATE-----" in env_certificates("REXVQA_MODEL_CA_FILE")
+    monkeypatch.setenv("REXVQA_MODEL_CA_FILE", "")
+    assert env_certificates("REXVQA_MODEL_CA_FILE") == ""
+
+
+def test_the_settings_refuse_a_file_of_certificates(tmp_path: Path) -> None:
+    done = manage("check", env=environment(tmp_path, REXVQA_MODEL_CA_FILE=str(tmp_path)))
+    assert done.returncode != 0
+    assert f"REXVQA_MODEL_CA_FILE: {tmp_path} cannot be read: Is a directory" in done.stderr
 
 
 def test_only_named_endpoints_are_there() -> None:
