@@ -16,6 +16,8 @@ from annotation.endpoints.configured_endpoints import (
     key_for,
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
+from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
 from annotation.enums import EndpointPlace
 from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage
@@ -213,3 +215,25 @@ def test_a_folder_in_place_of_the_file(key_file: Path) -> None:
     key_file.mkdir(mode=0o700)
     with pytest.raises(EndpointRefused, match="cannot be read"):
         key_for(HOSTED)
+
+
+# The simulated models of a demonstration
+
+
+def test_a_demonstration_has_its_simulated_models_while_they_are_served(settings: Settings) -> None:
+    with served_stand_in(port_file()) as server:
+        assert endpoints() == (LOCAL, HOSTED)
+        settings.DEMO = True
+        simulated = Endpoint(SIMULATED, server.url, EndpointPlace.MACHINE, OBEYS_SCHEMA)
+        assert endpoints() == (LOCAL, HOSTED, simulated)
+        own = Endpoint(SIMULATED, "http://127.0.0.1:8100/v1", EndpointPlace.MACHINE)
+        settings.MODEL_ENDPOINTS = (own,)
+        assert endpoints() == (own,)
+    assert not port_file().exists()
+
+
+@pytest.mark.parametrize("content", ["", "x", "127.0.0.1:80", "80@example.org"])
+def test_what_is_no_port_names_no_endpoint(settings: Settings, content: str) -> None:
+    settings.DEMO = True
+    port_file().write_text(content)
+    assert endpoints() == (LOCAL, HOSTED)
