@@ -1,4 +1,4 @@
-"""The road of runs and of generation on a real engine, for text: nonsense that is read, counted and published."""
+"""The road of runs and of generation on a real engine: nonsense that is read, counted and published."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import BatchState, CallOutcome, EndpointPlace
+from annotation.enums import BatchState, CallOutcome, EndpointPlace, SentImages
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import begin_generation
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions
@@ -54,10 +54,12 @@ def ask(settings: Settings, url: str) -> None:
     assert ask_endpoint(ENDPOINT, clock=lambda: NOON, limits=Limits(total_seconds=60))
 
 
-def test_a_run_becomes_predictions(settings: Settings, url: str) -> None:
+@pytest.mark.parametrize("images", [SentImages.NONE, SentImages.ALL])
+def test_a_run_becomes_predictions(settings: Settings, url: str, images: SentImages) -> None:
     settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, url, EndpointPlace.MACHINE),)
-    bank = make_questions(N_QUESTIONS, pixels=False)
-    run = planned(Target(bank), model=MODEL, prompt=make_prompt(schema=SCHEMA), chat=CHAT)
+    bank = make_questions(N_QUESTIONS, pixels=images == SentImages.ALL)
+    prompt = make_prompt(schema=SCHEMA, images=images)
+    run = planned(Target(bank), model=MODEL, prompt=prompt, chat=CHAT)
     ask_first_questions(run, actor=None, at=NOON)
     ask(settings, url)
     run = ModelRun.objects.get(pk=run.pk)
@@ -67,6 +69,7 @@ def test_a_run_becomes_predictions(settings: Settings, url: str) -> None:
     assert run.batch.state == BatchState.COMPLETE
     calls = list(run.batch.calls.all())
     assert [call.outcome for call in calls] == [CallOutcome.ANSWERED] * N_QUESTIONS
+    assert {len(call.pictures or ()) for call in calls} == {2 if images == SentImages.ALL else 0}
     assert [request_of(call).sha256 for call in calls] == [call.request_sha256 for call in calls]
     assert set(CallAttempt.objects.values_list("model", "status", "finish_reason")) == {(MODEL, 200, "stop")}
     (published,) = publish(run, actor=None, at=NOON)
