@@ -51,6 +51,7 @@ class ReaderstudyConfig(AppConfig):
         register_use("predictions", runs_on_bank)
         registry.register_accounts(*ACCOUNTS)
         registry.register_part("readerstudy.demonstration.building.add_studies")
+        registry.register_part("readerstudy.demonstration.models_at_work.add_models_at_work")
         deleting.register_archived(ReaderStudy, "study")
         acts = "readerstudy.conducting.lifecycle"
         hide, show, purge, effects = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))

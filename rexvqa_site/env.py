@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import ssl
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
@@ -67,6 +68,28 @@ def env_endpoints(name: str) -> tuple[Endpoint, ...]:
         return endpoints_from(env_str(name))
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
+
+
+def env_certificates(name: str) -> str:
+    """The certificates of the file that the variable names; empty where it names none.
+
+    Raises ImproperlyConfigured for a file that cannot be read or holds none in PEM form.
+    """
+    raw = env_str(name)
+    if not raw:
+        return ""
+    path = Path(raw).expanduser().resolve()
+    try:
+        text = path.read_bytes().decode("ascii", "ignore")  # what stands beside the certificates does not matter
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}: {path} cannot be read: {error.strerror}") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (ssl.SSLError, ValueError):
+        raise ImproperlyConfigured(
+            f"{name}: {path} holds no certificates that can be read; they begin with -----BEGIN CERTIFICATE-----"
+        ) from None
+    return text
 
 
 def env_secret(name: str, path: Path) -> str:

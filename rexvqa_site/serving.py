@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -65,6 +65,11 @@ def worker_command(manage: Path) -> list[str]:
     return [sys.executable, str(manage), "work"]
 
 
+def stand_in_command(port_file: Path) -> list[str]:
+    """The simulated models of a demonstration, on any port that is free."""
+    return [sys.executable, "-m", "annotation.endpoints.simulated_endpoint", str(port_file)]
+
+
 @contextlib.contextmanager
 def stop_signals() -> Iterator[None]:
     """Turn SIGINT and SIGTERM into StopRequested inside the block."""
@@ -82,14 +87,26 @@ def stop_signals() -> Iterator[None]:
 
 def wait_until_healthy(address: str, children: Children) -> None:
     """Return when /healthz answers 200. Raises SiteRefused after a minute."""
+    _wait_until(lambda: _is_healthy(address), children, f"{address}/healthz did not answer")
+
+
+def wait_until_there(path: Path, children: Children) -> None:
+    """Return when a child has written this file. Raises SiteRefused after a minute."""
+    _wait_until(path.exists, children, f"{path} was not written")
+
+
+def _is_healthy(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/healthz", timeout=2) as response:  # noqa: S310
+            return bool(response.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+def _wait_until(condition: Callable[[], bool], children: Children, otherwise: str) -> None:
     deadline = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < deadline:
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SiteRefused("did_not_start", f"{otherwise} within {SECONDS_TO_START} s")
         children.revive()
-        try:
-            with urllib.request.urlopen(f"{address}/healthz", timeout=2) as response:  # noqa: S310
-                if response.status == 200:
-                    return
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            pass
         time.sleep(0.1)
-    raise SiteRefused("did_not_start", f"{address}/healthz did not answer within {SECONDS_TO_START} s")

@@ -12,7 +12,16 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation.site.privacy import UMASK
-from rexvqa_site.env import env_bool, env_endpoints, env_int, env_networks, env_path, env_secret, env_str
+from rexvqa_site.env import (
+    env_bool,
+    env_certificates,
+    env_endpoints,
+    env_int,
+    env_networks,
+    env_path,
+    env_secret,
+    env_str,
+)
 
 # --- Places ---------------------------------------------------------------------------------------
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -210,6 +219,8 @@ JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
 # --- Models ---------------------------------------------------------------------------------------
 # The only model servers that are ever asked; their keys are read when they are needed, by annotation.endpoints.
 MODEL_ENDPOINTS = env_endpoints("REXVQA_MODEL_ENDPOINTS")
+# Believed beside the public authorities, by the way to models alone.
+MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 
 # --- E-mail ---------------------------------------------------------------------------------------
 EMAIL_HOST = env_str("REXVQA_EMAIL_HOST")

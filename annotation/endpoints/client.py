@@ -16,9 +16,11 @@ from typing import Any, Self
 
 import requests
 import urllib3
+from django.conf import settings
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.util.ssl_ import create_urllib3_context
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ModelRequest, Route
@@ -65,7 +67,8 @@ class ModelClient:
     """Asks one endpoint. From any number of threads; ``connections`` are kept open between their calls.
 
     It stands on the adapter of requests and not on a session, which would follow redirects, keep cookies and read
-    proxies, certificates and passwords from the environment.
+    proxies, certificates and passwords from the environment. Public authorities are believed, and those of
+    ``REXVQA_MODEL_CA_FILE``.
     """
 
     def __init__(
@@ -259,5 +262,8 @@ class _WatchedTLSPool(HTTPSConnectionPool):
 
 class _WatchedAdapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
+        context = create_urllib3_context()
+        if settings.MODEL_CERTIFICATES:
+            context.load_verify_locations(cadata=settings.MODEL_CERTIFICATES)
+        super().init_poolmanager(*args, ssl_context=context, **kwargs)  # requests adds the public ones to it
         self.poolmanager.pool_classes_by_scheme = {"http": _WatchedPool, "https": _WatchedTLSPool}

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.secret_keys import Key
+from annotation.endpoints.simulated_endpoint import simulated_endpoint
 from annotation.enums import EndpointPlace
 from annotation.refusals import Refused
 
@@ -23,9 +24,12 @@ class EndpointRefused(Refused):
 
 
 def endpoints() -> tuple[Endpoint, ...]:
-    """In the order of ``REXVQA_MODEL_ENDPOINTS``."""
+    """In the order of ``REXVQA_MODEL_ENDPOINTS``; in a demonstration, its simulated models come last."""
     named: tuple[Endpoint, ...] = settings.MODEL_ENDPOINTS
-    return named
+    simulated = simulated_endpoint()
+    if simulated is None or any(one.name == simulated.name for one in named):
+        return named
+    return (*named, simulated)
 
 
 def endpoint_named(name: str) -> Endpoint:

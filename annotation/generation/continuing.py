@@ -17,7 +17,7 @@ from annotation.calls.call_batches import start
 from annotation.calls.tallies import tally
 from annotation.enums import PromptPurpose, SentImages
 from annotation.generation.generation_plans import add_calls
-from annotation.generation.making import import_made, is_over, lock_run, take_bullets
+from annotation.generation.making import Clock, import_made, is_over, lock_run, take_bullets
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import CallBatch, GenerationReport, GenerationRun
@@ -44,15 +44,16 @@ def run_continuing(progress: Progress, params: Params) -> Result:
     return {"run": run.public_id, "made": run.n_made, "finished": run.finished_at is not None}
 
 
-def continue_run(run: GenerationRun) -> None:
+def continue_run(run: GenerationRun, *, clock: Clock = timezone.now) -> None:
     """As far as the answers that are there allow: findings are stored and questions asked for, or these imported."""
     if run.finished_at is None and is_over(run.bullets_batch) and run.questions_batch is None:
-        _ask_for_questions(run, timezone.now())
+        _ask_for_questions(run, clock)
     if run.finished_at is None and is_over(run.questions_batch):
-        import_made(run, clock=timezone.now)
+        import_made(run, clock=clock)
 
 
-def _ask_for_questions(run: GenerationRun, at: datetime) -> None:
+def _ask_for_questions(run: GenerationRun, clock: Clock) -> None:
+    at = clock()
     with transaction.atomic():
         reports = take_bullets(run, at=at)
         lock_run(run)
@@ -60,7 +61,7 @@ def _ask_for_questions(run: GenerationRun, at: datetime) -> None:
             run.questions_batch = _plan_questions(run, reports, at)
             run.save(update_fields=["questions_batch"])
     if run.questions_batch is None:
-        import_made(run, clock=timezone.now)  # no report has a finding that can be used: nothing is asked
+        import_made(run, clock=clock)  # no report has a finding that can be used: nothing is asked
         return
     try:
         start(run.questions_batch, actor=None, at=at)

@@ -214,7 +214,7 @@ def test_a_site_from_its_first_start_to_its_second(
     assert second.returncode == 2
     assert "stop it first" in second.stderr
     children = children_named("", server.process.pid)
-    assert len(children) == 2
+    assert len(children) == 2  # simulated models are of a demonstration alone
     assert server.stop() == 0
     assert not any(is_running(pid) for pid in children)
     written = {path.name for path in home.iterdir()}
@@ -261,6 +261,45 @@ def test_the_demonstration_serves_only_this_machine(home: Path) -> None:
     refused = manage("serve", env=env)
     assert refused.returncode == 2
     assert "127.0.0.1" in refused.stderr
+
+
+# As if it had been built, which takes minutes.
+BUILT = """
+from django.db import transaction
+from django.utils import timezone
+from annotation.audit.recording import record
+from annotation.demonstration.building import add_people
+from annotation.demonstration.registry import BUILT
+with transaction.atomic():
+    record(BUILT, actor=add_people(at=timezone.now())[0][0], at=timezone.now())
+"""
+
+
+def test_a_demonstration_serves_its_simulated_models_on_any_port(home: Path) -> None:
+    """To every process of the home, again after they were killed, and no longer than it is served itself."""
+    shutil.copytree(migrated_home(), home)
+    env = environment(home)
+    made = manage("shell", "-v0", "-c", BUILT, env=env)
+    assert made.returncode == 0, made.stderr
+    (home / "DEMONSTRATION").write_text("")
+    noted = home / "stand_in_port"
+    noted.write_text("1")  # of a server that was killed
+    server = Server(env)
+    try:
+        server.wait_until_greeted()
+        assert "the endpoint “simulated” has no model behind it" in server.output
+        asked = manage("probe_endpoint", "simulated", "--json", env=env)
+        assert asked.returncode == 0, asked.stderr
+        probed = json.loads(asked.stdout)
+        assert (probed["model"], probed["unknown"]) == ("stand-in-json", 0)
+        (stand_in,) = children_named("simulated_endpoint", server.process.pid)
+        before = noted.stat().st_mtime_ns
+        os.kill(stand_in, signal.SIGKILL)
+        eventually(lambda: noted.stat().st_mtime_ns != before, "the simulated models did not come back")
+        assert len(children_named("", server.process.pid)) == 3
+    finally:
+        server.stop()
+    assert not noted.exists()
 
 
 def test_a_site_does_not_become_a_demonstration(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from annotation.enums import Ending
 LEAST_OF_IMAGE = 16  # tokens: a server that drops an image may put a mark of a few tokens in its place
 WHOLE = 0.95  # of the tokens that a prompt should have; fewer: it was cut
 REFUSING = {400, 404, 405, 413, 415, 422, 501}  # status: this request is not taken; any other may be taken later
+UNSUPPORTED = re.compile(r"not support|unsupported", re.IGNORECASE)  # llama.cpp says it of images with status 500
 AT_THE_LIMIT = {"length", "max_tokens"}
 SHOWN_MODELS, SHOWN_CHARACTERS = 8, 200
 FAILURES = {
@@ -87,7 +89,8 @@ def _failed(reply: ProbeReply | None, what: str) -> Found:
     if reply is None:
         return _unknown("Not asked, since what it needs was not answered.")
     why = _why(reply)
-    if reply.ending == Ending.HTTP_ERROR and reply.status in REFUSING:
+    is_unsupported = UNSUPPORTED.search(_message_of(reply.body))
+    if reply.ending == Ending.HTTP_ERROR and (reply.status in REFUSING or is_unsupported):
         return _no(f"{what} was refused: {why}.")
     return _unknown(f"{what} was not answered: {why}.")
 

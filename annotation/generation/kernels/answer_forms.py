@@ -17,7 +17,7 @@ LONGEST_TEXT, LONGEST_NAME = 600, 200  # characters that a schema allows
 N_OPTIONS = 4
 
 BULLETS_SCHEMA = """{"type":"object","properties":{"bullets":{"type":"array","maxItems":40,"items":{"type":"object",\
-"properties":{"quote":{"type":"string","maxLength":600},"statement":{"type":"string","maxLength":600},\
+"properties":{"quote":{"type":"string","minLength":1,"maxLength":600},"statement":{"type":"string","minLength":1,"maxLength":600},\
 "polarity":{"type":"string","enum":["present","absent"]},"compares_with_prior":{"type":"boolean"},\
 "location":{"type":"string","maxLength":200}},\
 "required":["quote","statement","polarity","compares_with_prior","location"],"additionalProperties":false}}},\
@@ -26,11 +26,11 @@ BULLETS_SCHEMA = """{"type":"object","properties":{"bullets":{"type":"array","ma
 QUESTIONS_SCHEMA = """{"type":"object","properties":{"questions":{"type":"array","maxItems":10,"items":\
 {"type":"object",\
 "properties":{"task":{"type":"string","enum":["presence","negation","differential","location","geometric"]},\
-"stem":{"type":"string","maxLength":600},"options":{"type":"array","minItems":4,"maxItems":4,"items":{\
+"stem":{"type":"string","minLength":1,"maxLength":600},"options":{"type":"array","minItems":4,"maxItems":4,"items":{\
 "type":"object",\
-"properties":{"text":{"type":"string","maxLength":600},"bullets":{"type":"array","minItems":1,"maxItems":10,\
+"properties":{"text":{"type":"string","minLength":1,"maxLength":600},"bullets":{"type":"array","minItems":1,"maxItems":10,\
 "items":{"type":"integer"}}},"required":["text","bullets"],"additionalProperties":false}},\
-"key":{"type":"string","enum":["A","B","C","D"]},"explanation":{"type":"string","maxLength":600},\
+"key":{"type":"string","enum":["A","B","C","D"]},"explanation":{"type":"string","minLength":1,"maxLength":600},\
 "category":{"type":"string","maxLength":200},"subcategory":{"type":"string","maxLength":200},\
 "question_class":{"type":"string","maxLength":200},"difficulty":{"type":"string","enum":["easy","medium","hard"]}},\
 "required":["task","stem","options","key","explanation","category","subcategory","question_class","difficulty"],\

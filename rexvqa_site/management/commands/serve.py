@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from annotation.demonstration.registry import is_complete
+from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
 from annotation.management.base import ActCommand
 from annotation.people.invitations import first_administrator_link
 from annotation.prompts.shipped import store_shipped
@@ -19,6 +20,7 @@ from annotation.site.privacy import make_private
 from rexvqa_site import serving
 from rexvqa_site.children import Children
 
+SIMULATED_MODELS = "simulated models"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -72,14 +74,20 @@ class Command(ActCommand):
             {
                 "web server": serving.web_command(bind, port, workers=workers),
                 "worker": serving.worker_command(Path(settings.BASE_DIR) / "manage.py"),
+                SIMULATED_MODELS: serving.stand_in_command(port_file()),
             },
             environment_of_children(),
         )
+        port_file().unlink(missing_ok=True)  # of a server that was killed
         with serving.stop_signals():
             try:
                 children.start("web server")
+                if settings.DEMO:
+                    children.start(SIMULATED_MODELS)
                 host = f"[{bind}]" if ":" in bind else "127.0.0.1" if bind == "0.0.0.0" else bind  # noqa: S104
                 serving.wait_until_healthy(f"http://{host}:{port}", children)
+                if settings.DEMO:
+                    serving.wait_until_there(port_file(), children)  # before the worker asks them
                 children.start("worker")  # after the web server, so that the page is there sooner
                 self._greet(f"http://{host}:{port}")
                 while True:
@@ -98,6 +106,7 @@ class Command(ActCommand):
 
             lines.append("  Demonstration accounts (images, questions, reviews, readings, predictions are simulated):")
             lines += [f"    {account.role:<15} {account.email:<30} {account.password}" for account in all_accounts()]
+            lines += ["", f"  Its models are simulated, too: the endpoint “{SIMULATED}” has no model behind it."]
         elif link := first_administrator_link(timezone.now()):
             lines += [
                 "  Nobody is administrator yet. This link works once; open it to make the first account:",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from pytest_django import Settings
 
 from annotation.demonstration import building
 from annotation.demonstration.question_file import all_questions
@@ -44,13 +45,14 @@ def _build(folder: Path, heard: list[str] | None = None) -> bool:
     return building.build_demonstration(at=NOW, folder=folder, tell=tell, exams=EXAMS[1:4], processes=2)
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_small_demonstration_is_complete_and_labelled_and_a_second_build_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
+    settings.DEMO, settings.HOME = True, tmp_path
     heard: list[str] = []
     assert _build(tmp_path / "files", heard)
-    assert len(heard) == 5
+    assert len(heard) == 7
 
     bank = QuestionBank.objects.get(name="Demonstration (simulated)")
     assert bank.simulated
@@ -122,8 +124,8 @@ def test_the_people_can_log_in_with_the_printed_passwords() -> None:
 
 
 @pytest.mark.django_db
-def test_nothing_is_built_where_no_demonstration_lives(settings: pytest.FixtureRequest) -> None:
-    settings.DEMO = False  # type: ignore[attr-defined]
+def test_nothing_is_built_where_no_demonstration_lives(settings: Settings) -> None:
+    settings.DEMO = False
     with pytest.raises(CommandError, match="not the home of a demonstration") as refused:
         call_command("build_demonstration")
     assert refused.value.returncode == 2

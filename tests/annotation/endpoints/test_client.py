@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import shutil
 import ssl
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +16,7 @@ from urllib.parse import quote
 
 import pytest
 import requests.adapters
+from pytest_django import Settings
 
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.kernels.completions import outcome_of, read_completion
@@ -29,6 +32,7 @@ from annotation.endpoints.kernels.secret_keys import Key
 from annotation.endpoints.kernels.simulated_models import ALWAYS_A
 from annotation.endpoints.stand_in import Reply, StandIn, StandInFault
 from annotation.enums import CallOutcome, Ending
+from rexvqa_site.env import env_certificates
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "sk-planted/+=<&>9f8e7d6c5b"
@@ -265,10 +269,10 @@ def test_what_is_not_plain_text_is_not_kept(reply: Reply) -> None:
 
 
 @contextmanager
-def over_tls(*faults: StandInFault) -> Iterator[tuple[StandIn, str]]:
+def over_tls(*faults: StandInFault, certificate: Path = CERTIFICATE) -> Iterator[tuple[StandIn, str]]:
     server = StandIn(seed=1, faults=faults)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(CERTIFICATE)
+    context.load_cert_chain(certificate)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     with server:
         yield server, server.url.replace("http:", "https:")
@@ -281,6 +285,45 @@ def test_a_certificate_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         exchange = client.send(REQUEST, at=AT)
         assert (exchange.ending, exchange.problem) == (Ending.CONNECTION_FAILED, "SSLCertVerificationError")
         assert server.ledger == []
+
+
+@pytest.fixture
+def department(tmp_path: Path) -> tuple[Path, Path]:
+    """Certificates of an authority of its own, and of a server on 127.0.0.1 that it has signed, with its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("the command openssl, which makes the certificates, is not installed")
+
+    def openssl(*arguments: str) -> None:
+        key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
+        command = ["openssl", "req", "-x509", "-batch", *key, *arguments]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+
+    openssl("-subj", "/CN=Radiology", "-keyout", "ca.key", "-out", "ca.pem")
+    of_server = ("-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE")
+    openssl("-subj", "/CN=models", "-CA", "ca.pem", "-CAkey", "ca.key", *of_server, "-keyout", "s.key", "-out", "s.pem")
+    server = tmp_path / "server.pem"
+    server.write_text((tmp_path / "s.key").read_text() + (tmp_path / "s.pem").read_text())
+    return tmp_path / "ca.pem", server
+
+
+def test_an_authority_of_the_department_is_believed_where_it_is_named(
+    department: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    """Beside the public ones, by the way to models alone, and for what it has signed only."""
+    authority, certificate = department
+    monkeypatch.setattr(requests.adapters, "DEFAULT_CA_BUNDLE_PATH", str(CERTIFICATE))  # the public ones
+    with over_tls(certificate=certificate) as (server, url), over_tls() as (public, public_url):
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+        with client_of(server, url=url) as client:
+            assert client.send(REQUEST, at=AT).problem == "SSLCertVerificationError"
+        monkeypatch.setenv("REXVQA_MODEL_CA_FILE", str(authority))
+        settings.MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
+        for asked, address in ((server, url), (public, public_url)):
+            with client_of(asked, url=address) as client:
+                assert client.send(REQUEST, at=AT).ending == Ending.ANSWERED
+        with client_of(server, url=url.replace("127.0.0.1", "localhost")) as client:
+            assert client.send(REQUEST, at=AT).problem == "SSLCertVerificationError"
+        assert (len(server.ledger), len(public.ledger)) == (1, 1)
 
 
 def test_the_total_limit_holds_within_tls(monkeypatch: pytest.MonkeyPatch) -> None:

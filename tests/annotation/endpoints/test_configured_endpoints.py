@@ -16,8 +16,10 @@ from annotation.endpoints.configured_endpoints import (
     key_for,
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
+from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
 from annotation.enums import EndpointPlace
-from rexvqa_site.env import env_endpoints
+from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage
 
 LOCAL = Endpoint("local", "http://127.0.0.1:8000/v1", EndpointPlace.MACHINE)
@@ -129,6 +131,44 @@ def test_the_settings_refuse_it(tmp_path: Path) -> None:
     assert "planted" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"", "holds no certificates that can be read"),
+        (b"0\x82\x03\x00", "they begin with -----BEGIN CERTIFICATE-----"),
+        (b"-----BEGIN CERTIFICATE-----\nbm90IG9uZQ==\n-----END CERTIFICATE-----\n", "holds no certificates"),
+        (b"-----BEGIN CERTIFICATE-----\n", "holds no certificates that can be read"),
+    ],
+)
+def test_a_wrong_file_of_certificates_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, sentence: str
+) -> None:
+    path = tmp_path / "authority.pem"
+    if content is not None:
+        path.write_bytes(content)
+    monkeypatch.setenv("REXVQA_MODEL_CA_FILE", str(path))
+    with pytest.raises(ImproperlyConfigured, match="REXVQA_MODEL_CA_FILE: ") as refused:
+        env_certificates("REXVQA_MODEL_CA_FILE")
+    assert str(path) in str(refused.value)
+    assert sentence in str(refused.value)
+
+
+def test_a_file_of_certificates_may_hold_remarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "authority.pem"
+    path.write_bytes("# Städtisches Klinikum\n".encode() + Path(__file__).with_name("self_signed.pem").read_bytes())
+    monkeypatch.setenv("REXVQA_MODEL_CA_FILE", f" {path} ")
+    assert "-----BEGIN CERTIFICATE-----" in env_certificates("REXVQA_MODEL_CA_FILE")
+    monkeypatch.setenv("REXVQA_MODEL_CA_FILE", "")
+    assert env_certificates("REXVQA_MODEL_CA_FILE") == ""
+
+
+def test_the_settings_refuse_a_file_of_certificates(tmp_path: Path) -> None:
+    done = manage("check", env=environment(tmp_path, REXVQA_MODEL_CA_FILE=str(tmp_path)))
+    assert done.returncode != 0
+    assert f"REXVQA_MODEL_CA_FILE: {tmp_path} cannot be read: Is a directory" in done.stderr
+
+
 def test_only_named_endpoints_are_there() -> None:
     assert endpoints() == (LOCAL, HOSTED)
     assert endpoint_named("big-one") == HOSTED
@@ -175,3 +215,25 @@ def test_a_folder_in_place_of_the_file(key_file: Path) -> None:
     key_file.mkdir(mode=0o700)
     with pytest.raises(EndpointRefused, match="cannot be read"):
         key_for(HOSTED)
+
+
+# The simulated models of a demonstration
+
+
+def test_a_demonstration_has_its_simulated_models_while_they_are_served(settings: Settings) -> None:
+    with served_stand_in(port_file()) as server:
+        assert endpoints() == (LOCAL, HOSTED)
+        settings.DEMO = True
+        simulated = Endpoint(SIMULATED, server.url, EndpointPlace.MACHINE, OBEYS_SCHEMA)
+        assert endpoints() == (LOCAL, HOSTED, simulated)
+        own = Endpoint(SIMULATED, "http://127.0.0.1:8100/v1", EndpointPlace.MACHINE)
+        settings.MODEL_ENDPOINTS = (own,)
+        assert endpoints() == (own,)
+    assert not port_file().exists()
+
+
+@pytest.mark.parametrize("content", ["", "x", "127.0.0.1:80", "80@example.org"])
+def test_what_is_no_port_names_no_endpoint(settings: Settings, content: str) -> None:
+    settings.DEMO = True
+    port_file().write_text(content)
+    assert endpoints() == (LOCAL, HOSTED)

@@ -86,6 +86,7 @@ def test_offered(reply: ProbeReply, state: ProbeAnswer, words: str) -> None:
         (refused(400, {"error": {"message": "No images.\nPlease"}}), NO, "status 400, “No images. Please”"),
         (refused(422, {"detail": "no"}), NO, "“no”"),
         (refused(500, {"error": "broken"}), UNKNOWN, "status 500, “broken”"),
+        (refused(500, {"error": {"message": "image input is not supported"}}), NO, "status 500"),  # llama.cpp
         (refused(429), UNKNOWN, "status 429"),
         (refused(401), UNKNOWN, "status 401"),
         (refused(400, {"error": {"message": "x" * 1000}}), NO, "…"),

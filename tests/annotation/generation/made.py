@@ -58,7 +58,7 @@ def finished_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> 
         for _batch in ("findings", "questions"):
             ask_endpoint(ENDPOINT, clock=lambda: NOON)
             run = GenerationRun.objects.get(pk=run.pk)
-            continue_run(run)
+            continue_run(run, clock=lambda: NOON)
     return GenerationRun.objects.get(pk=run.pk)
 
 
@@ -71,7 +71,7 @@ def written_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> G
         for step in ("bullets_batch", "questions_batch"):
             run = GenerationRun.objects.get(pk=run.pk)
             _answer(getattr(run, step), server_seed)
-            continue_run(GenerationRun.objects.get(pk=run.pk))
+            continue_run(GenerationRun.objects.get(pk=run.pk), clock=lambda: NOON)
     return GenerationRun.objects.get(pk=run.pk)
 
 
