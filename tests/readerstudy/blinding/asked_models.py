@@ -5,8 +5,28 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from annotation.enums import BatchState, CallOutcome, Ending, FindingPlace, PromptPurpose, SentImages
-from annotation.models import CallAttempt, CallBatch, Finding, ModelCall, ModelPicture, PromptVersion, SendingPermission
+from annotation.enums import (
+    BatchState,
+    CallOutcome,
+    Ending,
+    FindingPlace,
+    Polarity,
+    PromptPurpose,
+    ReportSource,
+    SentImages,
+)
+from annotation.models import (
+    Bullet,
+    CallAttempt,
+    CallBatch,
+    Finding,
+    GenerationReport,
+    GenerationRun,
+    ModelCall,
+    ModelPicture,
+    PromptVersion,
+    SendingPermission,
+)
 from readerstudy.enums import Block
 from readerstudy.models import ModelEntry, ModelRun, ReaderStudy
 from tests.annotation.review.cases import NOON
@@ -49,9 +69,11 @@ def ask_models(study: ReaderStudy, truth: Truth) -> None:
         created_at=NOON,
     )
     ModelRun.objects.create(batch=batch, entry=ModelEntry.objects.get(), study=study)
+    generated = _generation(batch, prompt, truth)
     for case in cases:
         _answer(batch, case.number, case.revision_id, case.revision.question.exam_id, truth)
         _judge(batch, case.number, case.revision_id, truth)
+        _write(generated, case.number, case.revision_id, truth)
 
 
 def _judge(batch: CallBatch, number: int, revision: int, truth: Truth) -> None:
@@ -67,6 +89,47 @@ def _judge(batch: CallBatch, number: int, revision: int, truth: Truth) -> None:
         call=ModelCall.objects.get(batch=batch, number=number),
         verdict="fail" if fails else "pass",
         found_at=NOON,
+    )
+
+
+def _generation(batch: CallBatch, prompt: PromptVersion, truth: Truth) -> GenerationRun:
+    """Questions were written from the reports of the same exams, in one world more than in the other."""
+    return GenerationRun.objects.create(
+        bank=batch.bank,
+        seed=1 + truth.turn,
+        per_exam=1 + truth.turn,
+        source=ReportSource.BANK,
+        bullets_batch=CallBatch.objects.create(
+            purpose=PromptPurpose.BULLETS,
+            bank=batch.bank,
+            endpoint=truth.token("endpoint", 0),
+            model=truth.token("endpoint", 3),
+            prompt=prompt,
+            permission=batch.permission,
+            images=SentImages.NONE,
+            n_calls=batch.n_calls,
+            created_at=NOON,
+        ),
+        questions_prompt=prompt,
+        n_made=3 + truth.turn,
+        created_at=NOON,
+    )
+
+
+def _write(run: GenerationRun, number: int, revision: int, truth: Truth) -> None:
+    """The finding of the report from which a question on this exam was written."""
+    report = GenerationReport.objects.create(
+        run=run, number=number, answer_key_id=revision, sha256=truth.token("written", number)
+    )
+    Bullet.objects.create(
+        report=report,
+        number=1,
+        call=ModelCall.objects.create(batch=run.bullets_batch, number=number),
+        quote=truth.token("quote", number),
+        statement=truth.token("statement", number),
+        location=truth.token("location", number),
+        polarity=Polarity.PRESENT if (number + truth.turn) % 2 else Polarity.ABSENT,
+        compares_with_prior=bool(truth.turn),
     )
 
 

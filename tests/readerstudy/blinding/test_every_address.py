@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from annotation.models import Assignment, CallBatch, Image, Job, Rendition, Upload, User
+from annotation.models import Assignment, GenerationRun, Image, Job, PromptVersion, Rendition, Upload, User
 from readerstudy.exports.exporting import Table
-from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun
+from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, ModelRun, PredictionRun
 from readerstudy.views.study import access
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
@@ -100,7 +100,9 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
         "upload": {"public_id": [Upload.objects.get().public_id]},
         "prediction-import": {"public_id": [run.entry.public_id, Upload.objects.get().public_id]},
         "prediction-run": {"public_id": [run.public_id]},
-        "model-run": {"public_id": [CallBatch.objects.get().public_id]},
+        "model-run": {"public_id": [ModelRun.objects.get().batch.public_id]},
+        "generation-run": {"public_id": [GenerationRun.objects.get().public_id]},
+        "prompt": {"public_id": [PromptVersion.objects.get().public_id]},
         "model": {"public_id": [ModelEntry.objects.get().public_id]},
     }
     anywhere: dict[str, list[Any]] = {

@@ -41,6 +41,7 @@ PARTS = (
     *("remark", "source", "device", "other reader", "facts"),
     *("model", "prompt", "raw", "model explanation", "file"),
     *("run prompt", "endpoint", "request", "response", "picture"),
+    *("verdict", "written", "quote", "statement", "location"),
     *("analysis", "report", "link", "job", "skip", "comparison"),
 )
 ONE, OTHER = Truth("one", 0), Truth("other", 1)

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.urls import NoReverseMatch, reverse
 
-from annotation.models import CallBatch, Image
+from annotation.models import GenerationRun, Image
 from readerstudy.enrolment.participation import consent_sha256, corners_now
 from readerstudy.enums import Block
-from readerstudy.models import PredictionRun, PresentedCase
+from readerstudy.models import ModelRun, PredictionRun, PresentedCase
 from tests.readerstudy.blinding.recording import Recorder
 from tests.readerstudy.blinding.worlds import World
 from tests.readerstudy.studies import places_of
@@ -64,11 +64,12 @@ class Walk:
         for address in ("/", reverse("readings"), reverse("banks"), reverse("images"), reverse("rounds")):
             self.web.get(address)
         run = PredictionRun.objects.select_related("entry").get(study=self.world.study)
-        asked = CallBatch.objects.get()
+        asked, written = ModelRun.objects.get().batch, GenerationRun.objects.get()
         for address in (
             reverse("model-runs"),
             *(reverse(name, args=[asked.public_id]) for name in ("model-run", "model-run-calls", "model-run-variants")),
             reverse("model-run-call", args=[asked.public_id, 1]),
+            reverse("generation-run", args=[written.bank.slug, written.public_id]),
             reverse("models"),
             reverse("model", args=[run.entry.public_id]),
             reverse("prediction-run", args=[run.public_id]),
