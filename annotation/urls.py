@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
 from annotation.views.endpoints import bank_sending, model_endpoints
+from annotation.views.feedback import prompt_comments
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
@@ -127,6 +128,7 @@ urlpatterns = [
     path("prompts/", prompt_versions.prompts, name="prompts"),
     path("prompts/<str:public_id>/", prompt_versions.prompt, name="prompt"),
     path("prompts/<str:public_id>/next/", prompt_versions.prompt_next, name="prompt-next"),
+    path("prompts/<str:public_id>/comments/", prompt_comments.prompt_comments, name="prompt-comments"),
     path(
         "prompts/<str:public_id>/difference/<str:other>/", prompt_versions.prompt_difference, name="prompt-difference"
     ),

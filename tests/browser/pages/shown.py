@@ -158,6 +158,10 @@ FULL = [
     Shown("prompt-difference", "cora", ("prompt first", "prompt second")),
     Shown("prompt-next", "cora", ("prompt letter",)),
     Shown("prompt-next", "cora", ("prompt letter",), act=submit_empty, note="refused"),
+    # what reviewers said of the questions of a prompt
+    Shown("prompt", "cora", ("flagged second",), note="flags"),
+    Shown("prompt-comments", "cora", ("flagged first",)),
+    Shown("prompt-comments", "rita", ("flagged first",), status=403, note="forbidden"),
     # what people say about a question
     Shown("review-comments", "stan", ("discussed",)),
     Shown("mentions", "omni"),
