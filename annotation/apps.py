@@ -15,6 +15,7 @@ class AnnotationConfig(AppConfig):
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.tagging import TAGGED
         from annotation.enums import PromptPurpose
+        from annotation.feedback.prompt_trials import looks_up_versions
         from annotation.generation.continuing import KIND as MAKE_QUESTIONS
         from annotation.generation.continuing import continue_later
         from annotation.generation.stored_answers import fill_calls
@@ -23,6 +24,7 @@ class AnnotationConfig(AppConfig):
         from annotation.questionbank.filters import register_filter
         from annotation.review.outcome_filters import FLAGGED, SETTLED
         from annotation.review.own_reviews import finished_work
+        from annotation.site.hooks import question_rules
 
         register_filter(FLAGGED)
         register_filter(SETTLED)
@@ -34,4 +36,5 @@ class AnnotationConfig(AppConfig):
         fillers.register(PromptPurpose.BULLETS, fill_calls)
         fillers.register(PromptPurpose.QUESTIONS, fill_calls)
         completed.register("generation", continue_later)
+        question_rules.register("trials of prompts", looks_up_versions)
         register_handler(MAKE_QUESTIONS, "annotation.generation.continuing.run_continuing")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from django.db.models import F, QuerySet
 
 from annotation.enums import Flag, PromptPurpose
+from annotation.feedback.prompt_trials import unfinished_rounds
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, User
 from annotation.review.onlookers import QUESTION, questions_hidden_from, rounds_with_outcomes_for
 from annotation.review.outcomes import newest_reviews
@@ -46,7 +47,9 @@ class VersionFlags:
 
 @dataclass(frozen=True)
 class PromptFlags:
-    """``n_hidden``: rounds with reviews of such questions that this person may not know yet; they are left out."""
+    """``n_hidden``: rounds with reviews of such questions that this person may not know yet, or of trials that are not
+    closed; they are left out.
+    """
 
     versions: list[VersionFlags]  # in the order of those asked for
     n_hidden: int
@@ -113,7 +116,10 @@ def _scope(versions: Sequence[PromptVersion], person: User | None) -> _Scope:
     scope = _Scope(dict(runs.values_list("bank_import", path)))
     reviewed = Review.objects.filter(**{f"{IMPORT}__in": scope.version_of}).order_by().values("assignment__round")
     rounds = list(ReviewRound.objects.filter(pk__in=reviewed)) if scope.version_of else []
-    told = rounds_with_outcomes_for(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))
+    known = ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]).exclude(
+        pk__in=unfinished_rounds().values("pk")
+    )
+    told = rounds_with_outcomes_for(person, known)
     scope.rounds = [one for one in rounds if one.pk in told]
     scope.n_hidden = len(rounds) - len(scope.rounds)
     return scope

@@ -58,6 +58,7 @@ def prompt(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "variables": [(name, _(holds[name]) if name in holds else "") for name in version.variables],
         "n_batches": _n_batches([version]).get(version.pk, 0),
         "may_write": may_write,
+        "may_try": may_write and version.purpose == PromptPurpose.QUESTIONS,
         "flags": prompt_flags(versions, request.user) if may_write and version.purpose in GENERATING else None,
     }
     return render(request, "annotation/prompts/version.html", context)
