@@ -39,8 +39,9 @@ from annotation.models import (
     SamplingPlan,
     User,
 )
+from annotation.review.ending import close_round, complete_reviews
 from annotation.review.kernels.transitions import ReviewRefused
-from annotation.review.rounds import create_round
+from annotation.review.rounds import create_round, open_round
 from annotation.statistics.kernels.intervals import share
 from tests.annotation.calls.simulated_calls import NOON
 from tests.annotation.feedback.made import questions_prompt
@@ -308,6 +309,23 @@ def test_the_difference_is_counted_over_pairs_that_are_both_reviewed(
     assert told.is_short
     assert told.as_json()["pairs_planned"] == 8
     assert told.as_json()["second_minus_first"]["value"] < 0
+
+
+def test_a_round_is_opened_reviewed_and_closed_by_its_own_acts(made: PromptTrial, rita: User, cora: User) -> None:
+    """Flags of the reviewers count, whatever the round leaves disputed."""
+    who: dict[str, Any] = {"actor": cora, "at": NOON}
+    review_round = create_round(draw_trial(made, **who), name="Autumn", reviewers=[rita], **who)
+    assert trial_state(read(made), round_of(read(made))) == TrialState.DRAWN
+    open_round(review_round, **who)
+    assert trial_state(read(made), round_of(read(made))) == TrialState.REVIEWING
+    first, second = by_version(made, review_round)
+    for one in (*first, *second):
+        say(one, best=None, flags=[Flag.UNSOUND] if one in second else [])
+    complete_reviews(review_round, **who)
+    close_round(review_round, **who)
+    told = result_of(made)
+    assert (told.found.first.count, told.found.second.count) == (0, len(second))
+    assert told.found.difference.value == 1
 
 
 def test_the_round_that_was_opened_first_counts(made: PromptTrial, opened: ReviewRound, cora: User) -> None:
