@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
 from annotation.views.endpoints import bank_sending, model_endpoints
+from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
@@ -137,6 +138,12 @@ urlpatterns = [
     path("prompts/", prompt_versions.prompts, name="prompts"),
     path("prompts/<str:public_id>/", prompt_versions.prompt, name="prompt"),
     path("prompts/<str:public_id>/next/", prompt_versions.prompt_next, name="prompt-next"),
+    path("prompts/<str:public_id>/comments/", prompt_comments.prompt_comments, name="prompt-comments"),
+    path("prompts/<str:public_id>/history/", trials.prompt_history, name="prompt-history"),
+    path("prompts/<str:public_id>/trial/", trials.prompt_trial_new, name="prompt-trial-new"),
+    path("prompt-trials/<str:public_id>/", trials.prompt_trial, name="prompt-trial"),
+    path("prompt-trials/<str:public_id>/start/", trials.prompt_trial_start, name="prompt-trial-start"),
+    path("prompt-trials/<str:public_id>/draw/", trials.prompt_trial_draw, name="prompt-trial-draw"),
     path(
         "prompts/<str:public_id>/difference/<str:other>/", prompt_versions.prompt_difference, name="prompt-difference"
     ),

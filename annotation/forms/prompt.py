@@ -17,7 +17,7 @@ from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TE
 
 
 class PromptForm(PlainForm):
-    """Begins as a copy of ``parent``, with its purpose."""
+    """Begins as a copy of ``parent``, with its purpose; ``reason`` is a draft of why it is made."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -53,10 +53,12 @@ class PromptForm(PlainForm):
         help_text=_("What is changed, and why. It stands in the history."),
     )
 
-    def __init__(self, parent: PromptVersion, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, parent: PromptVersion, *args: Any, reason: str = "", **kwargs: Any) -> None:
         kept = ("name", "instruction", "text", "variables", "images", "schema")
-        kwargs.setdefault("initial", {name: getattr(parent, name) for name in kept})
+        kwargs.setdefault("initial", {name: getattr(parent, name) for name in kept} | {"reason": reason})
         super().__init__(*args, **kwargs)
+        if reason:
+            self.fields["reason"].widget.attrs["rows"] = 12
         field = self.fields["variables"]
         if isinstance(field, forms.MultipleChoiceField):
             known = KNOWN[PromptPurpose(parent.purpose)]

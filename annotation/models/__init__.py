@@ -1,6 +1,7 @@
 from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
 from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
+from annotation.models.feedback import PromptTrial
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
@@ -59,6 +60,7 @@ __all__ = [
     "ModelCall",
     "ModelPicture",
     "Price",
+    "PromptTrial",
     "PromptVersion",
     "Question",
     "QuestionBank",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotation.enums import PromptPurpose, SentImages
+from annotation.prompts.kernels.answer_schemas import prompt_sha256
 
 
 @dataclass(frozen=True)
@@ -19,3 +20,14 @@ class ShippedPrompt:
     images: SentImages = SentImages.NONE
     instruction: str = ""
     schema: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """As its stored version has it."""
+        return prompt_sha256(
+            instruction=self.instruction,
+            text=self.text,
+            variables=self.variables,
+            images=self.images.value,
+            schema=self.schema,
+        )

@@ -12,11 +12,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.enums import PromptPurpose, Role, SentImages
+from annotation.feedback.kernels.draft_reasons import draft_reason
+from annotation.feedback.prompt_flags import GENERATING, flagged_comments, prompt_flags
 from annotation.forms.prompt import PromptForm
 from annotation.models import CallBatch, PromptVersion
 from annotation.prompts.kernels.known_variables import KNOWN
 from annotation.prompts.kernels.text_difference import Sides, side_by_side
-from annotation.prompts.versions import make_version
+from annotation.prompts.versions import LONGEST_REASON, make_version
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
@@ -48,13 +50,16 @@ def prompt(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """One version, everything as it is sent."""
     version = get_object_or_404(PromptVersion.objects.select_related("author", "parent"), public_id=public_id)
     holds = KNOWN[PromptPurpose(version.purpose)]
-    versions = PromptVersion.objects.filter(name=version.name).order_by("-number").only("public_id", "number")
+    versions = list(PromptVersion.objects.filter(name=version.name).order_by("-number").defer("text", "instruction"))
+    may_write = is_coordinator(request.user)
     context = {
         "version": version,
         "versions": [(one, *sorted((one, version), key=lambda each: each.number)) for one in versions],
         "variables": [(name, _(holds[name]) if name in holds else "") for name in version.variables],
         "n_batches": _n_batches([version]).get(version.pk, 0),
-        "may_write": is_coordinator(request.user),
+        "may_write": may_write,
+        "may_try": may_write and version.purpose == PromptPurpose.QUESTIONS,
+        "flags": prompt_flags(versions, request.user) if may_write and version.purpose in GENERATING else None,
     }
     return render(request, "annotation/prompts/version.html", context)
 
@@ -72,9 +77,9 @@ def prompt_difference(request: AuthenticatedRequest, public_id: str, other: str)
 @role_required(Role.COORDINATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def prompt_next(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """A new version that begins as a copy of this one."""
+    """A new version that begins as a copy of this one, its reason as the comments that were ticked."""
     parent = get_object_or_404(PromptVersion, public_id=public_id)
-    form = PromptForm(parent, request.POST or None)
+    form = PromptForm(parent, request.POST or None, reason=_drafted(request, parent))
     if request.method == "POST" and form.is_valid():
         data, who = form.cleaned_data, by(request)
         made = run_on_form(
@@ -97,6 +102,17 @@ def prompt_next(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
             return redirect("prompt", made.public_id)
     context = {"parent": parent, "form": form}
     return render(request, "annotation/prompts/next.html", context, status=422 if form.errors else 200)
+
+
+def _drafted(request: AuthenticatedRequest, parent: PromptVersion) -> str:
+    """The draft of the reason; empty where nothing is ticked, and for what this person may not know."""
+    ticked = [int(one) for one in request.GET.getlist("quote") if one.isdecimal() and len(one) < 19]
+    comments = flagged_comments(parent, request.user, only=ticked) if ticked and request.method == "GET" else []
+    if not comments:
+        return ""
+    [counted] = prompt_flags([parent], request.user).versions
+    shares = [(_(flag.label), rate.share) for flag, rate in counted.raised]
+    return draft_reason(str(parent), shares, [one.text for one in comments], most=LONGEST_REASON)
 
 
 def _n_batches(versions: list[PromptVersion]) -> dict[int, int]:

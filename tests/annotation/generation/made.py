@@ -70,13 +70,13 @@ def written_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> G
         assert run is not None
         for step in ("bullets_batch", "questions_batch"):
             run = GenerationRun.objects.get(pk=run.pk)
-            _answer(getattr(run, step), server_seed)
+            answer_batch(getattr(run, step), server_seed)
             continue_run(GenerationRun.objects.get(pk=run.pk), clock=lambda: NOON)
     return GenerationRun.objects.get(pk=run.pk)
 
 
 @transaction.atomic
-def _answer(batch: CallBatch, seed: int) -> None:
+def answer_batch(batch: CallBatch, seed: int) -> None:
     calls = list(ModelCall.objects.filter(batch=batch).order_by("number"))
     attempts = []
     for call, content in zip(calls, contents_of(batch, calls), strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from annotation.enums import ImageState, ImportState, RoundState, RoundSteps, Task, ViewPosition
+from annotation.enums import ImageState, ImportKind, ImportState, RoundState, RoundSteps, Task, ViewPosition
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -51,6 +51,7 @@ def make_revisions(bank: QuestionBank, asked: Mapping[int, Mapping[str, Any]], *
     brought_by, _created = BankImport.objects.get_or_create(
         bank=bank,
         state=ImportState.PUBLISHED,
+        kind=ImportKind.FILE,
         defaults={"file_name": "made.json", "started_at": NOON, "heartbeat_at": NOON},
     )
     exams = Exam.objects.bulk_create(

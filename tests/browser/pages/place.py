@@ -105,6 +105,7 @@ def cast(place: Place) -> None:
 
 def furnish(words: str = "") -> Place:
     from tests.browser.pages.endpoints import probe_endpoints
+    from tests.browser.pages.feedback import judge_prompts
     from tests.browser.pages.model_runs import run_models
     from tests.browser.pages.models import enter_models
     from tests.browser.pages.readers import seat_readers
@@ -130,6 +131,7 @@ def furnish(words: str = "") -> Place:
     write_prompts(place)
     run_models(place)
     probe_endpoints(place)
+    judge_prompts(place)
     return place
 
 

@@ -162,6 +162,16 @@ FULL = [
     Shown("prompt-difference", "cora", ("prompt first", "prompt second")),
     Shown("prompt-next", "cora", ("prompt letter",)),
     Shown("prompt-next", "cora", ("prompt letter",), act=submit_empty, note="refused"),
+    # what reviewers said of the questions of a prompt
+    Shown("prompt", "cora", ("version 2",), note="flags"),
+    Shown("prompt-comments", "cora", ("version 1",)),
+    Shown("prompt-comments", "cora", ("version 3",), note="none"),
+    Shown("prompt-comments", "rita", ("version 1",), status=403, note="forbidden"),
+    Shown("prompt-history", "cora", ("version 2",)),
+    Shown("prompt-trial-new", "cora", ("version 2",)),
+    Shown("prompt-trial-new", "cora", ("version 2",), act=submit_empty, note="refused"),
+    Shown("prompt-trial", "cora", ("trial closed",)),
+    Shown("prompt-trial", "cora", ("trial planned",)),
     # what people say about a question
     Shown("review-comments", "stan", ("discussed",)),
     Shown("mentions", "omni"),

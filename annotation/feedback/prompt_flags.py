@@ -1,0 +1,174 @@
+"""What reviewers flagged on the questions of each version of a prompt, and what they wrote beside it.
+
+Only the wording that a model wrote counts: what a person changed since is no longer of the prompt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import F, QuerySet
+
+from annotation.enums import Flag, PromptPurpose
+from annotation.feedback.prompt_trials import unfinished_rounds
+from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, User
+from annotation.review.onlookers import QUESTION, questions_hidden_from, rounds_with_outcomes_for
+from annotation.review.outcomes import newest_reviews
+from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
+
+GENERATING = (PromptPurpose.BULLETS, PromptPurpose.QUESTIONS)
+_PATHS = {PromptPurpose.BULLETS: "bullets_batch__prompt", PromptPurpose.QUESTIONS: "questions_prompt"}
+IMPORT = "assignment__revision__bank_import"
+MOST_COMMENTS = 200
+
+
+@dataclass(frozen=True)
+class VersionFlags:
+    """Of one version. By the rule "any": one reviewer who flags a question is enough."""
+
+    version: PromptVersion
+    n_made: int
+    n_reviews: int
+    any_issue: IssueRate
+    flags: dict[Flag, IssueRate]
+
+    @property
+    def n_reviewed(self) -> int:
+        return self.any_issue.share.n
+
+    @property
+    def raised(self) -> list[tuple[Flag, IssueRate]]:
+        """What was flagged at all, the most frequent first."""
+        found = [(flag, rate) for flag, rate in self.flags.items() if rate.share.count]
+        return sorted(found, key=lambda one: -(one[1].share.count or 0))
+
+
+@dataclass(frozen=True)
+class PromptFlags:
+    """``n_hidden``: rounds with reviews of such questions that this person may not know yet, or of trials that are not
+    closed; they are left out.
+    """
+
+    versions: list[VersionFlags]  # in the order of those asked for
+    n_hidden: int
+
+    @property
+    def rows(self) -> list[tuple[Flag, list[IssueRate]]]:
+        """By flag: one rate for each version."""
+        return [(flag, [one.flags[flag] for one in self.versions]) for flag in Flag]
+
+    @property
+    def has_clusters(self) -> bool:
+        return any(one.any_issue.clustered for one in self.versions)
+
+
+@dataclass
+class _Scope:
+    """Which imports brought the questions of which version, and the rounds whose reviews may be told."""
+
+    version_of: dict[int, int]
+    rounds: list[ReviewRound] = field(default_factory=list)
+    n_hidden: int = 0
+
+
+def prompt_flags(versions: Sequence[PromptVersion], person: User | None) -> PromptFlags:
+    """Of versions with one purpose, in at most five queries.
+
+    ``person`` coordinates; of a round in which they judge, and of a question that they judge, they are told nothing.
+    None: on the command line, where what is told is for everybody who coordinates.
+    """
+    scope = _scope(versions, person)
+    values = _reviews(scope, person).values_list(
+        "assignment__revision",
+        f"assignment__{QUESTION}__exam__pseudonym",
+        f"assignment__{QUESTION}__exam__patient_pseudonym",
+        "flags",
+        IMPORT,
+    )
+    judged: dict[int, list[Judged]] = defaultdict(list)
+    for revision, exam, patient, flags, brought_by in values:
+        one = Judged(revision, "", patient or f"exam {exam}", frozenset(flags))
+        judged[scope.version_of[brought_by]].append(one)
+    made = Counter[int]()
+    for brought_by in Revision.objects.filter(bank_import__in=scope.version_of).values_list("bank_import", flat=True):
+        made[scope.version_of[brought_by]] += 1
+    told = [_flags_of(one, made[one.pk], judged[one.pk]) for one in versions]
+    return PromptFlags(told, scope.n_hidden)
+
+
+def _flags_of(version: PromptVersion, n_made: int, judged: list[Judged]) -> VersionFlags:
+    questions = JudgedQuestions.of(judged)
+
+    def rate(*flags: Flag) -> IssueRate:
+        return questions.rate([flag.value for flag in flags], CountingRule.ANY, {})
+
+    return VersionFlags(version, n_made, len(judged), rate(*Flag), {flag: rate(flag) for flag in Flag})
+
+
+def _scope(versions: Sequence[PromptVersion], person: User | None) -> _Scope:
+    purposes = {one.purpose for one in versions} & set(GENERATING)
+    if len(purposes) != 1:
+        return _Scope({})
+    path = _PATHS[PromptPurpose(purposes.pop())]
+    runs = GenerationRun.objects.filter(bank_import__isnull=False, **{f"{path}__in": versions}).order_by()
+    scope = _Scope(dict(runs.values_list("bank_import", path)))
+    reviewed = Review.objects.filter(**{f"{IMPORT}__in": scope.version_of}).order_by().values("assignment__round")
+    rounds = list(ReviewRound.objects.filter(pk__in=reviewed)) if scope.version_of else []
+    known = ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]).exclude(
+        pk__in=unfinished_rounds().values("pk")
+    )
+    told = rounds_with_outcomes_for(person, known)
+    scope.rounds = [one for one in rounds if one.pk in told]
+    scope.n_hidden = len(rounds) - len(scope.rounds)
+    return scope
+
+
+def _reviews(scope: _Scope, person: User | None) -> QuerySet[Review]:
+    """The newest version of each review of these questions that this person may know."""
+    reviews = newest_reviews(*scope.rounds).filter(**{f"{IMPORT}__in": scope.version_of})
+    hidden = questions_hidden_from(person)
+    return reviews.exclude(**{f"assignment__{QUESTION}__in": hidden}).order_by()
+
+
+# --- comments -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class FlaggedComment:
+    """What one reviewer wrote on one question. Whose it is, is not said."""
+
+    review: int
+    question: int
+    bank: str  # slug
+    number: int
+    text: str
+    flags: list[Flag]
+    verdict: str
+
+
+def flagged_comments(version: PromptVersion, person: User, *, only: Collection[int] = ()) -> list[FlaggedComment]:
+    """Comments on the questions of this version, those with flags first, then by question; of the newest reviews.
+
+    ``only``: ids of reviews. What this person may not know is not among them, whatever is asked for.
+    """
+    reviews = _reviews(_scope([version], person), person).exclude(comment="")
+    if only:
+        reviews = reviews.filter(pk__in=only)
+    rows = reviews.annotate(
+        question=F(f"assignment__{QUESTION}"),
+        bank=F("assignment__revision__bank__slug"),
+        number=F(f"assignment__{QUESTION}__number"),
+    ).order_by("number", "pk")
+    found = [
+        FlaggedComment(
+            *(one.pk, one.question, one.bank, one.number, one.comment),
+            flags=[flag for flag in Flag if flag in one.flags],
+            verdict=one.get_verdict_display(),
+        )
+        for one in rows
+    ]
+    return sorted(found, key=lambda one: not one.flags)[:MOST_COMMENTS]
+
+
+def commented_questions(comments: Sequence[FlaggedComment]) -> QuerySet[Question]:
+    return Question.objects.filter(pk__in={one.question for one in comments})

@@ -1,0 +1,190 @@
+"""Flags by version of a prompt, counted by hand; what may be told to whom; and the draft of the next version."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from annotation.enums import Flag, Role, RoundState
+from annotation.feedback.kernels.draft_reasons import LONGEST_QUOTE, draft_reason
+from annotation.feedback.prompt_flags import flagged_comments, prompt_flags
+from annotation.models import Assignment, PromptVersion, Review, ReviewRound, Revision, SeenKey, User
+from annotation.statistics.kernels.intervals import share
+from tests.annotation.feedback.made import generated, questions_prompt, reviewed
+from tests.annotation.review.cases import make_bank, make_round
+from tests.conftest import make_person
+from tests.pages import markup
+
+pytestmark = pytest.mark.django_db
+
+
+class Two:
+    """Version 1 made 12 questions, version 2 made 4; in one closed round."""
+
+    def __init__(self, rita: User, remo: User) -> None:
+        self.bank = make_bank()
+        self.first, self.second = questions_prompt(1), questions_prompt(2)
+        _run, self.of_first = generated(self.bank, self.first, range(1, 13))
+        _run, self.of_second = generated(self.bank, self.second, range(21, 25))
+        self.round = make_round(state=RoundState.CLOSED, n_questions=0)
+        several, unsound = [Flag.SEVERAL_VALID], [Flag.UNSOUND]
+        flags = {one: several if place < 3 else [] for place, one in enumerate(self.of_first)}
+        reviewed(self.round, rita, flags, comment="Two options are right.")
+        reviewed(self.round, remo, {self.of_first[0]: several, self.of_first[5]: unsound})
+        reviewed(self.round, rita, {one: [] for one in self.of_second})
+
+
+@pytest.fixture
+def two(rita: User, remo: User) -> Two:
+    return Two(rita, remo)
+
+
+def test_each_flag_is_counted_by_question_and_version(two: Two, cora: User) -> None:
+    told = prompt_flags([two.second, two.first], cora)
+    second, first = told.versions
+    assert (first.n_made, first.n_reviewed, first.n_reviews) == (12, 12, 14)
+    assert first.flags[Flag.SEVERAL_VALID].share == share(3, 12)
+    assert first.flags[Flag.UNSOUND].share == share(1, 12)
+    assert first.any_issue.share == share(4, 12)
+    assert [flag for flag, _rate in first.raised] == [Flag.SEVERAL_VALID, Flag.UNSOUND]
+    assert (second.n_made, second.n_reviewed, second.any_issue.share.count) == (4, 4, 0)
+    assert second.raised == []
+    assert told.n_hidden == 0
+
+
+def test_what_a_person_rewrote_is_no_longer_of_the_prompt(two: Two, cora: User, rita: User) -> None:
+    brought = two.of_first[0].bank_import
+    rewritten = Revision.objects.get(pk=two.of_first[3].pk)
+    rewritten.pk, rewritten.number = None, 2
+    other = type(brought).objects.create(bank=two.bank, started_at=brought.started_at, heartbeat_at=brought.started_at)
+    rewritten.bank_import = other
+    rewritten.save()
+    reviewed(two.round, rita, {rewritten: [Flag.OTHER]})
+    [first] = prompt_flags([two.first], cora).versions
+    assert (first.n_made, first.n_reviewed) == (12, 12)
+    assert first.flags[Flag.OTHER].share.count == 0
+
+
+def test_the_newest_version_of_a_review_counts(two: Two, cora: User) -> None:
+    old = Review.objects.get(assignment__revision=two.of_first[1])
+    Review.objects.create(
+        assignment=old.assignment, version=2, flags=[], verdict="accept", submitted_at=old.submitted_at
+    )
+    [first] = prompt_flags([two.first], cora).versions
+    assert first.flags[Flag.SEVERAL_VALID].share == share(2, 12)
+
+
+def test_a_round_in_which_one_judges_is_left_out_until_it_is_closed(two: Two, cora: User) -> None:
+    Assignment.objects.create(round=two.round, reviewer=cora, revision=two.of_second[0], position=1)
+    for state, n_reviewed, n_hidden in ((RoundState.OPEN, 0, 1), (RoundState.CLOSED, 12, 0)):
+        ReviewRound.objects.filter(pk=two.round.pk).update(state=state)
+        told = prompt_flags([two.first], cora)
+        assert (told.versions[0].n_reviewed, told.n_hidden) == (n_reviewed, n_hidden)
+        assert bool(flagged_comments(two.first, cora)) is (state == RoundState.CLOSED)
+
+
+def test_a_question_that_one_judges_elsewhere_is_left_out(two: Two, cora: User) -> None:
+    own = make_round(state=RoundState.OPEN, n_questions=0, name="Own")
+    Assignment.objects.create(round=own, reviewer=cora, revision=two.of_first[0], position=1)
+    assert prompt_flags([two.first], cora).versions[0].flags[Flag.SEVERAL_VALID].share == share(2, 11)
+    assert two.of_first[0].question.number not in {one.number for one in flagged_comments(two.first, cora)}
+
+
+def test_on_the_command_line_only_closed_rounds_are_told(two: Two) -> None:
+    ReviewRound.objects.filter(pk=two.round.pk).update(state=RoundState.OPEN)
+    told = prompt_flags([two.first], None)
+    assert (told.versions[0].n_reviewed, told.n_hidden) == (0, 1)
+
+
+def test_versions_share_their_queries(
+    two: Two, cora: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(5):
+        prompt_flags([two.second, two.first], cora)
+
+
+# --- pages ---
+def test_the_page_of_a_version_tells_flags_of_all(
+    client: Client, cora: User, two: Two, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(cora)
+    with django_assert_max_num_queries(12):
+        page = markup(client.get(reverse("prompt", args=[two.first.public_id])))
+    assert "3 of 12, 25.00\N{NO-BREAK SPACE}%" in page
+    assert "0 of 4" in page
+    assert "Two options are right" not in page
+
+
+def test_an_administrator_reads_the_prompt_without_flags(client: Client, ada: User, two: Two) -> None:
+    client.force_login(ada)
+    assert "What reviewers flagged" not in client.get(reverse("prompt", args=[two.first.public_id])).content.decode()
+
+
+def test_comments_are_read_ticked_and_quoted(client: Client, cora: User, two: Two) -> None:
+    client.force_login(cora)
+    address = reverse("prompt-comments", args=[two.first.public_id])
+    page = markup(client.get(address))
+    assert page.count("Two options are right.") == 12
+    assert "Rita" not in page
+    assert SeenKey.objects.filter(person=cora).count() == 12
+    first, second = flagged_comments(two.first, cora)[:2]
+    form = client.get(
+        reverse("prompt-next", args=[two.first.public_id]), {"quote": [first.review, second.review]}
+    ).context["form"]
+    reason = form.initial["reason"]
+    assert "questions of a test v1, questions flagged by reviewers:" in reason
+    assert "- more than one valid: 3 of 12 (25.0 %, 95 % CI 8.9 to 53.2)" in reason
+    assert reason.count("“Two options are right.”") == 2
+    assert form.initial["text"] == two.first.text
+
+
+@pytest.mark.parametrize("quote", ["", "x", "0", "9" * 30])
+def test_what_is_not_there_is_not_quoted(client: Client, cora: User, two: Two, quote: str) -> None:
+    client.force_login(cora)
+    page = client.get(reverse("prompt-next", args=[two.first.public_id]), {"quote": quote})
+    assert page.context["form"].initial["reason"] == ""
+
+
+def test_a_comment_of_another_version_or_of_a_hidden_round_is_not_quoted(client: Client, cora: User, two: Two) -> None:
+    client.force_login(cora)
+    ticked = {"quote": flagged_comments(two.first, cora)[0].review}
+    other = client.get(reverse("prompt-next", args=[two.second.public_id]), ticked)
+    assert other.context["form"].initial["reason"] == ""
+    Assignment.objects.create(round=two.round, reviewer=cora, revision=two.of_second[0], position=1)
+    ReviewRound.objects.filter(pk=two.round.pk).update(state=RoundState.OPEN)
+    hidden = client.get(reverse("prompt-next", args=[two.first.public_id]), ticked)
+    assert hidden.context["form"].initial["reason"] == ""
+
+
+def test_comments_are_for_coordinators(client: Client, two: Two, ada: User, rita: User) -> None:
+    for person in (ada, rita):
+        client.force_login(person)
+        assert client.get(reverse("prompt-comments", args=[two.first.public_id])).status_code == 403
+
+
+def test_a_prompt_that_makes_no_questions_has_no_comments(client: Client, cora: User) -> None:
+    answering = questions_prompt(1, name="other", purpose="answer")
+    client.force_login(cora)
+    assert client.get(reverse("prompt-comments", args=[answering.public_id])).status_code == 404
+    assert PromptVersion.objects.count() == 1
+
+
+# --- the draft ---
+def test_a_draft_leaves_out_what_does_not_fit_and_says_so() -> None:
+    long = "word " * 300
+    text = draft_reason("p v1", [("other", share(1, 20))], [long] * 20, most=2000)
+    assert len(text) <= 2000
+    n_quoted = text.count("“")
+    assert text.endswith(f"({20 - n_quoted} more not quoted)")
+    assert max(len(line) for line in text.splitlines()) <= LONGEST_QUOTE + 4
+
+
+def test_a_draft_of_comments_alone() -> None:
+    assert draft_reason("p v1", [], ["Two\nlines"], most=500) == "p v1:\nComments of reviewers:\n- “Two lines”"
+
+
+def test_a_coordinator_who_reviews_elsewhere_sees_this(two: Two) -> None:
+    olga = make_person("Olga", Role.COORDINATOR, Role.REVIEWER)
+    assert prompt_flags([two.first], olga).versions[0].n_reviewed == 12
