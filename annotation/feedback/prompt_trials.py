@@ -246,6 +246,7 @@ def trial_state(trial: PromptTrial, review_round: ReviewRound | None) -> TrialSt
     return state_of(
         TrialFacts(
             is_started=any(one.state != BatchState.PLANNED for one in _batches(trial)),
+            is_stopped=any(one.state == BatchState.STOPPED for one in _batches(trial)),
             is_made=all(run.finished_at is not None for run in runs_of(trial)),
             is_drawn=drawn_sample(trial) is not None,
             round_state=review_round.state if review_round else "",

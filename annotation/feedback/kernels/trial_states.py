@@ -12,6 +12,7 @@ from annotation.refusals import Refused
 class TrialState(Word):
     PLANNED = "planned", _("planned: nothing is sent yet")
     ASKING = "asking", _("a model makes the questions")
+    STOPPED = "stopped", _("stopped for good by a person")
     MADE = "made", _("the questions of both versions are there")
     DRAWN = "drawn", _("the sample is drawn, its round is not open yet")
     REVIEWING = "reviewing", _("under review")
@@ -38,6 +39,10 @@ _REFUSALS = {
     TrialAct.TELL: ("not_closed", _("Not closed: what the trial found is told once its round is closed.")),
 }
 _DRAWN = ("drawn", _("The sample of this trial is drawn already."))
+_STOPPED = (
+    "stopped",
+    _("The calls of a version were stopped for good, so that nothing can be compared: plan another trial."),
+)
 
 
 class FeedbackRefused(Refused):
@@ -49,6 +54,7 @@ class TrialFacts:
     """``round_state``: of the round that counts; empty without one."""
 
     is_started: bool
+    is_stopped: bool  # a person stopped the calls of a version
     is_made: bool  # both runs are finished
     is_drawn: bool
     round_state: str = ""
@@ -61,6 +67,8 @@ def state_of(facts: TrialFacts) -> TrialState:
         return TrialState.CLOSED if facts.round_state == RoundState.CLOSED else TrialState.REVIEWING
     if facts.is_made:
         return TrialState.MADE
+    if facts.is_stopped:
+        return TrialState.STOPPED
     return TrialState.ASKING if facts.is_started else TrialState.PLANNED
 
 
@@ -69,4 +77,6 @@ def why_not(act: TrialAct, state: TrialState) -> FeedbackRefused | None:
     if state in TRIAL_ACTS[act]:
         return None
     is_drawn = state in (TrialState.DRAWN, TrialState.REVIEWING, TrialState.CLOSED)
+    if state == TrialState.STOPPED:
+        return FeedbackRefused(*_STOPPED)
     return FeedbackRefused(*(_DRAWN if act == TrialAct.DRAW and is_drawn else _REFUSALS[act]))

@@ -142,15 +142,16 @@ def test_nothing_reviewed_is_no_difference() -> None:
 @pytest.mark.parametrize(
     ("facts", "state"),
     [
-        (TrialFacts(False, False, False), TrialState.PLANNED),
-        (TrialFacts(True, False, False), TrialState.ASKING),
-        (TrialFacts(True, True, False), TrialState.MADE),
-        (TrialFacts(True, True, True), TrialState.DRAWN),
-        (TrialFacts(True, True, True, RoundState.DRAFT), TrialState.DRAWN),
-        (TrialFacts(True, True, True, RoundState.OPEN), TrialState.REVIEWING),
-        (TrialFacts(True, True, True, RoundState.COMPLETE), TrialState.REVIEWING),
-        (TrialFacts(True, True, True, RoundState.ADJUDICATION), TrialState.REVIEWING),
-        (TrialFacts(True, True, True, RoundState.CLOSED), TrialState.CLOSED),
+        (TrialFacts(False, False, False, False), TrialState.PLANNED),
+        (TrialFacts(True, False, False, False), TrialState.ASKING),
+        (TrialFacts(True, True, False, False), TrialState.STOPPED),
+        (TrialFacts(True, False, True, False), TrialState.MADE),
+        (TrialFacts(True, False, True, True), TrialState.DRAWN),
+        (TrialFacts(True, False, True, True, RoundState.DRAFT), TrialState.DRAWN),
+        (TrialFacts(True, False, True, True, RoundState.OPEN), TrialState.REVIEWING),
+        (TrialFacts(True, False, True, True, RoundState.COMPLETE), TrialState.REVIEWING),
+        (TrialFacts(True, False, True, True, RoundState.ADJUDICATION), TrialState.REVIEWING),
+        (TrialFacts(True, False, True, True, RoundState.CLOSED), TrialState.CLOSED),
     ],
 )
 def test_the_state_follows_from_the_rows(facts: TrialFacts, state: TrialState) -> None:
