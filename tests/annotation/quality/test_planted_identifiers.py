@@ -12,6 +12,7 @@ from annotation.quality.kernels.planted_identifiers import (
     false_alarms_of_carriers,
     planted_texts,
 )
+from tests.architecture.source import ROOT
 
 MISSED = {  # no rule can know them from other words or numbers
     ("A", "surname alone"),
@@ -47,3 +48,11 @@ def test_what_is_found_and_what_is_missed() -> None:
     assert {name for name, one in found.items() if one.found == 0} == MISSED
     assert {name for name, one in found.items() if 0 < one.found < one.n} == IN_PART
     assert all(one.by_own <= one.found <= one.n == 40 for one in found.values())
+
+
+def test_the_manual_says_how_many_ways_there_are_and_what_is_found() -> None:
+    manual = " ".join((ROOT / "docs" / "question-banks.md").read_text(encoding="utf-8").split())
+    found = {(one.letter, one.label): one.found for one in examine_planted(n=100, seed=1)}
+    assert f"Identifiers of {len(FORMS)} ways of writing" in manual
+    assert f"surnames in capitals in {found['A', 'surname in capitals']} %" in manual
+    assert {name for name, n in found.items() if n < 100} == MISSED | IN_PART

@@ -43,6 +43,7 @@ from annotation.models import (
     User,
 )
 from annotation.people.invitations import Grant, invite
+from annotation.quality.identifier_exams import examine_rules
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.uploads import receive_file
@@ -184,6 +185,7 @@ def _generate(place: Place) -> None:
     judged(bank, "fail", "pass", "pass", validator="c3")
     answer_calls(begun(bank, "c2").batch, "no JSON")
     judged(bank, "fail", "pass", "undecided", "fail", "fail", validator="c3", n_planted=12)
+    examine_rules(bank, n=20, seed=1, actor=place.people["cora"], at=timezone.now())
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:

@@ -135,6 +135,7 @@ FULL = [
     Shown("question", "cora", ("generated bank", "4"), act=unfold, note="generated"),
     Shown("bank-validators", "cora", ("generated bank",)),
     Shown("bank-validators", "cora", ("bank",)),
+    *(Shown("bank-identifiers", "cora", (bank,)) for bank in ("bank", "generated bank")),
     *(Shown("bank-difficulties", "cora", (bank,)) for bank in ("bank", "generated bank", "empty")),
     *(Shown("bank-validator", "cora", ("generated bank", code)) for code in ("c1", "c2", "c3")),
     Shown("question", "cora", ("bank", "1"), act=unfold),
