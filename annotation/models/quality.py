@@ -82,11 +82,11 @@ class ValidatorRun(models.Model):
 
     public_id = PublicIdField()
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="validator_runs")
-    validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.validity_parts.VALIDATORS
+    validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.validity_parts.ASKED
     batch = models.OneToOneField("annotation.CallBatch", on_delete=models.PROTECT, related_name="+")
     is_exam = models.BooleanField(default=False)  # asks copies with planted defects: it says nothing of a question
     left_out = models.JSONField(default=list)  # {"question", "why"}: not asked, see annotation/validators
-    found = models.JSONField(default=dict)  # of an exam, by defect: {"verdict": count}
+    found = models.JSONField(default=dict)  # of an exam by defect, of bias by change: {"what": count}
     n_unread = models.PositiveIntegerField(default=0)  # answers that hold no verdict
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

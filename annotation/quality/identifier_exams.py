@@ -120,7 +120,7 @@ def run_examination(progress: Progress, params: Params) -> Result:
 
 # --- what was found ---
 @dataclass(frozen=True)
-class FormFound:
+class FormShares:
     """Of the planted identifiers of one form, how many any rule finds, and how many that of their own kind."""
 
     label: str
@@ -137,7 +137,7 @@ class IdentifierRow:
 
     identifier: Identifier
     version: int | None
-    forms: list[FormFound]
+    forms: list[FormShares]
     fired: Estimate | None = None
     n_dismissed: int = 0
 
@@ -151,7 +151,7 @@ def identifier_rows(
     """All 18, in the order of the regulation."""
     versions = rule_versions() if versions is None else versions
     by_letter = {
-        letter: [FormFound(one.label, share(one.found, one.n), share(one.by_own, one.n)) for one in found]
+        letter: [FormShares(one.label, share(one.found, one.n), share(one.by_own, one.n)) for one in found]
         for letter, found in groupby((FoundForm(*one) for one in planted), key=lambda one: one.letter)
     }
     rows = []

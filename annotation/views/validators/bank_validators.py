@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -17,15 +18,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
 from annotation.forms.validators import KeepingOutForm, ValidatorForm
-from annotation.models import QuestionBank, ValidatorRun
+from annotation.models import Question, QuestionBank, ValidatorRun
 from annotation.quality.keeping_out import keep_out, n_kept_out
-from annotation.quality.kernels.validity_parts import DIFFICULTY, IDENTIFIER_FREE, PARTS, RATING, STATED, VALIDATORS
+from annotation.quality.kernels.validity_parts import BIAS, DIFFICULTY, IDENTIFIER_FREE, JUDGED, PARTS, RATING, STATED
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.validator_exam import REFERENCES
-from annotation.validators.validator_exams import examined, exams_by_defects, exams_by_reviewers
+from annotation.validators.validator_exams import bias_tables, examined, exams_by_defects, exams_by_reviewers
 from annotation.validators.validator_overview import (
     act_on_run,
     asked_with,
@@ -73,7 +74,7 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "rows": [
             {
                 "count": one,
-                "is_validator": one.part.code in VALIDATORS,
+                "is_validator": one.part.code in JUDGED,
                 "page": PAGES.get(one.part.code),
                 "keeps_out": one.part.code in bank.kept_out_by,
             }
@@ -93,7 +94,7 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """One validator: what it asks, its verdicts, and the questions that fail with reasons, which tell keys."""
     bank = bank_of(request, slug)
-    if code not in VALIDATORS:
+    if code not in JUDGED:
         raise Http404
     hidden = withheld_questions(request.user)
     page = Paginator(failing(bank, code, request.user), PER_PAGE).get_page(request.GET.get("page"))
@@ -106,14 +107,26 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
         "n_hidden": hidden.filter(bank=bank).count(),
         "prompt": asked_with(code),
         "runs": runs_of(bank, code),
-        "reference": REFERENCES[code],
-        "by_reviewers": exams_by_reviewers(bank, code, hidden),
-        "by_defects": exams_by_defects(bank, code),
+        **(_bias(bank, hidden) if code == BIAS else _exams(bank, code, hidden)),
         "examined": examined(bank, shown),
         "page": page,
         "shown": shown,
     }
     return render(request, "annotation/validators/validator.html", context)
+
+
+def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[str, Any]:
+    return {
+        "reference": REFERENCES[code],
+        "by_reviewers": exams_by_reviewers(bank, code, hidden),
+        "by_defects": exams_by_defects(bank, code),
+    }
+
+
+def _bias(bank: QuestionBank, hidden: QuerySet[Question]) -> dict[str, Any]:
+    """The tables count all questions of a run: whoever reviews one of them does not see them."""
+    by_change = [] if hidden.filter(bank=bank).exists() else bias_tables(bank)
+    return {"by_change": by_change, "is_bias": True}
 
 
 @role_required(Role.COORDINATOR)

@@ -137,7 +137,7 @@ FULL = [
     Shown("bank-validators", "cora", ("bank",)),
     *(Shown("bank-identifiers", "cora", (bank,)) for bank in ("bank", "generated bank")),
     *(Shown("bank-difficulties", "cora", (bank,)) for bank in ("bank", "generated bank", "empty")),
-    *(Shown("bank-validator", "cora", ("generated bank", code)) for code in ("c1", "c2", "c3")),
+    *(Shown("bank-validator", "cora", ("generated bank", code)) for code in ("c1", "c2", "c3", "bias")),
     Shown("question", "cora", ("bank", "1"), act=unfold),
     Shown("question", "cora", ("bank", "2"), act=unfold, note="revised"),
     Shown("question-revise", "cora", ("bank", "3")),
