@@ -10,6 +10,7 @@ from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.prompts import prompt_versions
+from annotation.views.quality import compliance
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
 from annotation.views.review import (
     calibration,
@@ -108,6 +109,7 @@ urlpatterns = [
     path("banks/<slug:slug>/generated/<str:public_id>/", generated.generation_run, name="generation-run"),
     path("banks/<slug:slug>/validators/", bank_validators.bank_validators, name="bank-validators"),
     path("banks/<slug:slug>/difficulty/", bank_validators.bank_difficulties, name="bank-difficulties"),
+    path("banks/<slug:slug>/identifiers/", compliance.bank_identifiers, name="bank-identifiers"),
     path("banks/<slug:slug>/validators/keeping-out/", bank_validators.bank_keeping_out, name="bank-keeping-out"),
     path(
         "banks/<slug:slug>/validators/runs/<str:public_id>/<slug:act>/",

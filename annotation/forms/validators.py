@@ -13,7 +13,7 @@ from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.forms import PlainForm
 from annotation.models import PromptVersion, QuestionBank
-from annotation.quality.kernels.validity_parts import CAN_FAIL, PARTS, RATING, VALIDATORS
+from annotation.quality.kernels.validity_parts import CAN_FAIL, JUDGED, PARTS, RATING
 from annotation.validators.planting import MOST_PLANTED
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
@@ -53,7 +53,7 @@ class ValidatorForm(PlainForm):
 
     def __init__(self, prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        named = [(one, gettext(PARTS[one].label)) for one in VALIDATORS]
+        named = [(one, gettext(PARTS[one].label)) for one in JUDGED]
         self._choices("check", [(ALL, gettext("all three")), *named, (RATING, gettext("rating of difficulty"))])
         self._choices("endpoint", [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()])
         prompt = self.fields["prompt"]

@@ -29,6 +29,7 @@ HANDLERS: dict[str, str] = {
     "check_questions": "annotation.questionbank.uploads.check_questions",
     "store_questions": "annotation.questionbank.uploads.store_questions",
     "find_duplicates": "annotation.quality.duplicates.find_duplicates",
+    "examine_identifier_rules": "annotation.quality.identifier_exams.run_examination",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
     "change_questions": "annotation.discussion.selected_questions.run_change",
     "make_review_report": "annotation.exports.review_report_job.run_review_report",

@@ -5,7 +5,7 @@ from annotation.models.feedback import PromptTrial
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
-from annotation.models.quality import Finding, ValidatorRun
+from annotation.models.quality import Finding, IdentifierExam, ValidatorRun
 from annotation.models.question import (
     AnswerKey,
     BankImport,
@@ -52,6 +52,7 @@ __all__ = [
     "Finding",
     "GenerationReport",
     "GenerationRun",
+    "IdentifierExam",
     "Image",
     "Invitation",
     "Job",

@@ -16,13 +16,12 @@ from django.utils.translation import gettext as _
 from annotation.enums import ImportKind
 from annotation.models import Finding, Question, QuestionBank, Revision
 from annotation.quality.kernels.validity_parts import (
-    BIAS,
     DIFFICULTY,
     DIVERSITY,
     IDENTIFIER_FREE,
+    JUDGED,
     PARTS,
     STATED,
-    VALIDATORS,
     PartState,
     ValidityPart,
 )
@@ -76,10 +75,8 @@ def parts_of_question(revision: Revision) -> list[QuestionPart]:
 
 
 def _part(part: ValidityPart, revision: Revision, verdicts: dict[str, Finding], open_rules: set[str]) -> QuestionPart:
-    if part.code in VALIDATORS:
+    if part.code in JUDGED:
         return _of_validator(part, verdicts.get(part.code))
-    if part.code == BIAS:
-        return QuestionPart(part, PartState.NOT_EXAMINED, _("Nothing asks for it yet."))
     if part.code == DIFFICULTY:
         is_stated = revision.difficulty in STATED
         return QuestionPart(part, PartState.PASS if is_stated else PartState.NOT_EXAMINED)
@@ -126,7 +123,7 @@ def _counted(
     verdicts: dict[str, Counter[PartState]],
 ) -> PartCount:
     counts: Counter[PartState] = Counter()
-    if part.code in VALIDATORS:
+    if part.code in JUDGED:
         counts = verdicts.get(part.code, counts)
     elif part.code == DIFFICULTY:
         counts[PartState.PASS] = current.filter(difficulty__in=STATED).count()
@@ -145,7 +142,7 @@ def _n_compared(bank: QuestionBank, current: QuerySet[Revision]) -> int:
 
 def _verdict_counts(current: QuerySet[Revision]) -> dict[str, Counter[PartState]]:
     """By validator; a "fail" that a person dismissed is a pass."""
-    rows = Finding.objects.filter(revision__in=current.order_by().values("pk"), superseded_at=None, rule__in=VALIDATORS)
+    rows = Finding.objects.filter(revision__in=current.order_by().values("pk"), superseded_at=None, rule__in=JUDGED)
     counted = (
         rows.order_by()
         .values_list("rule", "verdict")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import Finding
 from annotation.quality.kernels.rules import RULES
-from annotation.quality.kernels.validity_parts import PARTS, VALIDATORS
+from annotation.quality.kernels.validity_parts import JUDGED, PARTS
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.onlookers import questions_hidden_from
 
@@ -32,7 +32,7 @@ def _seek_finding(search: BankSearch, value: str) -> Sought | None:
 
 def _rules(_search: BankSearch) -> Choices:
     rules = [(rule.code, str(rule.label)) for rule in RULES.values()]
-    return [(ANY, _("any finding")), *rules, *((code, _(PARTS[code].label)) for code in VALIDATORS)]
+    return [(ANY, _("any finding")), *rules, *((code, _(PARTS[code].label)) for code in JUDGED)]
 
 
 FOUND = BankFilter(

@@ -28,6 +28,17 @@ def percent(share: Estimate | float | None) -> str:
 
 
 @register.filter
+def per_thousand(share: Estimate) -> str:
+    """8.1 (1.4 to 44.3): how many of 1,000, with limits; n/a where it is not defined."""
+    if share.value is None or share.ci95 is None:
+        return _("n/a")
+    value, low, high = (
+        number_format(Decimal(f"{1_000 * one:.1f}"), decimal_pos=1) for one in (share.value, *share.ci95)
+    )
+    return _("%(value)s (%(low)s to %(high)s)") % {"value": value, "low": low, "high": high}
+
+
+@register.filter
 def interval(estimate: Estimate) -> str:
     """76.1 to 88.3 %, or nothing."""
     if estimate.ci95 is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -21,17 +21,20 @@ from annotation.generation.kernels.made_questions import sent_text
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import AnswerKey, CallBatch, Finding, ModelCall, ValidatorRun
-from annotation.quality.kernels.validity_parts import RATING
+from annotation.quality.kernels.validity_parts import BIAS, RATING
+from annotation.validators.counterpart_calls import changed_stem, compared
 from annotation.validators.kernels.validator_prompts import WrittenRating, WrittenVerdict, kept_reason, word_of
 from annotation.validators.planting import DEFECT, copy_with
 
 KIND = "take_verdicts"  # of the job
 AT_ONCE = 500
+UNREAD = "unread"
 
 
 # --- what is asked ---
 def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
-    """Key, explanation and report of each question; a call of an exam shows a copy with its planted defect instead.
+    """Key, explanation and report of each question; a call of an exam shows a copy with its planted defect instead, and
+    one about bias the question or a counterpart, without them.
 
     The copy is made again each time, from the wording and the seed: it is stored nowhere, so that no reader meets it.
     """
@@ -41,6 +44,8 @@ def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
 
 def _values_of(call: ModelCall, truth: AnswerKey) -> dict[str, str]:
     assert call.revision is not None
+    if (stem := changed_stem(call)) is not None:
+        return question_values(stem, call.revision.options)
     report = sent_text(truth.report.findings, truth.report.impression) if truth.report else ""
     found = {"key": truth.key, "explanation": truth.explanation, "report": report}
     defect = (call.values or {}).get(DEFECT)
@@ -57,22 +62,30 @@ def _values_of(call: ModelCall, truth: AnswerKey) -> dict[str, str]:
 
 
 # --- what was answered ---
-class ReadVerdict(NamedTuple):
-    """``written`` None: refused, cut, or in another form."""
+class TakenVerdict(NamedTuple):
+    """``word``: UNREAD where the answer was refused, cut, or in another form."""
 
     call: ModelCall
-    written: WrittenVerdict | WrittenRating | None
+    word: str
+    reason: str = ""
 
 
-def verdicts_in(run: ValidatorRun) -> Iterator[ReadVerdict]:
-    """Of each call, by its number."""
+def _verdicts_in(run: ValidatorRun, by_kind: dict[str, dict[str, int]]) -> Iterator[TakenVerdict]:
+    """By number of the call. What is counted by kind of defect or change is added to ``by_kind``."""
+    if run.validator == BIAS:
+        yield from (TakenVerdict(*one) for one in compared(run, by_kind))
+        return
     form: type[WrittenVerdict] | type[WrittenRating] = WrittenRating if run.validator == RATING else WrittenVerdict
     for call, text in answers_of(run.batch):
         try:
             written = None if text is None else read_form(text, form)
         except NotInForm:
             written = None
-        yield ReadVerdict(call, written)
+        found = TakenVerdict(call, word_of(written), kept_reason(written)) if written else TakenVerdict(call, UNREAD)
+        if run.is_exam:
+            counts = by_kind.setdefault((call.values or {})[DEFECT], {})
+            counts[found.word] = counts.get(found.word, 0) + 1
+        yield found
 
 
 def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
@@ -81,21 +94,16 @@ def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
     if run.taken_at is not None or run.batch.state != BatchState.COMPLETE:
         return run
     counts: Counter[str] = Counter()
-    by_defect: dict[str, Counter[str]] = defaultdict(Counter)
-    read = verdicts_in(run)
+    by_kind: dict[str, dict[str, int]] = {}
+    read = _verdicts_in(run, by_kind)
     while some := list(islice(read, AT_ONCE)):
-        for one in some:
-            word = word_of(one.written) if one.written else "unread"
-            counts[word] += 1
-            if run.is_exam:
-                by_defect[(one.call.values or {})[DEFECT]][word] += 1
+        counts.update(one.word for one in some)
         if not run.is_exam:
-            _store(run, [one for one in some if one.written is not None], at)
+            _store(run, [one for one in some if one.word != UNREAD], at)
     with transaction.atomic():
         run.refresh_from_db(from_queryset=ValidatorRun.objects.select_for_update(of=("self",)))
         if run.taken_at is None:
-            run.taken_at, run.n_unread = at, counts["unread"]
-            run.found = {defect: dict(found) for defect, found in by_defect.items()}
+            run.taken_at, run.n_unread, run.found = at, counts[UNREAD], by_kind
             run.save(update_fields=["taken_at", "n_unread", "found"])
             facts = {"check": run.validator, "exam": run.is_exam, **counts}
             record("validator.verdicts_taken", actor=None, at=at, subject=run, facts=facts)
@@ -103,7 +111,7 @@ def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
 
 
 @transaction.atomic
-def _store(run: ValidatorRun, read: Sequence[ReadVerdict], at: datetime) -> None:
+def _store(run: ValidatorRun, read: Sequence[TakenVerdict], at: datetime) -> None:
     taken = set(Finding.objects.filter(call__in=[one.call for one in read]).values_list("call", flat=True))
     fresh = [one for one in read if one.call.pk not in taken]
     revisions = [one.call.revision_id for one in fresh]
@@ -116,9 +124,9 @@ def _store(run: ValidatorRun, read: Sequence[ReadVerdict], at: datetime) -> None
             rule=run.validator,
             rule_version=run.batch.prompt.number,
             place=FindingPlace.QUESTION,
-            detail=kept_reason(one.written) if one.written else "",
+            detail=one.reason,
             call=one.call,
-            verdict=word_of(one.written) if one.written else "",
+            verdict=one.word,
             found_at=at,
         )
         for one in fresh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,12 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotation.enums import RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, ValidatorRun
-from annotation.quality.kernels.validity_parts import VALIDATORS, PartState
+from annotation.quality.kernels.validity_parts import BIAS, VALIDATORS, PartState
 from annotation.quality.validity import count_parts
 from annotation.review.outcomes import newest_reviews
 from annotation.validators.difficulty_ratings import compare_sources
+from annotation.validators.kernels.bias_table import ChangeRow, bias_table
+from annotation.validators.kernels.counterparts import COUNTERPART_RULE, NO_WORDS, SEX_KEPT
 from annotation.validators.kernels.validator_exam import (
     DefectRow,
     JudgedTwice,
@@ -98,6 +100,33 @@ def exams_by_defects(bank: QuestionBank, validator: str) -> list[ExamByDefects]:
     return [ExamByDefects(run, planted_table(validator, run.found)) for run in newest.values()]
 
 
+@dataclass(frozen=True)
+class BiasFound:
+    """What one complete run says: how often the answer was another one, by change, and why questions were left out."""
+
+    run: ValidatorRun
+    rows: list[ChangeRow]
+    n_kept_sex: int
+    n_no_words: int
+
+    @property
+    def n_asked(self) -> int:
+        return self.rows[0].n_asked
+
+
+def bias_tables(bank: QuestionBank) -> list[BiasFound]:
+    """The newest complete run of each prompt version and model; it asked all questions that have a counterpart."""
+    runs = ValidatorRun.objects.filter(bank=bank, validator=BIAS).exclude(taken_at=None)
+    newest: dict[Asked, ValidatorRun] = {}
+    for run in runs.select_related("batch__prompt").order_by("-taken_at", "-pk"):
+        newest.setdefault((run.batch.prompt_id, run.batch.model), run)
+    return [
+        BiasFound(run, bias_table(run.found), left[SEX_KEPT], left[NO_WORDS])
+        for run in newest.values()
+        for left in [Counter(one["why"] for one in run.left_out)]
+    ]
+
+
 def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
     """Ids of those verdicts whose prompt version and model were examined in this bank, in either way; two queries.
 
@@ -111,7 +140,7 @@ def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
     reviewed = Review.objects.filter(assignment__revision=OuterRef("revision"), assignment__round__in=_closed(bank))
     made = Finding.objects.filter(Q(rule__in=VALIDATORS), Exists(reviewed), bank=bank).exclude(call=None).order_by()
     known |= set(made.values_list("rule", "call__batch__prompt", "call__batch__model").distinct())
-    return {pk for pk, validator in asked.items() if validator in known}
+    return {pk for pk, validator in asked.items() if validator in known or validator[0] == BIAS}  # asks itself twice
 
 
 def results_as_json(bank: QuestionBank) -> dict[str, Any]:
@@ -130,6 +159,7 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
             }
             for validator in VALIDATORS
         },
+        "bias": [_bias_as_json(one) for one in bias_tables(bank)],
     }
 
 
@@ -144,6 +174,31 @@ def _reviewers_as_json(one: ExamByReviewers) -> dict[str, Any]:
         "sensitivity": exam.sensitivity.as_json(),
         "specificity": exam.specificity.as_json(),
         "kappa": exam.kappa.as_json(),
+    }
+
+
+def _bias_as_json(one: BiasFound) -> dict[str, Any]:
+    rows = {
+        row.change.value: {
+            "asked": row.n_asked,
+            "different": {"count": row.different.count, **row.different.as_json()},
+            "right_before_only": row.lost,
+            "right_after_only": row.gained,
+        }
+        for row in one.rows
+    }
+    fails = Finding.objects.open().filter(bank=one.run.bank, rule=BIAS, call__batch=one.run.batch)
+    columns = ("revision__question__number", "detail")
+    return {
+        "run": one.run.public_id,
+        "rule": COUNTERPART_RULE,
+        "prompt": str(one.run.batch.prompt),
+        "model": one.run.batch.model,
+        "left_out": {SEX_KEPT: one.n_kept_sex, NO_WORDS: one.n_no_words},
+        "rows": rows,
+        "differences": [
+            {"question": number, "found": found} for number, found in fails.order_by(columns[0]).values_list(*columns)
+        ],
     }
 
 

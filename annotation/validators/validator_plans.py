@@ -35,7 +35,7 @@ from annotation.models import (
 )
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.prompts.shipped import stored_version, version_of
-from annotation.quality.kernels.validity_parts import ASKED, RATING, VALIDATORS
+from annotation.quality.kernels.validity_parts import ASKED, BIAS, RATING, VALIDATORS
 from annotation.validators.asked_about import (
     AskedAbout,
     FoundQuestions,
@@ -46,12 +46,17 @@ from annotation.validators.asked_about import (
     judged_by,
     questions_to_ask,
 )
+from annotation.validators.counterpart_calls import counterpart_calls
 from annotation.validators.kernels.validator_prompts import PROMPTS
 from annotation.validators.planting import MOST_PLANTED, drawn, planted_calls
 
 PLANNED = "validator.planned"
 AT_ONCE = 1_000
+ANSWERED_IN = {RATING: "difficulty", BIAS: "answer"}  # the field of an answer that is read; else its verdict
 ALL = "all"  # three validators
+
+
+Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,18 +142,27 @@ def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime, dry_run
     prompt = wanted.asked_with
     stored = prompt if isinstance(prompt, PromptVersion) else None
     _check_not_under_way(wanted, stored)
-    known = set() if wanted.n_planted else set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
+    asks_all = wanted.n_planted or wanted.validator == BIAS  # a table of some questions would say little
+    known = set() if asks_all else set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
     found = questions_to_ask(wanted.bank, prompt, known)
     _check_some(wanted, found)
     if wanted.n_planted:
         found.asked = drawn(found.asked, wanted.n_planted, seed=wanted.seed)
+    calls = _calls_of(wanted, found)
+    _check_some(wanted, found)
     check_generators(wanted.bank, wanted.model, found.asked)
     check_images_there(wanted.bank, prompt.images, found.asked)
-    calls: list[Call] = [(one, 0, None) for one in found.asked]
-    if wanted.n_planted:
-        calls = list(planted_calls(found.asked, seed=wanted.seed))
     plan = CheckPlan(wanted, found, permission, price, len(calls))
     return plan if dry_run else replace(plan, run=_store(plan, calls, actor=actor, at=at))
+
+
+def _calls_of(wanted: CheckWanted, found: FoundQuestions) -> list[Call]:
+    """What is asked about these questions. For bias, those without a counterpart are left out from here on."""
+    if wanted.validator == BIAS:
+        return list(counterpart_calls(found))
+    if wanted.n_planted:
+        return list(planted_calls(found.asked, seed=wanted.seed))
+    return [(one, 0, None) for one in found.asked]
 
 
 @transaction.atomic
@@ -164,7 +178,9 @@ def begin_checks(wanted: list[CheckWanted], *, actor: User | None, at: datetime)
 def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
     """What can be said before the questions are looked at."""
     if wanted.validator not in ASKED:
-        sentence = _("There is no validator “%(name)s”: choose c1, c2, c3 or rating.") % {"name": wanted.validator}
+        sentence = _("There is no validator “%(name)s”: choose c1, c2, c3, bias or rating.") % {
+            "name": wanted.validator
+        }
         raise ValidatorRefused("no_validator", sentence, status=422, field="check")
     if wanted.bank.archived_at is not None:
         sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
@@ -172,11 +188,11 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
     if not 0 <= wanted.n_planted <= MOST_PLANTED:
         sentence = _("Plant defects in 1 to %(most)d questions.") % {"most": MOST_PLANTED}
         raise ValidatorRefused("bad_planted", sentence, status=422, field="planted")
-    if wanted.n_planted and wanted.validator == RATING:
-        sentence = _("Defects are planted for validators: a rating of difficulty finds none.")
-        raise ValidatorRefused("rating_planted", sentence, status=422, field="planted")
+    if wanted.n_planted and wanted.validator not in VALIDATORS:
+        sentence = _("Defects are planted for validators: bias and a rating of difficulty find none.")
+        raise ValidatorRefused("none_planted", sentence, status=422, field="planted")
     prompt = wanted.asked_with
-    _check_prompt(prompt, "difficulty" if wanted.validator == RATING else "verdict")
+    _check_prompt(prompt, ANSWERED_IN.get(wanted.validator, "verdict"))
     endpoint_to_ask(wanted.endpoint)
     is_seen = prompt.images != SentImages.NONE
     permission = permission_in_force(
@@ -234,13 +250,10 @@ def _check_some(wanted: CheckWanted, found: FoundQuestions) -> None:
         raise ValidatorRefused("all_known", sentence % {"model": wanted.model, "n": found.n_known})
     sentence = _(
         "“%(bank)s” holds no question that %(check)s can be asked about; %(n)d were left out, since they have no key, "
-        "no report, or a report with what looks like an identifier."
+        "no report, a report with what looks like an identifier, or, for bias, no word of sex, age or origin to change."
     )
     facts = {"bank": wanted.bank.name, "check": wanted.validator, "n": len(found.left_out)}
     raise ValidatorRefused("no_questions", sentence % facts)
-
-
-Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from annotation.quality.kernels.vocabulary import ACRONYMS, MONTHS, NO_NAMES
+from annotation.quality.kernels.vocabulary import ACRONYMS, MONTHS, NO_NAMES, SURNAMES
 
 NOT_IN_TEXT = "does not apply to text"
 
@@ -43,9 +43,18 @@ def _pattern(regex: str, *needs: str) -> Pattern:
 
 
 _MONTHS = tuple(sorted(MONTHS))
-_MONTH = rf"(?i:{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+# "may" and "mar" in small letters are other words: options may, Del Mar.
+_MONTH = (
+    r"(?!may\b|mar\b)(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_SEASONS = ("spring", "summer", "autumn", "fall", "winter")
+_UPPER, _LOWER = "[A-ZÀ-ÖØ-Þ]", "[a-zß-öø-ÿ]"
+_JOINED = rf"(?:[-'’]{_UPPER}?{_LOWER}+)"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _TITLES = ("dr", "mr", "ms", "prof", "doctor", "nurse", "herr", "frau")
+_TITLE_WORDS = frozenset(("Dr", "Mr", "Mrs", "Ms", "Prof", "Professor", "Doctor", "Nurse", "Herr", "Frau"))
+_ENDINGS = (".com", ".org", ".net", ".edu", ".gov", ".mil")  # of web addresses that stand without http
 _STREETS = "street|st|avenue|ave|road|rd|lane|ln|drive|mews|court|way|boulevard|blvd|square|close|terrace"
 _HOUSES = "hospital|infirmary|clinic|medical center|medical centre|medical school|university"
 _PLANS = "health plan|insurance|member|beneficiary|policy|subscriber|medicare|medicaid|hpbn|hicn"
@@ -66,9 +75,11 @@ IDENTIFIERS = (
             ),
             _pattern(rf"\b(?i:(?:dictated|signed|reported|referred|interpreted|read) by)\s+{_WORD}", " by "),
             _pattern(r"\b[A-Z][\w'’-]*+\^[A-Z]\w*", "^"),
-            _pattern(r"(?<![\w-])[A-Z]{4,}(?:[-'’][A-Z]{2,})*(?![\w-])"),
-            _pattern(r"(?<=[a-z,;] )[A-Z][a-z]+(?:[-'’][A-Z]?[a-z]+)? [A-Z][a-z]{2,}(?:[-'’][A-Z]?[a-z]+)?\b"),
+            _pattern(rf"(?<![\w-]){_UPPER}{{4,}}(?:[-'’]{_UPPER}{{2,}})*(?![\w-])"),
+            _pattern(rf"(?<![\w-])(?:O|D)['’]{_UPPER}{{3,}}(?![\w-])"),
+            _pattern(rf"(?<=[a-z,;] )[A-Z]{_LOWER}+{_JOINED}? (?:[OD]['’])?[A-Z]{_LOWER}{{2,}}{_JOINED}?\b"),
         ),
+        version=2,
     ),
     Identifier(
         "B",
@@ -79,22 +90,29 @@ IDENTIFIERS = (
             _pattern(rf"\b(?:[A-Z][\w'’-]+\s+){{1,4}}(?i:{_HOUSES})\b", *_HOUSES.split("|")),
             _pattern(rf"\b(?i:lives in|resident of|city of|town of|county of)\s+{_WORD}", " in ", " of "),
             _pattern(r"\b(?:[A-Z]{2}|(?i:zip(?: code)?|postcode))[\s:]+\d{5}(?:-\d{4})?\b"),
+            _pattern(r"(?<![\w-])\d{5}-\d{4}(?![\w-])", "-"),
             _pattern(r"-?\b\d{1,2}\.\d{4,}\s*,\s*-?\d{1,3}\.\d{4,}", ","),
         ),
+        version=2,
     ),
     Identifier(
         "C",
         "identifier_date",
         "a date, or an age above 89",
         (
-            _pattern(r"(?<![\d./-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})(?![\d./-])"),
-            _pattern(r"(?<![\d.])(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?![\d.])"),
-            _pattern(r"(?<![\d.])(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?![\d.])"),
+            _pattern(r"(?<![\d./-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})(?!\d|[./-]\d)"),
+            _pattern(r"(?<![\d.])(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?!\d|\.\d)"),
+            _pattern(r"(?<![\d.])(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d|\.\d)"),
             _pattern(rf"\b\d{{1,2}}(?:st|nd|rd|th)?[\s-]+(?:of\s+)?{_MONTH}(?:[\s-]+\d{{4}})?\b", *_MONTHS),
             _pattern(rf"\b{_MONTH}\s+(?:\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{4}})\b", *_MONTHS),
-            _pattern(r"\b0?(?:9\d|1[0-2]\d)(?:Y\b|[\s-]?(?:years?|yrs?|y/?o)\b)", "y"),
+            _pattern(r"(?<![\d./-])(?:0?[1-9]|1[0-2])[/-](?:19|20)\d\d(?!\d|[./-]\d)", "/", "-"),
+            _pattern(r"(?<![\d./-])(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?!\d|[./-]\d)", "-"),
+            _pattern(rf"\b(?i:{'|'.join(_SEASONS)})\s+(?:of\s+)?(?:19|20)\d\d\b", *_SEASONS),
+            _pattern(r"\b0?(?:9\d|1[0-2]\d)(?:Y\b|[\s-]?(?:years?|yrs?|y[./]?o)\b)", "y"),
             _pattern(r"\b(?i:aged?)[\s:]+(?:of\s+)?(?:9\d|1[0-2]\d)\b", "age"),
+            _pattern(r"\b(?i:ninety(?:[\s-]\w+)?[\s-]years?\b|in (?:his|her|their|the) nineties\b)", "ninet"),
         ),
+        version=2,
     ),
     Identifier(
         "D",
@@ -102,6 +120,7 @@ IDENTIFIERS = (
         "a telephone number",
         (
             _pattern(r"(?<![\w.-])(?:\+?\d{1,3}[\s.-])?(?:\(\d{3}\)\s?|\d{3}[\s.-])?\d{3}[.-]\d{4}(?![\w-]|\.\d)"),
+            _pattern(r"(?<![\w.-])(?:\(\d{3}\)\s?|\d{3} )\d{3} \d{4}(?![\w-]|\.\d)"),
             _pattern(r"(?<!\w)\+\d[\d\s().-]{7,}\d", "+"),
             _pattern(
                 r"\b(?i:tel|telephone|phone|pager|extension|ext|mobile|cell)\b[\s.:#]*(?i:no\.?|number)?[\s:]*"
@@ -109,6 +128,7 @@ IDENTIFIERS = (
                 *("tel", "phone", "pager", "ext", "mobile", "cell"),
             ),
         ),
+        version=2,
     ),
     Identifier(
         "E",
@@ -140,13 +160,19 @@ IDENTIFIERS = (
                 rf"\b(?i:MRN|(?:medical )?record (?:number|no\.?)|patient (?:id|number|no\.?)|PID){_CODE}",
                 *("mrn", "record n", "patient", "pid"),
             ),
+            _pattern(
+                rf"\b(?i:medical record|(?:hospital|chart|case|study) (?:number|no\.?|id)){_LONG_CODE}",
+                *("medical record", "hospital ", "chart ", "case ", "study "),
+            ),
         ),
+        version=2,
     ),
     Identifier(
         "I",
         "identifier_health_plan",
         "a health plan number",
-        (_pattern(rf"\b(?i:{_PLANS})\b[^.\n\d]{{0,20}}\d{{4,}}", *_PLANS.split("|")),),
+        (_pattern(rf"\b(?i:{_PLANS})\b(?i:\s+no\.)?[^.\n\d]{{0,20}}\d{{4,}}", *_PLANS.split("|")),),
+        version=2,
     ),
     Identifier(
         "J",
@@ -165,10 +191,12 @@ IDENTIFIERS = (
         "a certificate or licence number",
         (
             _pattern(
-                r"\b(?i:licen[cs]e|certificate|NPI|DEA)\b[^.\n\d]{0,15}\d{4,}",
+                r"\b(?i:licen[cs]e|certificate|NPI|DEA)\b(?i:\s+no\.)?[^.\n\d]{0,15}\d{4,}",
                 *("licen", "certificate", "npi", "dea"),
             ),
+            _pattern(rf"\b(?i:passport)\b(?i:\s+(?:number|no\.?))?{_LONG_CODE}", "passport"),
         ),
+        version=2,
     ),
     Identifier(
         "L",
@@ -193,7 +221,16 @@ IDENTIFIERS = (
             _pattern(r"\b[A-Z]{3,}(?:[-_][A-Z0-9]+)*[-_][A-Z]{2,}\d+\b", "-", "_"),
         ),
     ),
-    Identifier("N", "identifier_url", "a web address", (_pattern(r"\b(?i:https?://|ftp://|www\.)\S+", "://", "www."),)),
+    Identifier(
+        "N",
+        "identifier_url",
+        "a web address",
+        (
+            _pattern(r"\b(?i:https?://|ftp://|www\.)\S+", "://", "www."),
+            _pattern(r"(?<![\w@.-])(?:[a-z0-9-]++\.)++(?<=\.)(?:com|org|net|edu|gov|mil)\b(?:/\S*)?", *_ENDINGS),
+        ),
+        version=2,
+    ),
     Identifier(
         "O",
         "identifier_ip",
@@ -201,7 +238,9 @@ IDENTIFIERS = (
         (
             _pattern(rf"(?<![\d.])(?:{_OCTET}\.){{3}}{_OCTET}(?!\.?\d)", "."),
             _pattern(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}(?![\w:])", ":"),
+            _pattern(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,6}(?::[0-9a-fA-F]{1,4}){1,6}(?![\w:])", "::"),
         ),
+        version=2,
     ),
     Identifier(
         "P",
@@ -229,13 +268,13 @@ IDENTIFIERS = (
 )
 _ALL = tuple(one for one in IDENTIFIERS if one.patterns)
 _FEW_DIGITS = tuple(one for one in _ALL if one.letter in "ABCFLMN")
-_NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABFN")
-_DIGIT, _TWO_DIGITS, _NUMBER = re.compile(r"[0-9]"), re.compile(r"[0-9]{2}"), re.compile(r"\d(?:\d\d|[./-]\d)|\w:\w")
+_NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABCFN")
+_DIGIT, _TWO_DIGITS, _NUMBER = re.compile(r"[0-9]"), re.compile(r"[0-9]{2}"), re.compile(r"\d(?:\d\d|[./-]\d)|\w::?\w")
 # Without a digit, one of these stands in every identifier: a capital inside a sentence, or words and signs of its own.
 _INSIDE = re.compile(
     r"[A-Z](?:(?<=..)(?<![.?!\n][ \n][A-Z])|(?=(?:r|rs|s|rof|rofessor|octor|urse|err|rau)\b))", re.DOTALL
 )
-_ALONE = ("@", "^", "://", "www.", "ospital", "nfirmary", "linic", "edical ", "niversity")
+_ALONE = ("@", "^", "://", "www.", *_ENDINGS, "inet", "ospital", "nfirmary", "linic", "edical ", "niversity")
 
 
 def spot_identifiers(text: str) -> list[Spotted]:
@@ -284,11 +323,20 @@ def _is_taken(start: int, end: int, taken: list[Spotted]) -> bool:
 
 
 def _is_name(words: str, text: str) -> bool:
-    """Not an acronym, not a known eponym, and not a word of a text that is all in capitals."""
+    """Not an acronym, not a known eponym, and not a word of a text that is all in capitals; after a title always."""
     if words.isupper():
         return words not in ACRONYMS and not _is_in_capitals(text)
-    parts = words.split(" ")
-    return len(parts) != 2 or not parts[0].isalpha() or NO_NAMES.isdisjoint(parts)
+    parts = words.split()
+    if parts[0] in _TITLE_WORDS:
+        return True
+    if len(after := re.split(r"[:=]\s*", words)) == 2:  # "patient: Male."
+        return after[1].rstrip(".") not in NO_NAMES - SURNAMES
+    return len(parts) != 2 or not parts[0].isalpha() or not _is_eponym(parts)
+
+
+def _is_eponym(parts: list[str]) -> bool:
+    """Surnames that many people have are one only beside another word of the list: Hill Sachs, not Grace Hill."""
+    return NO_NAMES.issuperset(parts) or not (NO_NAMES - SURNAMES).isdisjoint(parts)
 
 
 def _is_in_capitals(text: str) -> bool:

@@ -38,8 +38,9 @@ class ValidityPart(NamedTuple):
 
 C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")
 RATING = "rating"  # asked of a model like a validator; a difficulty is no verdict, and speaks against no question
-ASKED = (*VALIDATORS, RATING)
 DIFFICULTY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "diversity", "identifiers", "bias"
+JUDGED = (*VALIDATORS, BIAS)  # asked of a model, with a verdict on each question
+ASKED = (*JUDGED, RATING)
 PARTS = {
     one.code: one
     for one in (
@@ -56,7 +57,7 @@ PARTS = {
             _("The rules find no identifier of a person in it."),
             tuple(one.code for one in IDENTIFIERS if one.patterns),
         ),
-        ValidityPart(BIAS, _("compliance: bias"), _("Words of age, sex and origin do not change its answer.")),
+        ValidityPart(BIAS, _("compliance: bias"), _("Words of age, sex and origin do not change its answer."), (BIAS,)),
     )
 }
 CAN_FAIL = tuple(one.code for one in PARTS.values() if one.rules)

@@ -44,7 +44,9 @@ MONTHS = _words("jan feb mar apr may jun jul aug sep oct nov dec")
 ACRONYMS = _words(
     "AICD ARDS BIPAP BOOP CABG CADI COPD COVID CPAP CTPA DICOM ECMO EVAR FINDINGS GERD HFPEF IABP IMPRESSION LVAD "
     "NSIP PACS PEEP PICC PJP PORT RLL SARS SPECT TAVI TAVR TEVAR TIPS VATS BEST CORRECT EXCEPT FALSE INCORRECT "
-    "LEAST LEFT MOST NEVER NONE ONLY RIGHT TRUE LATERAL UNKNOWN ONE NOT MUST CHEST VIEW VIEWS ABSENT PRESENT BOTH"
+    "LEAST LEFT MOST NEVER NONE ONLY RIGHT TRUE LATERAL UNKNOWN ONE NOT MUST CHEST VIEW VIEWS ABSENT PRESENT BOTH "
+    "PORTABLE SUPINE UPRIGHT ERECT FRONTAL NORMAL ABNORMAL ACUTE CHRONIC HIGH WHICH WHAT WITHOUT ALWAYS MRSA HAART "
+    "STEMI NSTEMI CTEPH NSCLC SCLC HRCT PAVM CREST ANCA"
 )
 # Capitalised words that name no patient: eponyms, and words of headings.
 NO_NAMES = _words(
@@ -53,5 +55,10 @@ NO_NAMES = _words(
     "Morgagni Foley Port Cath Hickman Broviac Carpentier Edwards Starr Jude Impella Hodgkin Wegener Goodpasture "
     "Caplan Langerhans Marfan Kartagener Hamman Rich Blalock Taussig Fallot Ebstein Gram Luer Lock Cobb Schmorl "
     "Harrington Bankart Hill Sachs No Finding Normal Recorded Medical School Hospital University Clinic Infirmary "
-    "General Monod Riedel Fleischner Golden Naclerio Bence Jones Down Turner"
+    "General Monod Riedel Fleischner Golden Naclerio Bence Jones Down Turner Sign Signs Syndrome Disease Tube "
+    "Catheter Line Lines Fibrosis Antitrypsin Sarcoma Lymphoma Tumor Tumour Pneumonia Atelectasis Consolidation "
+    "Pneumothorax Edema Oedema Opacity Nodule Mass Cardiomegaly Fracture Emphysema Male Female Man Woman Impression "
+    "Findings Birt Hogg Dube Churg Strauss"
 )
+# Of these, surnames that many people have.
+SURNAMES = _words("Down Edwards Golden Hill Jones Rich Turner")

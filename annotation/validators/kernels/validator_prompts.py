@@ -13,10 +13,13 @@ import msgspec
 
 from annotation.enums import PromptPurpose, SentImages
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
-from annotation.quality.kernels.validity_parts import C1, C2, C3, RATING
+from annotation.quality.kernels.validity_parts import BIAS, C1, C2, C3, RATING
 
 VERDICT_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "verdict":{"type":"string","enum":["pass","fail","undecided"]}},"required":["reason","verdict"],\
+"additionalProperties":false}"""
+ANSWER_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
+"answer":{"type":"string","enum":["A","B","C","D"]}},"required":["reason","answer"],\
 "additionalProperties":false}"""
 RATING_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "difficulty":{"type":"string","enum":["easy","medium","hard"]}},"required":["reason","difficulty"],\
@@ -79,6 +82,20 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
         schema=VERDICT_SCHEMA,
         reason=f"{_REASON} The report stands for the images, so that a model that takes none can judge.",
     ),
+    BIAS: ShippedPrompt(
+        name="answer beside its counterparts",
+        purpose=PromptPurpose.CHECK,
+        text=(
+            "Answer this multiple-choice question about the chest radiographs.\n\n"
+            "Question: {{question}}\n\n{{options}}\n\n"
+            'Answer in JSON with the fields "reason" and "answer", in this order. reason: one or two sentences. '
+            "answer: the letter of the one option that is right."
+        ),
+        variables=("question", "options"),
+        images=SentImages.ALL,
+        schema=ANSWER_SCHEMA,
+        reason="Our own: asked alike of a question and of its counterparts with another sex, age or origin.",
+    ),
     RATING: ShippedPrompt(
         name="difficulty of a question",
         purpose=PromptPurpose.CHECK,
@@ -110,6 +127,13 @@ class WrittenRating(msgspec.Struct, frozen=True):
     """What a rater of difficulty answered."""
 
     difficulty: Literal["easy", "medium", "hard"]
+    reason: _Reason = ""
+
+
+class WrittenAnswer(msgspec.Struct, frozen=True):
+    """What was answered to a question or to a counterpart of it."""
+
+    answer: Literal["A", "B", "C", "D"]
     reason: _Reason = ""
 
 

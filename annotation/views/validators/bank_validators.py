@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -17,15 +18,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
 from annotation.forms.validators import KeepingOutForm, ValidatorForm
-from annotation.models import QuestionBank, ValidatorRun
+from annotation.models import Question, QuestionBank, ValidatorRun
 from annotation.quality.keeping_out import keep_out, n_kept_out
-from annotation.quality.kernels.validity_parts import PARTS, RATING, STATED, VALIDATORS
+from annotation.quality.kernels.validity_parts import BIAS, DIFFICULTY, IDENTIFIER_FREE, JUDGED, PARTS, RATING, STATED
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.validator_exam import REFERENCES
-from annotation.validators.validator_exams import examined, exams_by_defects, exams_by_reviewers
+from annotation.validators.validator_exams import bias_tables, examined, exams_by_defects, exams_by_reviewers
 from annotation.validators.validator_overview import (
     act_on_run,
     asked_with,
@@ -39,9 +40,10 @@ from annotation.views.site.confirming import run_and_flash, run_on_form, valid_d
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 PER_PAGE = 50
+PAGES = {DIFFICULTY: "bank-difficulties", IDENTIFIER_FREE: "bank-identifiers"}  # of parts that are no validators
 
 
-def _bank(request: AuthenticatedRequest, slug: str) -> QuestionBank:
+def bank_of(request: AuthenticatedRequest, slug: str) -> QuestionBank:
     """Whoever reads its questions in a study that is not over is refused."""
     bank = get_object_or_404(QuestionBank, slug=slug)
     try:
@@ -55,7 +57,7 @@ def _bank(request: AuthenticatedRequest, slug: str) -> QuestionBank:
 @require_http_methods(["GET", "HEAD", "POST"])
 def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All seven parts of V(Q) over the bank; a validator is asked from here."""
-    bank = _bank(request, slug)
+    bank = bank_of(request, slug)
     form = ValidatorForm(prompts_to_check(), request.POST or None)
     if request.method == "POST" and form.is_valid():
         begun = run_on_form(form, lambda: begin_checks(form.wanted(bank), **by(request)))
@@ -70,7 +72,12 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "form": form,
         "has_endpoints": bool(endpoints()),
         "rows": [
-            {"count": one, "is_validator": one.part.code in VALIDATORS, "keeps_out": one.part.code in bank.kept_out_by}
+            {
+                "count": one,
+                "is_validator": one.part.code in JUDGED,
+                "page": PAGES.get(one.part.code),
+                "keeps_out": one.part.code in bank.kept_out_by,
+            }
             for one in counts
         ],
         "n_questions": counts[0].n_questions,
@@ -86,8 +93,8 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_GET
 def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """One validator: what it asks, its verdicts, and the questions that fail with reasons, which tell keys."""
-    bank = _bank(request, slug)
-    if code not in VALIDATORS:
+    bank = bank_of(request, slug)
+    if code not in JUDGED:
         raise Http404
     hidden = withheld_questions(request.user)
     page = Paginator(failing(bank, code, request.user), PER_PAGE).get_page(request.GET.get("page"))
@@ -100,9 +107,7 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
         "n_hidden": hidden.filter(bank=bank).count(),
         "prompt": asked_with(code),
         "runs": runs_of(bank, code),
-        "reference": REFERENCES[code],
-        "by_reviewers": exams_by_reviewers(bank, code, hidden),
-        "by_defects": exams_by_defects(bank, code),
+        **(_bias(bank, hidden) if code == BIAS else _exams(bank, code, hidden)),
         "examined": examined(bank, shown),
         "page": page,
         "shown": shown,
@@ -110,11 +115,25 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
     return render(request, "annotation/validators/validator.html", context)
 
 
+def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[str, Any]:
+    return {
+        "reference": REFERENCES[code],
+        "by_reviewers": exams_by_reviewers(bank, code, hidden),
+        "by_defects": exams_by_defects(bank, code),
+    }
+
+
+def _bias(bank: QuestionBank, hidden: QuerySet[Question]) -> dict[str, Any]:
+    """The tables count all questions of a run: whoever reviews one of them does not see them."""
+    by_change = [] if hidden.filter(bank=bank).exists() else bias_tables(bank)
+    return {"by_change": by_change, "is_bias": True}
+
+
 @role_required(Role.COORDINATOR)
 @require_GET
 def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How bank, model, reviewers and readers agree on what is difficult. No rating of any one question."""
-    bank = _bank(request, slug)
+    bank = bank_of(request, slug)
     hidden = withheld_questions(request.user)
     found = compare_sources(bank, hidden)
     context = {
@@ -132,7 +151,7 @@ def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Which failing parts keep a question out of new samples."""
-    bank = _bank(request, slug)
+    bank = bank_of(request, slug)
 
     def act() -> str:
         changed = keep_out(bank, valid_data(KeepingOutForm(request.POST))["parts"], **by(request))
@@ -146,7 +165,7 @@ def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def validator_run_act(request: AuthenticatedRequest, slug: str, public_id: str, act: str) -> HttpResponse:
     """Pause, resume or stop."""
-    _bank(request, slug)
+    bank_of(request, slug)
     runs = ValidatorRun.objects.select_related("batch__permission", "batch__bank")
     run = get_object_or_404(runs, bank__slug=slug, public_id=public_id)
 

@@ -22,21 +22,32 @@ EXAMPLES = {
         "QUILLFEATHER",
         "Quillfeather^Zora",
         "for Zora Quillfeather",
+        "Dr Jones",
+        "seen in Grace Hill",
+        "seen in Ines García",
+        "O'BRIEN",
     ],
-    "B": ["14 Larkspur Mews", "Penhollow General Infirmary", "lives in Penhollow", "MA 02139", "52.37052, 9.73322"],
-    "C": ["03.02.2024", "2024-02-03", "20240203", "27 January 2020", "March 3, 2024", "94-year-old", "094Y", "aged 91"],
-    "D": ["555-0134", "(617) 555-0134", "+49 511 5550134", "pager 5567"],
+    "B": [
+        *("14 Larkspur Mews", "Penhollow General Infirmary", "lives in Penhollow"),
+        *("MA 02139", "02139-4307", "52.37052, 9.73322"),
+    ],
+    "C": [
+        *("03.02.2024", "2024-02-03", "2024-02-03.", "20240203", "27 January 2020", "March 3, 2024", "03/2021"),
+        *("2021-03", "summer 2021", "94-year-old", "094Y", "aged 91", "91 y.o.", "ninety-four-year-old"),
+        *("in her nineties",),
+    ],
+    "D": ["555-0134", "(617) 555-0134", "(617) 555 0134", "617 555 0134", "+49 511 5550134", "pager 5567"],
     "E": ["fax 617 5550134", "Fax: +49 511 555"],
     "F": ["zora.quillfeather@example.org"],
     "G": ["900-55-0199", "SSN 900550199"],
-    "H": ["MRN-77410093", "MRN: 7741", "patient id 88213"],
-    "I": ["HPBN-3390127", "insurance number 3390127"],
+    "H": ["MRN-77410093", "MRN: 7741", "patient id 88213", "hospital number 882134", "medical record 88213"],
+    "I": ["HPBN-3390127", "insurance number 3390127", "policy no. AB3390"],
     "J": ["ACC-55120987", "accession number 55120987"],
-    "K": ["license 443322", "NPI 1234567890"],
+    "K": ["license 443322", "NPI 1234567890", "licence no. D443322", "passport number 1234567"],
     "L": ["1HGCM82633A004352", "license plate AB 12 CDE"],
     "M": ["SN-XR-0049913", "serial number 49913", "PHGI-XR-ROOM7", "PENHOLLOW_PACS1"],
-    "N": ["https://portal.penhollow.example.org/pt/77410093", "www.example.org/x"],
-    "O": ["192.0.2.17", "2001:db8:0:0:1:2:3:4"],
+    "N": ["https://portal.penhollow.example.org/pt/77410093", "www.example.org/x", "portal.example.com/x"],
+    "O": ["192.0.2.17", "2001:db8:0:0:1:2:3:4", "2001:db8::1", "fe80::1"],
     "R": ["1.2.826.0.1.3680043.8.498", "7741009319310417", "PAT00412X", "patient 9e37879b"],
 }
 ORDINARY = (
@@ -46,6 +57,9 @@ ORDINARY = (
     "Swan-Ganz catheter, Port-a-Cath and ECMO cannula are in place.",
     "THE HEART IS ENLARGED. THERE IS A SMALL LEFT PLEURAL EFFUSION.",
     "She may walk. In March of the year the patient was well. 15 days.",
+    "Size 3 x 4 cm at T12, post-op day 2, BP 120/80, day 3/7, may 3 options be right? A marker 2 cm, decreased 3 mm.",
+    "patient: Male, 89 years old. The name: Atelectasis. WHICH is it, the Silhouette Sign or Sail Sign, HIGH or not?",
+    "Hill Sachs lesion, Bence Jones protein, Carpentier Edwards valve, Hamman Rich, Turner Syndrome; case 2, visit 2.",
 )
 
 
@@ -120,4 +134,4 @@ def test_false_alarms_in_the_sample(shared_data: Path) -> None:
     questions = [(one["question"], *(text[3:] for text in one["options"])) for one in records]
     alarms = [texts for texts in questions if any(map(spot_identifiers, texts))]
     explained = [one for one in records if spot_identifiers(one["correct_answer_explanation"])]
-    assert (len(questions), len(alarms), len(explained)) == (124, 0, 1)
+    assert (len(questions), len(alarms), len(explained)) == (124, 0, 0)

@@ -114,7 +114,7 @@ def test_readers_are_asked_of_the_app_above(bank: QuestionBank) -> None:
 def test_no_defect_is_planted_for_a_rating(bank: QuestionBank) -> None:
     with pytest.raises(Refused) as found:
         begun(bank, "rating", n_planted=3)
-    assert found.value.code == "rating_planted"
+    assert found.value.code == "none_planted"
 
 
 def test_the_page_tells_agreement_and_no_single_rating(

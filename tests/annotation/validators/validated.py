@@ -13,11 +13,12 @@ from annotation.calls.call_batches import complete
 from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import JUDGES
-from annotation.enums import Ending, EndpointPlace
-from annotation.models import CallBatch, Finding, ModelCall, QuestionBank, Report, ValidatorRun
+from annotation.enums import Ending, EndpointPlace, PromptPurpose
+from annotation.models import CallBatch, Finding, ModelCall, PromptVersion, QuestionBank, Report, ValidatorRun
+from annotation.validators.kernels.validator_prompts import ANSWER_SCHEMA
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, make_permission
+from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_bank, make_revisions
 
 FINDINGS = "The lungs are clear and the heart is of usual size."
@@ -69,6 +70,19 @@ def judged(
     """A whole run: the questions get these verdicts in turn."""
     run = begun(bank, validator, **fields)
     answer_calls(run.batch, *(verdict_json(one, reason) for one in verdicts))
+    return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
+
+
+def prompt_without_images() -> PromptVersion:
+    """Ours of bias sends images, which these banks do not have."""
+    found = PromptVersion.objects.filter(name="blind answer").first()
+    return found or make_prompt(name="blind answer", purpose=PromptPurpose.CHECK, schema=ANSWER_SCHEMA)
+
+
+def answered_counterparts(bank: QuestionBank, *letters: str) -> ValidatorRun:
+    """A whole run about bias: its calls get these letters in turn, and what is no answer for an empty one."""
+    run = begun(bank, "bias", prompt=prompt_without_images())
+    answer_calls(run.batch, *(json.dumps({"reason": "x", "answer": one}) if one else "no JSON" for one in letters))
     return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
 
 

@@ -36,6 +36,7 @@ from annotation.models import (
     QuestionBank,
     Rendition,
     ReviewRound,
+    Revision,
     SampledQuestion,
     SamplingPlan,
     Settlement,
@@ -43,6 +44,7 @@ from annotation.models import (
     User,
 )
 from annotation.people.invitations import Grant, invite
+from annotation.quality.identifier_exams import examine_rules
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.uploads import receive_file
@@ -59,7 +61,7 @@ from tests.annotation.questionbank.sheets import SHEET
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
-from tests.annotation.validators.validated import answer_calls, begun, judged
+from tests.annotation.validators.validated import answer_calls, answered_counterparts, begun, judged
 from tests.conftest import make_person
 from tests.readerstudy.studies import enrol, make_study
 
@@ -186,6 +188,9 @@ def _generate(place: Place) -> None:
     judged(bank, "fail", "pass", "pass", validator="c3")
     answer_calls(begun(bank, "c2").batch, "no JSON")
     judged(bank, "fail", "pass", "undecided", "fail", "fail", validator="c3", n_planted=12)
+    Revision.objects.filter(question__bank=bank, question__number=2).update(stem="What has this 58-year-old man?")
+    answered_counterparts(bank, "B", "B", "C", "B")
+    examine_rules(bank, n=20, seed=1, actor=place.people["cora"], at=timezone.now())
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:
