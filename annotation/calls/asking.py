@@ -93,7 +93,7 @@ _at_work = KeptQuery(
 
 @contextmanager
 def _short_turns() -> Iterator[None]:
-    """Python lets a thread go on for 5 ms otherwise; an answer needs three turns, and an eighth of the speed went there."""
+    """Python lets a thread go on for 5 ms otherwise; an answer needs three turns, which took an eighth of the speed."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SHORT_TURN)
     try:

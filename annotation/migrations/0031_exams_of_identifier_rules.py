@@ -9,7 +9,7 @@ import annotation.models.fields
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0029_verdicts_of_validators"),
+        ("annotation", "0030_prompt_trials"),
     ]
 
     operations = [
