@@ -268,13 +268,15 @@ IDENTIFIERS = (
 )
 _ALL = tuple(one for one in IDENTIFIERS if one.patterns)
 _FEW_DIGITS = tuple(one for one in _ALL if one.letter in "ABCFLMN")
-_NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABCFN")
+_NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABFN")
+_AGE_IN_WORDS = tuple(one for one in _ALL if one.letter in "ABCFN")
 _DIGIT, _TWO_DIGITS, _NUMBER = re.compile(r"[0-9]"), re.compile(r"[0-9]{2}"), re.compile(r"\d(?:\d\d|[./-]\d)|\w::?\w")
 # Without a digit, one of these stands in every identifier: a capital inside a sentence, or words and signs of its own.
 _INSIDE = re.compile(
     r"[A-Z](?:(?<=..)(?<![.?!\n][ \n][A-Z])|(?=(?:r|rs|s|rof|rofessor|octor|urse|err|rau)\b))", re.DOTALL
 )
-_ALONE = ("@", "^", "://", "www.", *_ENDINGS, "inet", "ospital", "nfirmary", "linic", "edical ", "niversity")
+_ALONE = ("@", "^", "://", "www.", "ospital", "nfirmary", "linic", "edical ", "niversity")
+_ENDING = re.compile(r"\.(?:com|org|net|edu|gov|mil)\b")
 
 
 def spot_identifiers(text: str) -> list[Spotted]:
@@ -296,7 +298,9 @@ def _tried(text: str) -> tuple[Identifier, ...]:
     has_digit = _DIGIT.search(text) is not None
     if has_digit and _NUMBER.search(text):
         return _ALL
-    if _INSIDE.search(text) or _holds_any(text, _ALONE):
+    if "inet" in text:  # ninety, nineties
+        return _FEW_DIGITS if has_digit else _AGE_IN_WORDS
+    if _INSIDE.search(text) or _holds_any(text, _ALONE) or _ENDING.search(text):
         return _FEW_DIGITS if has_digit else _NO_DIGIT
     return _FEW_DIGITS if has_digit and (_TWO_DIGITS.search(text) or _holds_any(text.lower(), _MONTHS)) else ()
 
