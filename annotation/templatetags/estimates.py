@@ -48,6 +48,18 @@ def interval(estimate: Estimate) -> str:
 
 
 @register.filter
+def points(difference: Estimate) -> str:
+    """A difference of two shares in percentage points: −20.83 (−40.47 to −4.16)."""
+    if difference.value is None or difference.ci95 is None:
+        return _("n/a")
+    value, low, high = (
+        number_format(Decimal(f"{100 * one:.2f}"), decimal_pos=2).replace("-", "\N{MINUS SIGN}")
+        for one in (difference.value, *difference.ci95)
+    )
+    return _("%(value)s (%(low)s to %(high)s)") % {"value": value, "low": low, "high": high}
+
+
+@register.filter
 def duration(ms: float | None) -> str:
     """95 s as 1 min 35 s, below a minute 42.3 s; nothing is n/a."""
     if ms is None:
