@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
+from annotation.views.diversity import near_duplicates
 from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
@@ -113,6 +114,8 @@ urlpatterns = [
         bank_validators.validator_run_act,
         name="validator-run-act",
     ),
+    path("banks/<slug:slug>/near-duplicates/", near_duplicates.bank_near_duplicates, name="bank-near-duplicates"),
+    path("banks/<slug:slug>/near-duplicates/compare/", near_duplicates.bank_compare, name="bank-compare"),
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
