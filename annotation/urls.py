@@ -116,6 +116,7 @@ urlpatterns = [
     ),
     path("banks/<slug:slug>/near-duplicates/", near_duplicates.bank_near_duplicates, name="bank-near-duplicates"),
     path("banks/<slug:slug>/near-duplicates/compare/", near_duplicates.bank_compare, name="bank-compare"),
+    path("banks/<slug:slug>/near-duplicates/embed/", near_duplicates.bank_embed, name="bank-embed"),
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),

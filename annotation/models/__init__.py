@@ -1,5 +1,6 @@
 from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
+from annotation.models.diversity import Embedding, QuestionVector
 from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
@@ -45,6 +46,7 @@ __all__ = [
     "ColumnMatching",
     "Competence",
     "Edit",
+    "Embedding",
     "EndpointLease",
     "EndpointProbe",
     "Exam",
@@ -64,6 +66,7 @@ __all__ = [
     "QuestionBank",
     "QuestionComment",
     "QuestionTag",
+    "QuestionVector",
     "Rendition",
     "Report",
     "Review",

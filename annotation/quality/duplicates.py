@@ -19,6 +19,7 @@ from annotation.models import Finding, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused, public_banks_beside
 from annotation.quality.kernels.neighbours import Neighbours, find_neighbours, find_twins
 from annotation.quality.kernels.rules import NEAR_DUPLICATE, PUBLIC_TWIN, RULES, THRESHOLD, Rule
+from annotation.quality.kernels.words import compared_text
 
 BATCH = 500
 SHOWN_CHARS = 200
@@ -150,10 +151,6 @@ def read_texts(banks: Collection[QuestionBank]) -> BankTexts:
             read.texts.append(compared_text(stem, options))
             read.banks.append(bank.pk)
     return read
-
-
-def compared_text(stem: str, options: Collection[str]) -> str:
-    return "\n".join((stem, *options))
 
 
 def _with_nearest(found: Neighbours) -> Iterator[tuple[int, int]]:

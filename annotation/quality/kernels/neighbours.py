@@ -133,18 +133,48 @@ def _same_words(rows: Any) -> tuple[Ints, Ints]:
     return np.array(first, dtype=np.int64), group
 
 
-class _Unique:
-    """The search among rows of different words; ``n_rows`` says for how many questions each stands.
+class PairTally:
+    """Counts near pairs as they are found, each once; ``n_rows`` says for how many questions each row stands."""
+
+    def __init__(self, n_rows: Ints, threshold: float) -> None:
+        self.n_rows, self.threshold = n_rows, threshold
+        self.nearest, self.similarity, self.n_similar = _nobody(len(n_rows))
+        self.below, self.above = _Kept(highest=True), _Kept(highest=False)
+
+    def keep(self, first: Ints, second: Ints, exact: Floats) -> None:
+        similar = exact >= self.threshold
+        self.below.keep(first[~similar], second[~similar], exact[~similar])
+        self.above.keep(first[similar], second[similar], exact[similar])
+        self._count(first[similar], second[similar], exact[similar])
+
+    def _count(self, first: Ints, second: Ints, exact: Floats) -> None:
+        for one, other in ((first, second), (second, first)):
+            np.add.at(self.n_similar, one, self.n_rows[other])
+            order = np.lexsort((other, -exact, one))
+            best = order[np.unique(one[order], return_index=True)[1]]
+            rows, others, values = one[best], other[best], exact[best]
+            better = (values > self.similarity[rows]) | (
+                (values == self.similarity[rows]) & (others < self.nearest[rows])
+            )
+            self.nearest[rows[better]], self.similarity[rows[better]] = others[better], values[better]
+
+    def result(self) -> Neighbours:
+        pairs = sorted([*self.below.pairs(), *self.above.pairs()])
+        around = [SimilarPair(first, second, similar) for similar, first, second in pairs]
+        return Neighbours(self.threshold, self.nearest, self.similarity, self.n_similar, around)
+
+
+class _Unique(PairTally):
+    """The search among rows of different words.
 
     ``n_own``: only pairs of one of the first so many rows and one of those behind them.
     """
 
     def __init__(self, rows: Any, n_rows: Ints, threshold: float, n_own: int | None = None) -> None:
-        self.rows, self.n_rows, self.threshold, self.n_own = rows, n_rows, threshold, n_own
+        super().__init__(n_rows, threshold)
+        self.rows, self.n_own = rows, n_own
         self.floor = max(threshold / 2, threshold - (SMALL_MARGIN if rows.shape[0] <= SMALL else MARGIN))
         self.lengths = _bucket_lengths(rows)
-        self.nearest, self.similarity, self.n_similar = _nobody(rows.shape[0])
-        self.below, self.above = _Kept(highest=True), _Kept(highest=False)
 
     def search(self, watch: Watch) -> None:
         """Every pair once. What ``watch`` raises ends the search."""
@@ -155,7 +185,7 @@ class _Unique:
         try:
             for top, found in zip(tops, pool.map(self._strip, tops), strict=True):
                 for first, second, exact in found:
-                    self._keep(first, second, exact)
+                    self.keep(first, second, exact)
                 done += n - self._left(top)
                 watch(done, total)
         finally:
@@ -187,23 +217,6 @@ class _Unique:
         exact = np.minimum(np.round(exact, 6), 1)
         near = exact >= self.floor
         return first[near], second[near], exact[near]
-
-    def _keep(self, first: Ints, second: Ints, exact: Floats) -> None:
-        similar = exact >= self.threshold
-        self.below.keep(first[~similar], second[~similar], exact[~similar])
-        self.above.keep(first[similar], second[similar], exact[similar])
-        self._count(first[similar], second[similar], exact[similar])
-
-    def _count(self, first: Ints, second: Ints, exact: Floats) -> None:
-        for one, other in ((first, second), (second, first)):
-            np.add.at(self.n_similar, one, self.n_rows[other])
-            order = np.lexsort((other, -exact, one))
-            best = order[np.unique(one[order], return_index=True)[1]]
-            rows, others, values = one[best], other[best], exact[best]
-            better = (values > self.similarity[rows]) | (
-                (values == self.similarity[rows]) & (others < self.nearest[rows])
-            )
-            self.nearest[rows[better]], self.similarity[rows[better]] = others[better], values[better]
 
     def of_all(self, first: Ints, group: Ints) -> Neighbours:
         """The result for all rows, those of equal words again one by one."""

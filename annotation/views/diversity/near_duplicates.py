@@ -9,13 +9,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from annotation.diversity.embedded_questions import ask_for_embedding, embeddings_of
 from annotation.diversity.similar_questions import ask_for_comparison, counts_of_similar, similar_found
+from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
+from annotation.forms.diversity import EmbeddingForm
 from annotation.models import QuestionBank
 from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
-from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.confirming import run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 PER_PAGE = 50
@@ -50,6 +53,9 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
         "n_found": sum(counts.values()),
         "n_public": QuestionBank.objects.filter(is_public=True).exclude(pk=bank.pk).count(),
         "n_hidden": withheld_questions(request.user).filter(bank=bank).count(),
+        "embeddings": embeddings_of(bank),
+        "form": EmbeddingForm(),
+        "has_endpoints": bool(endpoints()),
         "page": page,
         "shown": [(one, RULES[one.rule].label) for one in page.object_list],
     }
@@ -65,6 +71,21 @@ def bank_compare(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     def asked() -> str:
         ask_for_comparison(bank, across=request.POST.get("across") == "yes", **by(request))
         return _("The comparison runs in the background; look again in a minute.")
+
+    run_and_flash(request, asked)
+    return redirect("bank-near-duplicates", slug)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_embed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask a model for the vectors that are missing, in the background."""
+    bank = compared_bank(request, slug)
+
+    def asked() -> str:
+        data = valid_data(EmbeddingForm(request.POST))
+        ask_for_embedding(bank, data["endpoint"], data["model"], **by(request))
+        return _("The model is asked in the background; look again in a minute.")
 
     run_and_flash(request, asked)
     return redirect("bank-near-duplicates", slug)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from django.utils import timezone
 
-from annotation.models import Revision
+from annotation.models import Embedding, QuestionVector, Revision
 from annotation.quality.duplicates import check_duplicates, check_twins
 from annotation.questionbank.terms import change_terms
 from tests.annotation.review.cases import make_bank, make_revisions
@@ -21,3 +22,25 @@ def compare(place: Place) -> None:
     check_duplicates(bank, actor=None, at=now)
     check_twins(bank, actor=None, at=now)
     place.things["public bank"] = public
+    _embed(place)
+
+
+def _embed(place: Place) -> None:
+    """Vectors of a model without a threshold, of all questions; and of another one, of some."""
+    bank, now = place.things["generated bank"], timezone.now()
+    revisions = Revision.objects.in_bank(bank).current().order_by("question__number")
+    for model, threshold, n in (("MedEmbed-small", 0.9, len(revisions)), ("other-embedding", None, 3)):
+        made = Embedding.objects.create(
+            endpoint="stand-in", model=place.named(model)[:190], dimension=8, threshold=threshold, created_at=now
+        )
+        if threshold:
+            made.threshold_set_by, made.threshold_set_at = place.people["cora"], now
+            made.save()
+        drawn = np.random.default_rng(4)
+        for revision in revisions[:n]:
+            vector = drawn.standard_normal(8) + 1
+            vector /= np.linalg.norm(vector)
+            QuestionVector.objects.create(
+                embedding=made, revision=revision, text_sha256="0" * 64, vector=vector.astype("<f4").tobytes()
+            )
+        place.things[f"embedding {model}"] = made
