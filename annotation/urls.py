@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
-from annotation.views.diversity import near_duplicates
+from annotation.views.diversity import near_duplicates, pair_trials
 from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
@@ -117,6 +117,14 @@ urlpatterns = [
     path("banks/<slug:slug>/near-duplicates/", near_duplicates.bank_near_duplicates, name="bank-near-duplicates"),
     path("banks/<slug:slug>/near-duplicates/compare/", near_duplicates.bank_compare, name="bank-compare"),
     path("banks/<slug:slug>/near-duplicates/embed/", near_duplicates.bank_embed, name="bank-embed"),
+    path("banks/<slug:slug>/near-duplicates/pairs/", pair_trials.pair_trials, name="pair-trials"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/", pair_trials.pair_trial, name="pair-trial"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/judge/", pair_trials.pair_judge, name="pair-judge"),
+    path(
+        "banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/threshold/",
+        pair_trials.pair_threshold,
+        name="pair-threshold",
+    ),
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),

@@ -1,6 +1,6 @@
 from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
-from annotation.models.diversity import Embedding, QuestionVector
+from annotation.models.diversity import Embedding, JudgedPair, PairJudgement, PairTrial, QuestionVector
 from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
@@ -56,10 +56,13 @@ __all__ = [
     "Image",
     "Invitation",
     "Job",
+    "JudgedPair",
     "Membership",
     "Mention",
     "ModelCall",
     "ModelPicture",
+    "PairJudgement",
+    "PairTrial",
     "Price",
     "PromptVersion",
     "Question",

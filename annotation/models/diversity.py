@@ -46,3 +46,54 @@ class QuestionVector(models.Model):
 
     def __str__(self) -> str:
         return f"vector of revision {self.revision_id}"
+
+
+class PairTrial(models.Model):
+    """Two people say of pairs over the range of similarity whether they are the same question, each for themselves."""
+
+    public_id = PublicIdField()
+    embedding = models.ForeignKey(Embedding, on_delete=models.PROTECT, related_name="trials")
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="pair_trials")
+    seed = models.PositiveIntegerField(_("seed"))
+    first_judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    second_judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-created_at", "-pk")
+
+    def __str__(self) -> str:
+        return f"pairs of {self.embedding}"
+
+
+class JudgedPair(models.Model):
+    """One pair of a trial. Its similarity is shown to nobody before both have judged all pairs."""
+
+    trial = models.ForeignKey(PairTrial, on_delete=models.PROTECT, related_name="pairs", db_index=False)
+    number = models.PositiveSmallIntegerField()  # in which it is shown: drawn, so that it tells no similarity
+    first = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+", db_index=False)
+    second = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+", db_index=False)
+    similarity = models.FloatField()
+
+    class Meta:
+        ordering = ("trial", "number")
+        constraints = (models.UniqueConstraint(fields=["trial", "number"], name="pair_once"),)
+
+    def __str__(self) -> str:
+        return f"pair {self.number}"
+
+
+class PairJudgement(models.Model):
+    """What one of the two says of a pair; it stays."""
+
+    pair = models.ForeignKey(JudgedPair, on_delete=models.PROTECT, related_name="judgements", db_index=False)
+    judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    is_same = models.BooleanField()
+    judged_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["pair", "judge"], name="judged_once"),)
+
+    def __str__(self) -> str:
+        return f"judgement of pair {self.pair_id}"

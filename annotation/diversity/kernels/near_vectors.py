@@ -12,24 +12,28 @@ from annotation.quality.kernels.neighbours import Neighbours, PairTally
 
 ROWS, COLUMNS = 512, 4_096  # of a block
 MARGIN = 0.02  # below the threshold pairs are looked for, too
+NO_PAIR = -2
 Watch = Callable[[int, int], object]
 Block = tuple[int, int, NDArray[np.float32]]  # first row, first column, similarities
 
 
 def blocks_of(vectors: Vectors, watch: Watch | None = None) -> Iterator[Block]:
-    """All pairs of rows, the first before the second; what is no such pair is -2. What ``watch`` raises ends it."""
+    """All pairs of rows, the first before the second; what is none is NO_PAIR. What ``watch`` raises ends it."""
     n, done = len(vectors), 0
     total = sum(n - top for top in range(0, n, ROWS))
     for top in range(0, n, ROWS):
-        rows = vectors[top : top + ROWS]
         for left in range(top, n, COLUMNS):
-            block = rows @ vectors[left : left + COLUMNS].T
-            if left == top:
-                block[np.tril_indices(len(block), m=block.shape[1])] = -2
-            yield top, left, block
+            yield top, left, block_at(vectors, top, left)
         done += n - top
         if watch is not None:
             watch(done, total)
+
+
+def block_at(vectors: Vectors, top: int, left: int) -> NDArray[np.float32]:
+    block = vectors[top : top + ROWS] @ vectors[left : left + COLUMNS].T
+    if left == top:
+        block[np.tril_indices(len(block), m=block.shape[1])] = NO_PAIR
+    return block
 
 
 def near_vectors(vectors: Vectors, threshold: float, watch: Watch | None = None) -> Neighbours:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotation.models import Embedding, QuestionVector, Revision
 from annotation.quality.duplicates import check_duplicates, check_twins
 from annotation.questionbank.terms import change_terms
+from tests.annotation.diversity.judged import judge_all, trial_of
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.browser.pages.place import Place
 
@@ -44,3 +45,11 @@ def _embed(place: Place) -> None:
                 embedding=made, revision=revision, text_sha256="0" * 64, vector=vector.astype("<f4").tobytes()
             )
         place.things[f"embedding {model}"] = made
+    cora, omni = place.people["cora"], place.people["omni"]
+    whole = place.things["embedding MedEmbed-small"]
+    for name in ("done", "open"):
+        trial = trial_of(bank, whole, cora, omni)
+        judge_all(trial, omni, same_from=0.6)
+        if name == "done":
+            judge_all(trial, cora, same_from=0.7)
+        place.things[f"pairs {name}"] = trial
