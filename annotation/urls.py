@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
+from annotation.views.diversity import near_duplicates, pair_trials
 from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
@@ -115,6 +116,17 @@ urlpatterns = [
         "banks/<slug:slug>/validators/runs/<str:public_id>/<slug:act>/",
         bank_validators.validator_run_act,
         name="validator-run-act",
+    ),
+    path("banks/<slug:slug>/near-duplicates/", near_duplicates.bank_near_duplicates, name="bank-near-duplicates"),
+    path("banks/<slug:slug>/near-duplicates/compare/", near_duplicates.bank_compare, name="bank-compare"),
+    path("banks/<slug:slug>/near-duplicates/embed/", near_duplicates.bank_embed, name="bank-embed"),
+    path("banks/<slug:slug>/near-duplicates/pairs/", pair_trials.pair_trials, name="pair-trials"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/", pair_trials.pair_trial, name="pair-trial"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/judge/", pair_trials.pair_judge, name="pair-judge"),
+    path(
+        "banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/threshold/",
+        pair_trials.pair_threshold,
+        name="pair-threshold",
     ),
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),

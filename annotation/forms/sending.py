@@ -35,9 +35,15 @@ class TermsForm(PlainForm):
         help_text=_("They are then sent to models as they are, also where a run asks for a quarter."),
     )
 
+    is_public = forms.BooleanField(
+        label=_("Its questions are public"),
+        required=False,
+        help_text=_("A model may have learned them. Questions of other banks are then compared with them."),
+    )
+
     @classmethod
     def of(cls, bank: QuestionBank) -> TermsForm:
-        return cls(initial={"terms": bank.terms, "holds_quarters": bank.holds_quarters})
+        return cls(initial={name: getattr(bank, name) for name in ("terms", "holds_quarters", "is_public")})
 
 
 class PermissionForm(PlainForm):

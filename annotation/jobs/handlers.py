@@ -30,6 +30,8 @@ HANDLERS: dict[str, str] = {
     "store_questions": "annotation.questionbank.uploads.store_questions",
     "find_duplicates": "annotation.quality.duplicates.find_duplicates",
     "examine_identifier_rules": "annotation.quality.identifier_exams.run_examination",
+    "embed_questions": "annotation.diversity.embedded_questions.embed_in_background",
+    "draw_pairs": "annotation.diversity.judging_pairs.draw_in_background",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
     "change_questions": "annotation.discussion.selected_questions.run_change",
     "make_review_report": "annotation.exports.review_report_job.run_review_report",

@@ -1,5 +1,6 @@
 from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
+from annotation.models.diversity import Embedding, JudgedPair, PairJudgement, PairTrial, QuestionVector
 from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
 from annotation.models.feedback import PromptTrial
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
@@ -46,6 +47,7 @@ __all__ = [
     "ColumnMatching",
     "Competence",
     "Edit",
+    "Embedding",
     "EndpointLease",
     "EndpointProbe",
     "Exam",
@@ -56,10 +58,13 @@ __all__ = [
     "Image",
     "Invitation",
     "Job",
+    "JudgedPair",
     "Membership",
     "Mention",
     "ModelCall",
     "ModelPicture",
+    "PairJudgement",
+    "PairTrial",
     "Price",
     "PromptTrial",
     "PromptVersion",
@@ -67,6 +72,7 @@ __all__ = [
     "QuestionBank",
     "QuestionComment",
     "QuestionTag",
+    "QuestionVector",
     "Rendition",
     "Report",
     "Review",

@@ -15,6 +15,7 @@ class QuestionBank(Deletable):
     simulated = models.BooleanField(default=False)
     terms = models.TextField(_("terms of use"), blank=True)  # under which its source gave the data
     holds_quarters = models.BooleanField(_("images hold a quarter of width and height"), default=False)
+    is_public = models.BooleanField(_("its questions are public"), default=False)  # a model may have learned them
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # null: made on the command line
@@ -22,6 +23,7 @@ class QuestionBank(Deletable):
     archived_at = models.DateTimeField(null=True, blank=True)
     kept_out_by = models.JSONField(default=list, blank=True)  # parts of validity: who fails one is not drawn
     compared_at = models.DateTimeField(null=True, blank=True)  # when its questions were last compared with each other
+    twins_sought_at = models.DateTimeField(null=True, blank=True)  # the same with those of public banks
 
     objects: KeptManager[QuestionBank] = KeptManager()
     everywhere = models.Manager["QuestionBank"]()

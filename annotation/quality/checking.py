@@ -19,7 +19,7 @@ from annotation.audit.recording import record
 from annotation.enums import OptionLetter
 from annotation.models import AnswerKey, Finding, QuestionBank, Revision, User
 from annotation.quality.kernels.question_checks import check
-from annotation.quality.kernels.rules import MIN_EXPLANATION, NEAR_DUPLICATE, RULES, CheckedQuestion, Flaw
+from annotation.quality.kernels.rules import BANKWIDE, MIN_EXPLANATION, RULES, CheckedQuestion, Flaw
 from annotation.refusals import Refused
 
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
@@ -102,7 +102,7 @@ def _question(stem: str, options: list[str], prior: int | None, truth: tuple[Any
 
 def _store(bank: QuestionBank, found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> None:
     """Bring the stored findings of these revisions in line with what was found now."""
-    stored = Finding.objects.of_rules().filter(revision__in=found).exclude(rule=NEAR_DUPLICATE)
+    stored = Finding.objects.of_rules().filter(revision__in=found).exclude(rule__in=BANKWIDE)
     known: dict[Place, Finding] = {}
     for one in stored.order_by("rule_version"):
         known[one.revision_id, one.rule, one.place] = one
@@ -155,5 +155,22 @@ def dismiss(finding: Finding, *, reason: str, actor: User, at: datetime) -> None
 
 def findings_of(revisions: Iterable[int]) -> models.QuerySet[Finding]:
     """What speaks against these revisions, open ones first."""
-    found = Finding.objects.against().filter(revision__in=revisions).select_related("dismissed_by", "other__question")
+    found = (
+        Finding.objects.against().filter(revision__in=revisions).select_related("dismissed_by", "other__question__bank")
+    )
     return found.order_by("revision", models.F("dismissed_at").asc(nulls_first=True), "rule", "place")
+
+
+def public_banks_beside(bank: QuestionBank) -> dict[int, str]:
+    """The names of all public banks, with whose questions those of a bank that is not public are compared.
+
+    Raises QualityRefused (``is_public``, ``none_public``).
+    """
+    if bank.is_public:
+        sentence = _("“%(bank)s” is public itself: twins are sought for the questions of banks that are not.")
+        raise QualityRefused("is_public", sentence % {"bank": bank.name})
+    public = dict(QuestionBank.objects.filter(is_public=True).values_list("pk", "name"))
+    if not public:
+        sentence = _("No bank is marked as public. A coordinator marks one on its page “Terms”.")
+        raise QualityRefused("none_public", sentence)
+    return public

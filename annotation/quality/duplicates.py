@@ -1,13 +1,14 @@
-"""Near-duplicates of a bank as findings. Only commands and jobs load this module: it loads scikit-learn."""
+"""Near-duplicates as findings, in a bank and across banks. Only commands and jobs load this module: scikit-learn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -15,9 +16,10 @@ from annotation.audit.recording import record
 from annotation.enums import FindingPlace
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.models import Finding, QuestionBank, Revision, User
-from annotation.quality.checking import QualityRefused
-from annotation.quality.kernels.neighbours import Neighbours, find_neighbours
-from annotation.quality.kernels.rules import NEAR_DUPLICATE, RULES, THRESHOLD
+from annotation.quality.checking import QualityRefused, public_banks_beside
+from annotation.quality.kernels.neighbours import Neighbours, find_neighbours, find_twins
+from annotation.quality.kernels.rules import NEAR_DUPLICATE, PUBLIC_TWIN, RULES, THRESHOLD, Rule
+from annotation.quality.kernels.words import compared_text
 
 BATCH = 500
 SHOWN_CHARS = 200
@@ -50,10 +52,29 @@ class DuplicateResult:
 
 
 @dataclass(frozen=True)
-class _Texts:
+class TwinResult:
+    """``n_twins`` questions of the bank have one in a public bank at or above the threshold."""
+
+    threshold: float
+    n_questions: int
+    n_public: int  # questions of public banks that they were compared with
+    banks: list[str]
+    n_twins: int
+    n_pairs: int
+    around: list[ShownPair]  # the second question is that of a public bank
+
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self), "around": [vars(pair) for pair in self.around]}
+
+
+@dataclass
+class BankTexts:
+    """Questions as they are compared: stem and options, by number; ``banks`` for those of several."""
+
     revisions: list[int]
     numbers: list[int]
     texts: list[str]
+    banks: list[int]
 
 
 def check_duplicates(
@@ -69,73 +90,127 @@ def check_duplicates(
     Findings of an earlier run go where the question is like no other any more. A dismissed one stays dismissed as long
     as the nearest question is the same. A second run changes nothing. Refused for a threshold out of range.
     """
+    _check_threshold(threshold)
+    read = read_texts([bank])
+    found = find_neighbours(read.texts, threshold, watch)
+    made = {}
+    for row, place in _with_nearest(found):
+        words = {"number": read.numbers[place], "more": more_words(found, row)}
+        made[read.revisions[row]] = read.revisions[place], words | {"similarity": f"{found.similarity[row]:.2f}"}
+    n_changed = store_nearest(bank, RULES[NEAR_DUPLICATE], read.revisions, made, at=at)
+    note_compared(bank, n_changed, found, actor=actor, at=at)
+    QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
+    return DuplicateResult(threshold, len(read.texts), len(made), found.n_pairs, list(_shown(read, read, found)))
+
+
+def check_twins(
+    bank: QuestionBank,
+    *,
+    actor: User | None,
+    at: datetime,
+    threshold: float = THRESHOLD,
+    watch: Watch | None = None,
+) -> TwinResult:
+    """Compare the current questions of a bank that is not public with those of all public banks, by the same rule.
+
+    A model may have learned a question whose twin is public. Findings come and go as those of ``check_duplicates`` do.
+    Raises QualityRefused for a bank that is public itself, where none is public, and for a threshold out of range.
+    """
+    _check_threshold(threshold)
+    public = public_banks_beside(bank)
+    read, others = read_texts([bank]), read_texts(list(QuestionBank.objects.filter(pk__in=public)))
+    found = find_twins(read.texts, others.texts, threshold, watch)
+    made = {}
+    for row, place in _with_nearest(found):
+        words = {"number": others.numbers[place], "bank": public[others.banks[place]], "more": more_words(found, row)}
+        made[read.revisions[row]] = others.revisions[place], words | {"similarity": f"{found.similarity[row]:.2f}"}
+    n_changed = store_nearest(bank, RULES[PUBLIC_TWIN], read.revisions, made, at=at)
+    n_pairs = int(found.n_similar.sum())
+    note_compared(bank, n_changed, found, actor=actor, at=at, across=sorted(public.values()), pairs=n_pairs)
+    QuestionBank.objects.filter(pk=bank.pk).update(twins_sought_at=at)
+    around = list(_shown(read, others, found))
+    names = sorted(public.values())
+    return TwinResult(threshold, len(read.texts), len(others.texts), names, len(made), n_pairs, around)
+
+
+def _check_threshold(threshold: float) -> None:
     if not 0.5 <= threshold <= 1:
         sentence = _("A similarity of %(threshold)s is no threshold: give a number from 0.5 to 1.")
         raise QualityRefused("out_of_range", sentence % {"threshold": threshold}, status=422)
-    read = _read(bank)
-    found = find_neighbours(read.texts, threshold, watch)
-    _store(bank, read, found, actor=actor, at=at)
-    QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
-    return DuplicateResult(
-        threshold, len(read.texts), int((found.nearest >= 0).sum()), found.n_pairs, list(_shown(read, found))
-    )
 
 
-def _read(bank: QuestionBank) -> _Texts:
-    """Stem and options of the current questions, by number."""
-    read = _Texts([], [], [])
-    rows = Revision.objects.in_bank(bank).current().order_by("question__number")
-    for pk, number, stem, options in rows.values_list("pk", "question__number", "stem", "options").iterator():
-        read.revisions.append(pk)
-        read.numbers.append(number)
-        read.texts.append("\n".join((stem, *options)))
+def read_texts(banks: Collection[QuestionBank]) -> BankTexts:
+    """Stem and options of the current questions, by bank and number."""
+    read = BankTexts([], [], [], [])
+    columns = ("pk", "question__number", "stem", "options")
+    for bank in banks:
+        rows = Revision.objects.in_bank(bank).current().order_by("question__number").values_list(*columns)
+        for pk, number, stem, options in rows.iterator():
+            read.revisions.append(pk)
+            read.numbers.append(number)
+            read.texts.append(compared_text(stem, options))
+            read.banks.append(bank.pk)
     return read
 
 
-def _shown(read: _Texts, found: Neighbours) -> Iterator[ShownPair]:
+def _with_nearest(found: Neighbours) -> Iterator[tuple[int, int]]:
+    """Each row that has a near one, with it."""
+    return ((row, place) for row, place in enumerate(found.nearest.tolist()) if place >= 0)
+
+
+def more_words(found: Neighbours, row: int) -> str:
+    n_more = int(found.n_similar[row]) - 1
+    return f"; {n_more:,} more questions are at {found.threshold:g} or above" if n_more else ""
+
+
+def _shown(read: BankTexts, others: BankTexts, found: Neighbours) -> Iterator[ShownPair]:
     for pair in found.around:
-        numbers = read.numbers[pair.first], read.numbers[pair.second]
-        texts = read.texts[pair.first][:SHOWN_CHARS], read.texts[pair.second][:SHOWN_CHARS]
+        numbers = read.numbers[pair.first], others.numbers[pair.second]
+        texts = read.texts[pair.first][:SHOWN_CHARS], others.texts[pair.second][:SHOWN_CHARS]
         yield ShownPair(pair.similarity, *numbers, *texts)
 
 
-def _store(bank: QuestionBank, read: _Texts, found: Neighbours, *, actor: User | None, at: datetime) -> None:
+Nearest = Mapping[int, tuple[int, Mapping[str, object]]]  # of a revision: the most similar one, and words of the rule
+
+
+def store_nearest(bank: QuestionBank, rule: Rule, revisions: list[int], made: Nearest, *, at: datetime) -> int:
+    """Bring the stored findings of this rule in line for these revisions, in batches; how many rows that changed."""
     n_changed = 0
-    for start in range(0, len(read.revisions), BATCH):
-        rows = range(start, min(start + BATCH, len(read.revisions)))
+    for start in range(0, len(revisions), BATCH):
+        batch = revisions[start : start + BATCH]
+        found = [_finding(bank, rule, one, *made[one], at) for one in batch if one in made]
         with transaction.atomic():
-            n_changed += _store_batch([read.revisions[row] for row in rows], _findings(bank, read, found, rows, at))
+            n_changed += _store_batch(rule, batch, found)
+    return n_changed
+
+
+def _finding(
+    bank: QuestionBank, rule: Rule, revision: int, other: int, words: Mapping[str, object], at: datetime
+) -> Finding:
+    return Finding(
+        bank=bank,
+        revision_id=revision,
+        rule=rule.code,
+        rule_version=rule.version,
+        place=FindingPlace.QUESTION,
+        detail=rule.sentence(**words),
+        other_id=other,
+        found_at=at,
+    )
+
+
+def note_compared(
+    bank: QuestionBank, n_changed: int, found: Neighbours, *, actor: User | None, at: datetime, **more: object
+) -> None:
+    """An audit event, where anything changed."""
     if n_changed:
-        facts = {"threshold": found.threshold, "pairs": found.n_pairs, "changed": n_changed}
+        facts = {"threshold": found.threshold, "pairs": found.n_pairs, "changed": n_changed, **more}
         with transaction.atomic():
             record("bank.compared", actor=actor, at=at, subject=bank, facts=facts)
 
 
-def _findings(bank: QuestionBank, read: _Texts, found: Neighbours, rows: range, at: datetime) -> list[Finding]:
-    rule, made = RULES[NEAR_DUPLICATE], []
-    for row in rows:
-        nearest, n_more = int(found.nearest[row]), int(found.n_similar[row]) - 1
-        if nearest >= 0:
-            more = f"; {n_more:,} more questions are at {found.threshold:g} or above" if n_more else ""
-            detail = rule.sentence(similarity=f"{found.similarity[row]:.2f}", number=read.numbers[nearest], more=more)
-            made.append(
-                Finding(
-                    bank=bank,
-                    revision_id=read.revisions[row],
-                    rule=rule.code,
-                    rule_version=rule.version,
-                    place=FindingPlace.QUESTION,
-                    detail=detail,
-                    other_id=read.revisions[nearest],
-                    found_at=at,
-                )
-            )
-    return made
-
-
-def _store_batch(revisions: list[int], found: list[Finding]) -> int:
-    """Bring the stored findings of these revisions in line; how many rows that changed."""
-    known = {one.revision_id: one for one in Finding.objects.filter(revision__in=revisions, rule=NEAR_DUPLICATE)}
+def _store_batch(rule: Rule, revisions: list[int], found: list[Finding]) -> int:
+    known = {one.revision_id: one for one in Finding.objects.filter(revision__in=revisions, rule=rule.code)}
     new, changed = list[Finding](), list[Finding]()
     for one in found:
         old = known.pop(one.revision_id, None)
@@ -160,8 +235,12 @@ def _renewed(old: Finding, one: Finding) -> Finding:
 
 
 def find_duplicates(progress: Progress, params: Params) -> Result:
-    """The job: parameters ``bank`` (its key) and, if not the usual one, ``threshold``. Safe to run twice."""
+    """The job: parameters ``bank`` (its key), ``across`` for twins in public banks, and if not the usual one,
+    ``threshold``; ``actor`` is who asked. Safe to run twice.
+    """
     bank = QuestionBank.objects.get(pk=params["bank"])
+    actor = User.objects.filter(pk=params["actor"]).first() if "actor" in params else None
     threshold = float(params.get("threshold", THRESHOLD))
-    found = check_duplicates(bank, actor=None, at=timezone.now(), threshold=threshold, watch=progress.report)
-    return found.as_json()
+    compare = check_twins if params.get("across") else check_duplicates
+    found = compare(bank, actor=actor, at=timezone.now(), threshold=threshold, watch=progress.report)
+    return {"page": reverse("bank-near-duplicates", args=[bank.slug]), **found.as_json()}

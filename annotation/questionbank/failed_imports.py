@@ -25,6 +25,7 @@ from annotation.models import (
     Question,
     QuestionBank,
     QuestionTag,
+    QuestionVector,
     Report,
     Revision,
     SeenKey,
@@ -96,6 +97,7 @@ def _sweep_questions(bank_import: BankImport) -> None:
         with transaction.atomic():
             _delete(Finding, revision__in=revisions)
             _delete(Finding, other__in=revisions)
+            _delete(QuestionVector, revision__in=revisions)
             _delete(AnswerKey, pk__in=revisions)
             _delete(Revision, pk__in=revisions)
             _delete(SeenKey, question__in=first_of)

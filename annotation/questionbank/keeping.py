@@ -19,6 +19,7 @@ from annotation.models import (
     Edit,
     Image,
     Job,
+    PairTrial,
     QuestionBank,
     QuestionComment,
     SamplingPlan,
@@ -54,6 +55,8 @@ def check_unused(bank: QuestionBank) -> None:
         raise BankRefused("in_use", _("Questions of this bank have comments: archive the bank instead."))
     if SendingPermission.objects.filter(bank=bank).exists():
         raise BankRefused("in_use", _("A permission to send this bank to a model was given: archive the bank instead."))
+    if PairTrial.objects.filter(bank=bank).exists():
+        raise BankRefused("in_use", _("People judge pairs of questions of this bank: archive the bank instead."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():
         raise BankRefused("in_use", _("Images have come in for this bank: archive the bank instead."))
     for use in _uses.values():

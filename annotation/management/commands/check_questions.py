@@ -6,6 +6,7 @@ With --endpoint validators are asked of a model instead, see docs/models-at-work
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
@@ -27,7 +28,7 @@ from annotation.validators.validator_exams import results_as_json
 from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_check
 
 if TYPE_CHECKING:
-    from annotation.quality.duplicates import DuplicateResult
+    from annotation.quality.duplicates import DuplicateResult, ShownPair, TwinResult
 
 OF_VALIDATORS = ("model", "check", "prompt", "planted", "temperature", "max_tokens", "max_cost", "dry_run")
 SHOWN_WORDS = 90  # characters of a question beside a pair
@@ -42,6 +43,7 @@ class Command(ActCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bank", required=True, help="name or address of the bank")
         parser.add_argument("--duplicates", action="store_true", help="also compare every question with every other")
+        parser.add_argument("--across", action="store_true", help="also compare them with those of all public banks")
         parser.add_argument(
             "--threshold",
             type=float,
@@ -65,8 +67,8 @@ class Command(ActCommand):
         asked.add_argument("--dry-run", action="store_true", help="say what would be asked, and send nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["threshold"] is not None and not options["duplicates"]:
-            raise QualityRefused("threshold_alone", _("--threshold is for --duplicates: give both, or none."))
+        if options["threshold"] is not None and not (options["duplicates"] or options["across"]):
+            raise QualityRefused("threshold_alone", _("--threshold is for --duplicates and --across: give one, too."))
         bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
         if options["results"]:
             self.stdout.write(json.dumps(results_as_json(bank), ensure_ascii=False, indent=1))
@@ -79,20 +81,22 @@ class Command(ActCommand):
             raise QualityRefused("endpoint_missing", sentence)
         quiet = options["json"] or options["verbosity"] == 0
         at = timezone.now()
-        duplicates = self._compare(bank, at, quiet, options["threshold"]) if options["duplicates"] else None
+        threshold = THRESHOLD if options["threshold"] is None else options["threshold"]
+        twins = self._compare_across(bank, at, quiet, threshold) if options["across"] else None
+        duplicates = self._compare(bank, at, quiet, threshold) if options["duplicates"] else None
         current = Revision.objects.in_bank(bank).current()
         with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
             checked = check_revisions(bank, current, actor=None, at=at, watch=watch)
         told = summarise(bank)
         if options["json"]:
-            self.stdout.write(json.dumps(as_json(bank, checked, told, duplicates), ensure_ascii=False, indent=1))
+            self.stdout.write(json.dumps(as_json(bank, checked, told, duplicates, twins), ensure_ascii=False, indent=1))
         elif options["verbosity"]:
-            self.stdout.write(as_text(bank, checked, told, duplicates))
+            self.stdout.write(as_text(bank, checked, told, duplicates, twins))
 
     def _ask(self, bank: QuestionBank, options: dict[str, Any]) -> None:
         self.unchanged = _("Nothing was stored, nothing was sent.")
-        if options["duplicates"]:
-            raise QualityRefused("two_checks", _("--duplicates compares by rule: leave out --endpoint."))
+        if options["duplicates"] or options["across"]:
+            raise QualityRefused("two_checks", _("--duplicates and --across compare by rule: leave out --endpoint."))
         wanted = checks_wanted(
             bank,
             options["check"] or ALL,
@@ -115,13 +119,17 @@ class Command(ActCommand):
         elif options["verbosity"]:
             self.stdout.write("\n".join(map(plan_as_text, plans)))
 
-    def _compare(self, bank: QuestionBank, at: Any, quiet: bool, threshold: float | None) -> DuplicateResult:
+    def _compare(self, bank: QuestionBank, at: datetime, quiet: bool, threshold: float) -> DuplicateResult:
         from annotation.quality.duplicates import check_duplicates  # loads scikit-learn
 
         with progress_bar(_("Comparing"), TaskProgressColumn, quiet=quiet) as watch:
-            return check_duplicates(
-                bank, actor=None, at=at, threshold=THRESHOLD if threshold is None else threshold, watch=watch
-            )
+            return check_duplicates(bank, actor=None, at=at, threshold=threshold, watch=watch)
+
+    def _compare_across(self, bank: QuestionBank, at: datetime, quiet: bool, threshold: float) -> TwinResult:
+        from annotation.quality.duplicates import check_twins
+
+        with progress_bar(_("Comparing with public banks"), TaskProgressColumn, quiet=quiet) as watch:
+            return check_twins(bank, actor=None, at=at, threshold=threshold, watch=watch)
 
 
 def plan_as_text(plan: CheckPlan) -> str:
@@ -138,7 +146,11 @@ def plan_as_text(plan: CheckPlan) -> str:
 
 
 def as_json(
-    bank: QuestionBank, checked: CheckResult, told: BankSummary, duplicates: DuplicateResult | None
+    bank: QuestionBank,
+    checked: CheckResult,
+    told: BankSummary,
+    duplicates: DuplicateResult | None,
+    twins: TwinResult | None,
 ) -> dict[str, Any]:
     evenness = told.whole.evenness
     return {
@@ -152,6 +164,7 @@ def as_json(
             "test": evenness.as_json("chi-square against equal shares", flags=()) if evenness else None,
         },
         "near_duplicates": duplicates.as_json() if duplicates else None,
+        "public_twins": twins.as_json() if twins else None,
     }
 
 
@@ -167,13 +180,26 @@ def _rule_as_json(one: RuleCount) -> dict[str, Any]:
     }
 
 
-def as_text(bank: QuestionBank, checked: CheckResult, told: BankSummary, duplicates: DuplicateResult | None) -> str:
+def as_text(
+    bank: QuestionBank,
+    checked: CheckResult,
+    told: BankSummary,
+    duplicates: DuplicateResult | None,
+    twins: TwinResult | None,
+) -> str:
     changes = _("%(added)d findings are new, %(renewed)d renewed, %(removed)d gone.") % vars(checked)
     lines = [_("Bank %(bank)s: %(n)d questions checked.") % {"bank": bank.name, "n": told.n_questions}, changes, ""]
     lines += _table(told)
     lines += ["", *_whole_bank(told)]
     if duplicates:
-        lines += ["", *_pairs(duplicates)]
+        head = _("Near-duplicates at %(threshold)s: %(n)d questions, %(pairs)d pairs. Pairs around the threshold:")
+        facts = {"threshold": f"{duplicates.threshold:g}", "n": duplicates.n_duplicates, "pairs": duplicates.n_pairs}
+        lines += ["", head % facts, *_pairs(duplicates.around)]
+    if twins:
+        head = _("Twins in public banks (%(banks)s) at %(threshold)s: %(n)d questions, %(pairs)d pairs.")
+        facts = {"threshold": f"{twins.threshold:g}", "n": twins.n_twins, "pairs": twins.n_pairs}
+        about = _("Pairs around the threshold, the public question below the other:")
+        lines += ["", f"{head % {**facts, 'banks': ', '.join(twins.banks)}} {about}", *_pairs(twins.around)]
     return "\n".join(lines)
 
 
@@ -209,14 +235,9 @@ def _whole_bank(told: BankSummary) -> list[str]:
     ]
 
 
-def _pairs(found: DuplicateResult) -> list[str]:
-    head = _("Near-duplicates at %(threshold)s: %(n)d questions, %(pairs)d pairs. Pairs around the threshold:") % {
-        "threshold": f"{found.threshold:g}",
-        "n": found.n_duplicates,
-        "pairs": found.n_pairs,
-    }
-    lines = [head]
-    for pair in found.around:
+def _pairs(around: list[ShownPair]) -> list[str]:
+    lines = []
+    for pair in around:
         lines.append(f"  {pair.similarity:.3f}  {pair.first}: {_one_line(pair.first_text)}")
         lines.append(f"         {pair.second}: {_one_line(pair.second_text)}")
     return lines

@@ -1,4 +1,4 @@
-"""Near-duplicates of a bank: questions whose stem and options are similar, by TF-IDF and cosine. Pure.
+"""Near-duplicates: questions whose stem and options are similar, by TF-IDF and cosine, in one bank or two. Pure.
 
 Every pair at or above the threshold is found, none is estimated. Words are put together into few buckets; of two
 texts the product of the lengths in each bucket, added up, is never below their similarity (Cauchy and Schwarz). That
@@ -77,8 +77,31 @@ def find_neighbours(texts: Sequence[str], threshold: float = THRESHOLD, watch: W
         return Neighbours(threshold, *_nobody(len(texts)))
     first, group = _same_words(rows)
     unique = _Unique(rows[first], np.bincount(group), threshold)
-    unique.search(watch or (lambda _done, _total: None))
+    unique.search(watch or _unwatched)
     return unique.of_all(first, group)
+
+
+def find_twins(
+    own: Sequence[str], others: Sequence[str], threshold: float = THRESHOLD, watch: Watch | None = None
+) -> Neighbours:
+    """The same for pairs of one text of ``own`` and one of ``others``: a row of ``own``, its nearest of ``others``.
+
+    How rare a word is, is counted over all texts. Of ``around`` the second row is one of ``others``.
+    """
+    if not 0 < threshold <= 1:
+        raise ValueError("a threshold is above 0 and at most 1")
+    rows = _vectors([*own, *others])
+    if rows is None or not own or not others:
+        return Neighbours(threshold, *_nobody(len(own)))
+    (first, group), (first_other, group_other) = _same_words(rows[: len(own)]), _same_words(rows[len(own) :])
+    n_rows = np.concatenate((np.bincount(group), np.bincount(group_other)))
+    unique = _Unique(rows[np.concatenate((first, first_other + len(own)))], n_rows, threshold, n_own=len(first))
+    unique.search(watch or _unwatched)
+    return unique.of_own(first, group, first_other)
+
+
+def _unwatched(_done: int, _total: int) -> None:
+    pass
 
 
 def _nobody(n: int) -> tuple[Ints, Floats, Ints]:
@@ -110,36 +133,73 @@ def _same_words(rows: Any) -> tuple[Ints, Ints]:
     return np.array(first, dtype=np.int64), group
 
 
-class _Unique:
-    """The search among rows of different words; ``n_rows`` says for how many questions each stands."""
+class PairTally:
+    """Counts near pairs as they are found, each once; ``n_rows`` says for how many questions each row stands."""
 
-    def __init__(self, rows: Any, n_rows: Ints, threshold: float) -> None:
-        self.rows, self.n_rows, self.threshold = rows, n_rows, threshold
+    def __init__(self, n_rows: Ints, threshold: float) -> None:
+        self.n_rows, self.threshold = n_rows, threshold
+        self.nearest, self.similarity, self.n_similar = _nobody(len(n_rows))
+        self.below, self.above = _Kept(highest=True), _Kept(highest=False)
+
+    def keep(self, first: Ints, second: Ints, exact: Floats) -> None:
+        similar = exact >= self.threshold
+        self.below.keep(first[~similar], second[~similar], exact[~similar])
+        self.above.keep(first[similar], second[similar], exact[similar])
+        self._count(first[similar], second[similar], exact[similar])
+
+    def _count(self, first: Ints, second: Ints, exact: Floats) -> None:
+        for one, other in ((first, second), (second, first)):
+            np.add.at(self.n_similar, one, self.n_rows[other])
+            order = np.lexsort((other, -exact, one))
+            best = order[np.unique(one[order], return_index=True)[1]]
+            rows, others, values = one[best], other[best], exact[best]
+            better = (values > self.similarity[rows]) | (
+                (values == self.similarity[rows]) & (others < self.nearest[rows])
+            )
+            self.nearest[rows[better]], self.similarity[rows[better]] = others[better], values[better]
+
+    def result(self) -> Neighbours:
+        pairs = sorted([*self.below.pairs(), *self.above.pairs()])
+        around = [SimilarPair(first, second, similar) for similar, first, second in pairs]
+        return Neighbours(self.threshold, self.nearest, self.similarity, self.n_similar, around)
+
+
+class _Unique(PairTally):
+    """The search among rows of different words.
+
+    ``n_own``: only pairs of one of the first so many rows and one of those behind them.
+    """
+
+    def __init__(self, rows: Any, n_rows: Ints, threshold: float, n_own: int | None = None) -> None:
+        super().__init__(n_rows, threshold)
+        self.rows, self.n_own = rows, n_own
         self.floor = max(threshold / 2, threshold - (SMALL_MARGIN if rows.shape[0] <= SMALL else MARGIN))
         self.lengths = _bucket_lengths(rows)
-        self.nearest, self.similarity, self.n_similar = _nobody(rows.shape[0])
-        self.below, self.above = _Kept(highest=True), _Kept(highest=False)
 
     def search(self, watch: Watch) -> None:
         """Every pair once. What ``watch`` raises ends the search."""
         n, done = self.rows.shape[0], 0
-        tops = range(0, n, ROWS)
-        total = sum(n - top for top in tops)
+        tops = range(0, n if self.n_own is None else self.n_own, ROWS)
+        total = sum(n - self._left(top) for top in tops)
         pool = ThreadPoolExecutor(THREADS)
         try:
             for top, found in zip(tops, pool.map(self._strip, tops), strict=True):
                 for first, second, exact in found:
-                    self._keep(first, second, exact)
-                done += n - top
+                    self.keep(first, second, exact)
+                done += n - self._left(top)
                 watch(done, total)
         finally:
             pool.shutdown(cancel_futures=True)
 
+    def _left(self, top: int) -> int:
+        """The first row that is compared with those from ``top`` on."""
+        return top if self.n_own is None else self.n_own
+
     def _strip(self, top: int) -> list[FoundPairs]:
         """Some rows with all that come after them."""
-        rows = self.lengths[top : top + ROWS]
+        rows = self.lengths[top : min(top + ROWS, self.n_own or top + ROWS)]
         chosen: list[Ints] = []
-        for left in range(top, len(self.lengths), COLUMNS):
+        for left in range(self._left(top), len(self.lengths), COLUMNS):
             columns = self.lengths[left : left + COLUMNS]
             places = np.flatnonzero(rows @ columns.T >= self.floor - 1e-4)
             if len(places):
@@ -158,23 +218,6 @@ class _Unique:
         near = exact >= self.floor
         return first[near], second[near], exact[near]
 
-    def _keep(self, first: Ints, second: Ints, exact: Floats) -> None:
-        similar = exact >= self.threshold
-        self.below.keep(first[~similar], second[~similar], exact[~similar])
-        self.above.keep(first[similar], second[similar], exact[similar])
-        self._count(first[similar], second[similar], exact[similar])
-
-    def _count(self, first: Ints, second: Ints, exact: Floats) -> None:
-        for one, other in ((first, second), (second, first)):
-            np.add.at(self.n_similar, one, self.n_rows[other])
-            order = np.lexsort((other, -exact, one))
-            best = order[np.unique(one[order], return_index=True)[1]]
-            rows, others, values = one[best], other[best], exact[best]
-            better = (values > self.similarity[rows]) | (
-                (values == self.similarity[rows]) & (others < self.nearest[rows])
-            )
-            self.nearest[rows[better]], self.similarity[rows[better]] = others[better], values[better]
-
     def of_all(self, first: Ints, group: Ints) -> Neighbours:
         """The result for all rows, those of equal words again one by one."""
         nearest = np.where(self.nearest[group] >= 0, first[self.nearest[group]], -1)
@@ -188,6 +231,15 @@ class _Unique:
         pairs = [*self.below.pairs(), *self.above.pairs()]
         around = [SimilarPair(int(first[a]), int(first[b]), similar) for similar, a, b in sorted(pairs)]
         return Neighbours(self.threshold, nearest, similarity, n_similar, around)
+
+    def of_own(self, first: Ints, group: Ints, first_other: Ints) -> Neighbours:
+        """The result for all own rows of two banks, with the numbers that rows have in theirs."""
+        n_own = len(first)
+        nearest, n_similar = self.nearest[group], self.n_similar[group]
+        nearest = np.where(nearest >= 0, first_other[np.maximum(nearest - n_own, 0)], -1)
+        pairs = sorted([*self.below.pairs(), *self.above.pairs()])
+        around = [SimilarPair(int(first[a]), int(first_other[b - n_own]), similar) for similar, a, b in pairs]
+        return Neighbours(self.threshold, nearest, self.similarity[group], n_similar, around)
 
 
 def _second_of(group: Ints, first: Ints) -> Ints:

@@ -13,7 +13,11 @@ from annotation.quality.kernels.identifiers import IDENTIFIERS
 
 MIN_EXPLANATION = 20  # characters; an import may ask for more
 THRESHOLD = 0.9  # similarity of near-duplicates, as in the paper
-NEAR_DUPLICATE = "near_duplicate"  # found over a whole bank, not in one question
+NEAR_DUPLICATE, PUBLIC_TWIN, NEAR_EMBEDDED = BANKWIDE = (
+    "near_duplicate",
+    "public_twin",
+    "near_embedded",
+)  # found over whole banks
 LETTERS = (FindingPlace.A, FindingPlace.B, FindingPlace.C, FindingPlace.D)
 
 
@@ -124,6 +128,20 @@ _TABLE = (
         1,
         "near-duplicate",
         "Stem and options are {similarity} similar to question {number}{more}.",
+        "Keep one of them in a sample, or reword.",
+    ),
+    Rule(
+        PUBLIC_TWIN,
+        1,
+        "twin in a public bank",
+        "Stem and options are {similarity} similar to question {number} of the public bank “{bank}”{more}.",
+        "A model may have learned it there: leave it out of what is to test models, or reword.",
+    ),
+    Rule(
+        NEAR_EMBEDDED,
+        1,
+        "near-duplicate by an embedding",
+        "By the embedding {embedding}, stem and options are {similarity} similar to question {number}{more}.",
         "Keep one of them in a sample, or reword.",
     ),
 )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from annotation.enums import Difficulty, Word
 from annotation.quality.kernels.identifiers import IDENTIFIERS
-from annotation.quality.kernels.rules import NEAR_DUPLICATE
+from annotation.quality.kernels.rules import NEAR_DUPLICATE, NEAR_EMBEDDED
 
 
 def _(text: str) -> str:
@@ -49,7 +49,10 @@ PARTS = {
         ValidityPart(C3, _("c3: sound, key right"), _("It is sound, and its key is the one right option."), (C3,)),
         ValidityPart(DIFFICULTY, _("difficulty"), _("Its difficulty is stated.")),
         ValidityPart(
-            DIVERSITY, _("diversity"), _("No other question of the bank is nearly the same."), (NEAR_DUPLICATE,)
+            DIVERSITY,
+            _("diversity"),
+            _("No other question of the bank is nearly the same."),
+            (NEAR_DUPLICATE, NEAR_EMBEDDED),
         ),
         ValidityPart(
             IDENTIFIER_FREE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,3 +53,8 @@ def read_question(question: CheckedQuestion) -> ReadQuestion:
         words_of(question.explanation),
         [frozenset(words) - FILLERS for words in options],
     )
+
+
+def compared_text(stem: str, options: Iterable[str]) -> str:
+    """What of a question is compared with others, by its words or by an embedding."""
+    return "\n".join((stem, *options))

@@ -58,9 +58,7 @@ def bank_terms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = TermsForm(request.POST) if request.method == "POST" else TermsForm.of(one)
     if request.method == "POST" and form.is_valid():
         data, who = form.cleaned_data, by(request)
-        changed = run_on_form(
-            form, lambda: change_terms(one, terms=data["terms"], holds_quarters=data["holds_quarters"], **who)
-        )
+        changed = run_on_form(form, lambda: change_terms(one, **data, **who))
         if changed is not None:
             messages.success(request, _("The terms are stored.") if changed else _("Nothing differs."))
             return redirect("bank-sending", slug)

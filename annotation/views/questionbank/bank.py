@@ -193,7 +193,8 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
         if not withheld_questions(request.user).filter(pk=one.pk).exists():
-            context["findings"] = findings_of([current.pk])
+            found = findings_of([current.pk])
+            context["findings"] = found.exclude(other__question__in=withheld_questions(request.user))
             context["validity"] = parts_of_question(current)
             context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])
             context["origin"] = origin_of(revisions)

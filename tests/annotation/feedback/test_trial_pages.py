@@ -143,12 +143,12 @@ def test_a_closed_trial_tells_the_difference_there_and_in_the_history(
     client.force_login(cora)
     with django_assert_max_num_queries(20):
         page = markup(client.get(reverse("prompt-trial", args=[trial.public_id])))
-    assert f"-100.00{SPACE}%" in page
+    assert "\N{MINUS SIGN}100.00 (" in page
     assert "Not closed" not in page
     version = trial.second_run.questions_prompt
     with django_assert_max_num_queries(20):
         story = markup(client.get(reverse("prompt-history", args=[version.public_id])))
-    assert f"-100.00{SPACE}%" in story
+    assert "\N{MINUS SIGN}100.00 (" in story
     assert "13 of 120 had more than one valid option" in story
     assert "came with the program" in story
 

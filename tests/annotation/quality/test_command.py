@@ -55,7 +55,7 @@ def test_pairs_around_the_threshold_are_shown(bank: QuestionBank) -> None:
     ("arguments", "what_to_do"),
     [
         (("--bank", "nowhere"), "Banks: bank."),
-        (("--bank", "bank", "--threshold", "0.8"), "give both, or none"),
+        (("--bank", "bank", "--threshold", "0.8"), "give one, too"),
         (("--bank", "bank", "--duplicates", "--threshold", "7"), "from 0.5 to 1"),
     ],
 )

@@ -112,12 +112,14 @@ def furnish(words: str = "") -> Place:
     from tests.browser.pages.models import enter_models
     from tests.browser.pages.readers import seat_readers
     from tests.browser.pages.sending import permit, write_prompts
+    from tests.browser.pages.similar import compare
     from tests.browser.pages.studies import hold_studies  # which asks this module what a place is
 
     place = Place(words)
     cast(place)
     _fill_bank(place)
     _generate(place)
+    compare(place)
     _hold_rounds(place)
     _dispute(place)
     _revise(place)

@@ -1,0 +1,345 @@
+"""Questions of a bank as vectors of a model at an endpoint, and near-duplicates by the threshold of this model."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.calls.kernels.pacing import seconds_before_retry, seconds_to_wait
+from annotation.endpoints.client import Exchange, Limits, ModelClient
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask, key_for
+from annotation.endpoints.kernels.model_requests import embeddings_request
+from annotation.endpoints.probing import checked_model
+from annotation.endpoints.sending_permissions import permission_in_force
+from annotation.enums import Ending
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.models import Embedding, Job, QuestionBank, QuestionVector, Revision, User
+from annotation.quality.kernels.rules import NEAR_EMBEDDED, RULES
+from annotation.quality.kernels.words import compared_text
+from annotation.refusals import Refused
+
+if TYPE_CHECKING:
+    from annotation.diversity.kernels.unit_vectors import Vectors
+
+KIND = "embed_questions"  # of the job
+AT_ONCE = 64  # texts in a request
+ATTEMPTS = 5
+CHUNK = 500  # vectors read at once
+PASSING = {408, 429, *range(500, 600)}  # statuses after which it is asked again
+Clock = Callable[[], datetime]
+Wait = Callable[[float], object]
+
+
+class EmbeddingRefused(Refused):
+    """Questions cannot be embedded or compared so; the sentence says what to do."""
+
+
+@dataclass(frozen=True)
+class EmbeddingPlan:
+    """``missing``: for each text without a vector, its hash and the wordings that have it."""
+
+    bank: QuestionBank
+    endpoint: str
+    model: str
+    n_questions: int
+    missing: dict[str, list[int]]
+    permission: str  # its public id
+
+    @property
+    def n_requests(self) -> int:
+        return -(-len(self.missing) // AT_ONCE)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "bank": self.bank.slug,
+            "endpoint": self.endpoint,
+            "model": self.model,
+            "questions": self.n_questions,
+            "texts_to_send": len(self.missing),
+            "requests": self.n_requests,
+            "permission": self.permission,
+        }
+
+
+def embedding_of(endpoint: str, model: str) -> Embedding | None:
+    return Embedding.objects.filter(endpoint=endpoint, model=model).first()
+
+
+def plan_embedding(bank: QuestionBank, endpoint: str, model: str, *, at: datetime) -> EmbeddingPlan:
+    """What would be sent. Raises EmbeddingRefused, EndpointRefused and SendingRefused."""
+    if bank.archived_at is not None:
+        raise EmbeddingRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+    model = checked_model(endpoint_to_ask(endpoint), model)
+    permission = permission_in_force(bank, endpoint, at=at)
+    known = embedding_of(endpoint, model)
+    current = Revision.objects.in_bank(bank).current().order_by("question__number")
+    missing: dict[str, list[int]] = {}
+    have = QuestionVector.objects.filter(embedding=known).values("revision")
+    for pk, stem, options in current.exclude(pk__in=have).values_list("pk", "stem", "options").iterator():
+        missing.setdefault(_sha256(compared_text(stem, options)), []).append(pk)
+    if not current.exists():
+        raise EmbeddingRefused("no_questions", _("“%(bank)s” holds no question.") % {"bank": bank.name})
+    return EmbeddingPlan(bank, endpoint, model, current.count(), missing, permission.public_id)
+
+
+def embed_questions(
+    plan: EmbeddingPlan,
+    *,
+    actor: User | None,
+    clock: Clock,
+    progress: Progress,
+    limits: Limits | None = None,
+    wait: Wait | None = None,
+) -> Embedding:
+    """Ask for the vectors that are missing and store each answer at once, so that a second run goes on where one ended.
+
+    The permission is looked at before each request. A request that fails in passing is made up to five times.
+    Raises EmbeddingRefused and SendingRefused; what came until then is kept.
+    """
+    embedding = _begin(plan, actor=actor, at=clock())
+    copied = _copy_known(embedding, plan.missing)
+    hashes = [one for one in plan.missing if one not in copied]
+    endpoint = endpoint_named(plan.endpoint)
+    pause = 60 / endpoint.calls_per_minute if endpoint.calls_per_minute else 0.0
+    asker = _Asker(plan, wait or threading.Event().wait, clock, pause)
+    with ModelClient(endpoint, key_for(endpoint), limits=limits) as client:
+        for start in range(0, len(hashes), AT_ONCE):
+            progress.report(start, len(hashes), _("texts embedded"))
+            batch = hashes[start : start + AT_ONCE]
+            _store(embedding, plan, batch, asker.vectors(client, _texts_of(plan, batch)))
+    progress.report(len(hashes), len(hashes))
+    embedding.refresh_from_db()
+    return embedding
+
+
+@transaction.atomic
+def _begin(plan: EmbeddingPlan, *, actor: User | None, at: datetime) -> Embedding:
+    known, _is_new = Embedding.objects.get_or_create(
+        endpoint=plan.endpoint, model=plan.model, defaults={"created_at": at}
+    )
+    if plan.missing:
+        facts = {**plan.as_json(), "embedding": known.public_id}
+        record("embedding.asked", actor=actor, at=at, subject=plan.bank, facts=facts)
+    return known
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _texts_of(plan: EmbeddingPlan, batch: Sequence[str]) -> list[str]:
+    firsts = [plan.missing[one][0] for one in batch]
+    rows = Revision.objects.filter(pk__in=firsts).values_list("pk", "stem", "options")
+    texts = {pk: compared_text(stem, options) for pk, stem, options in rows}
+    return [texts[pk] for pk in firsts]
+
+
+def _copy_known(embedding: Embedding, missing: Mapping[str, list[int]]) -> set[str]:
+    """Wordings whose text another one has, also in another bank, get its vector; the hashes of those texts."""
+    hashes, copied = list(missing), set[str]()
+    for start in range(0, len(hashes), CHUNK):
+        rows = QuestionVector.objects.filter(embedding=embedding, text_sha256__in=hashes[start : start + CHUNK])
+        known = {sha256: bytes(vector) for sha256, vector in rows.values_list("text_sha256", "vector")}
+        _create(embedding, [(pk, one, vector) for one, vector in known.items() for pk in missing[one]])
+        copied |= known.keys()
+    return copied
+
+
+def _create(embedding: Embedding, rows: Sequence[tuple[int, str, bytes]]) -> None:
+    QuestionVector.objects.bulk_create(
+        (
+            QuestionVector(embedding=embedding, revision_id=pk, text_sha256=sha256, vector=vector)
+            for pk, sha256, vector in rows
+        ),
+        ignore_conflicts=True,  # another run may be at it
+    )
+
+
+@transaction.atomic
+def _store(embedding: Embedding, plan: EmbeddingPlan, batch: Sequence[str], vectors: Vectors) -> None:
+    locked = Embedding.objects.select_for_update().get(pk=embedding.pk)
+    dimension = vectors.shape[1]
+    if locked.dimension is None:
+        locked.dimension = dimension
+        locked.save(update_fields=["dimension"])
+    if locked.dimension != dimension:
+        sentence = _(
+            "“%(model)s” gives vectors of %(now)d numbers, and those stored have %(before)d: another model stands "
+            "behind this name now. Ask for it by another name."
+        )
+        facts = {"model": plan.model, "now": dimension, "before": locked.dimension}
+        raise EmbeddingRefused("other_dimension", sentence % facts)
+    rows = zip(batch, vectors, strict=True)
+    _create(embedding, [(pk, one, vector.tobytes()) for one, vector in rows for pk in plan.missing[one]])
+
+
+@dataclass
+class _Asker:
+    plan: EmbeddingPlan
+    wait: Wait
+    clock: Clock
+    pause: float  # seconds before each request but the first
+    n_sent: int = 0
+
+    def vectors(self, client: ModelClient, texts: list[str]) -> Vectors:
+        from annotation.diversity.kernels.unit_vectors import unit_vectors  # numpy
+
+        request = embeddings_request(self.plan.model, texts)
+        for n_failures in range(1, ATTEMPTS + 1):
+            if self.pause and self.n_sent:
+                self.wait(self.pause)
+            permission_in_force(self.plan.bank, self.plan.endpoint, at=self.clock())
+            sent = client.send(request, at=self.clock())
+            self.n_sent += 1
+            if sent.ending == Ending.ANSWERED:
+                try:
+                    return unit_vectors(sent.body, len(texts))
+                except ValueError as error:
+                    raise self._refused(_("its answer cannot be used: %(why)s") % {"why": error}) from None
+            if n_failures == ATTEMPTS or (
+                sent.status is not None and sent.ending == Ending.HTTP_ERROR and (sent.status not in PASSING)
+            ):
+                raise self._refused(_what_came(sent))
+            self.wait(_seconds(sent, n_failures, self.clock()))
+        raise AssertionError("not reached")
+
+    def _refused(self, why: str) -> EmbeddingRefused:
+        sentence = _(
+            "“%(model)s” at “%(endpoint)s” gave no vectors: %(why)s. What came before is kept; ask again, and only the "
+            "rest is sent."
+        )
+        facts = {"model": self.plan.model, "endpoint": self.plan.endpoint, "why": why}
+        return EmbeddingRefused("no_vectors", sentence % facts)
+
+
+def _what_came(sent: Exchange) -> str:
+    ended = _(sent.ending.label)
+    if sent.status is not None and sent.ending == Ending.HTTP_ERROR:
+        return f"{ended}, {sent.status}"
+    return f"{ended}, {sent.problem}" if sent.problem else ended
+
+
+def _seconds(sent: Exchange, n_failures: int, now: datetime) -> float:
+    told = seconds_to_wait(dict(sent.headers).get("retry-after", ""), now)
+    return seconds_before_retry(n_failures) if told is None else told
+
+
+# --- comparing ---
+@dataclass(frozen=True)
+class EmbeddedResult:
+    """``threshold`` None: none is set for this embedding, and nothing was compared."""
+
+    embedding: str
+    threshold: float | None
+    n_questions: int
+    n_duplicates: int = 0
+    n_pairs: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+def compare_embedded(
+    bank: QuestionBank, embedding: Embedding, *, actor: User | None, at: datetime, progress: Progress
+) -> EmbeddedResult:
+    """Near-duplicates of a bank as findings, by the threshold of this embedding; without one, none.
+
+    Findings by another embedding, or by this one before, give way to those that are found now.
+    Raises EmbeddingRefused (``no_vectors``) where a question has no vector.
+    """
+    n_questions = Revision.objects.in_bank(bank).current().count()
+    if embedding.threshold is None:
+        return EmbeddedResult(str(embedding), None, n_questions)
+    from annotation.diversity.kernels.near_vectors import near_vectors  # numpy and scikit-learn
+    from annotation.quality.duplicates import more_words, note_compared, store_nearest
+
+    revisions, numbers, vectors = vectors_of(bank, embedding)
+    found = near_vectors(vectors, embedding.threshold, progress.report)
+    made: dict[int, tuple[int, dict[str, object]]] = {}
+    for row, place in enumerate(found.nearest.tolist()):
+        if place >= 0:
+            words = {"embedding": embedding, "number": numbers[place], "more": more_words(found, row)}
+            made[revisions[row]] = revisions[place], {**words, "similarity": f"{found.similarity[row]:.2f}"}
+    n_changed = store_nearest(bank, RULES[NEAR_EMBEDDED], revisions, made, at=at)
+    note_compared(bank, n_changed, found, actor=actor, at=at, embedding=str(embedding))
+    QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
+    return EmbeddedResult(str(embedding), embedding.threshold, n_questions, len(made), found.n_pairs)
+
+
+def vectors_of(bank: QuestionBank, embedding: Embedding) -> tuple[list[int], list[int], Vectors]:
+    """Of all current questions, by number: wordings, numbers, vectors. Raises EmbeddingRefused (``no_vectors``)."""
+    import numpy as np
+
+    columns = ("pk", "question__number")
+    current = list(Revision.objects.in_bank(bank).current().order_by("question__number").values_list(*columns))
+    place = {pk: row for row, (pk, _number) in enumerate(current)}
+    vectors = np.zeros((len(current), embedding.dimension or 1), dtype=np.float32)
+    rows = Revision.objects.in_bank(bank).current().order_by().values("pk")
+    stored = QuestionVector.objects.filter(embedding=embedding, revision__in=rows).values_list("revision", "vector")
+    n_found = 0
+    for pk, vector in stored.iterator(chunk_size=CHUNK):
+        vectors[place[pk]] = np.frombuffer(vector, dtype="<f4")
+        n_found += 1
+    if n_found < len(current):
+        sentence = _("%(n)d questions of “%(bank)s” have no vector of “%(embedding)s” yet: ask for them first.")
+        facts = {"n": len(current) - n_found, "bank": bank.name, "embedding": embedding}
+        raise EmbeddingRefused("no_vectors", sentence % facts)
+    return [pk for pk, _number in current], [number for _pk, number in current], vectors
+
+
+# --- in the background ---
+def ask_for_embedding(bank: QuestionBank, endpoint: str, model: str, *, actor: User, at: datetime) -> Job:
+    """A job that asks for what is missing, and compares where a threshold is set; one under way is enough.
+
+    Raises what ``plan_embedding`` does.
+    """
+    plan = plan_embedding(bank, endpoint, model, at=at)
+    params = {"bank": bank.pk, "endpoint": plan.endpoint, "model": plan.model}
+    title = _("Vectors of “%(bank)s” by %(model)s") % {"bank": bank.name[:80], "model": plan.model[:80]}
+    return job_under_way(KIND, **params) or enqueue(KIND, title, {**params, "actor": actor.pk}, actor=actor, at=at)
+
+
+def embed_in_background(progress: Progress, params: Params) -> Result:
+    """The handler. Run again it asks only for what is missing."""
+    bank, actor = QuestionBank.objects.get(pk=params["bank"]), User.objects.get(pk=params["actor"])
+    plan = plan_embedding(bank, params["endpoint"], params["model"], at=timezone.now())
+    embedding = embed_questions(plan, actor=actor, clock=timezone.now, progress=progress)
+    found = compare_embedded(bank, embedding, actor=actor, at=timezone.now(), progress=progress)
+    page = reverse("bank-near-duplicates", args=[bank.slug])
+    return {"page": page, "texts_sent": len(plan.missing), **found.as_json()}
+
+
+# --- shown ---
+@dataclass(frozen=True)
+class EmbeddingRow:
+    """An embedding, and how many current questions of a bank have its vector."""
+
+    embedding: Embedding
+    n_vectors: int
+    n_questions: int
+
+    @property
+    def is_whole(self) -> bool:
+        return 0 < self.n_questions == self.n_vectors
+
+
+def embeddings_of(bank: QuestionBank) -> list[EmbeddingRow]:
+    """Those that know a question of the bank; three queries, and one for each."""
+    current = Revision.objects.in_bank(bank).current().order_by()
+    n_questions, rows = current.count(), list[EmbeddingRow]()
+    for one in Embedding.objects.select_related("threshold_set_by"):
+        n_vectors = QuestionVector.objects.filter(embedding=one, revision__in=current.values("pk")).count()
+        if n_vectors:
+            rows.append(EmbeddingRow(one, n_vectors, n_questions))
+    return rows

@@ -1,0 +1,191 @@
+"""Two people judge pairs of questions blind, and where they part a person sets the threshold of an embedding."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.diversity.embedded_questions import EmbeddingRefused, vectors_of
+from annotation.enums import Role
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue
+from annotation.models import Embedding, JudgedPair, Membership, PairJudgement, PairTrial, QuestionBank, Revision, User
+from annotation.review.onlookers import withheld_questions
+from annotation.site.hooks import reads_in_bank
+from annotation.site.permissions import is_coordinator
+
+if TYPE_CHECKING:
+    from annotation.diversity.kernels.threshold_curve import ThresholdCurve
+
+DRAWING = "draw_pairs"  # the kind of the job
+N_PAIRS = 100
+LONGEST_REASON = 500
+
+
+def begin_trial(
+    bank: QuestionBank, embedding: Embedding, judges: Sequence[User], *, seed: int, actor: User, at: datetime
+) -> PairTrial:
+    """Name the two people; a job draws the pairs. Raises EmbeddingRefused; nothing is stored then."""
+    if bank.archived_at is not None:
+        raise EmbeddingRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+    first, second = judges
+    if first == second:
+        raise EmbeddingRefused("one_judge", _("Two people judge: name another one."), status=422, field="second")
+    for field, judge in zip(("first", "second"), judges, strict=True):
+        _check_judge(bank, judge, field)
+    vectors_of(bank, embedding)
+    with transaction.atomic():
+        trial = PairTrial.objects.create(
+            bank=bank,
+            embedding=embedding,
+            seed=seed,
+            first_judge=first,
+            second_judge=second,
+            created_by=actor,
+            created_at=at,
+        )
+        facts = {"bank": bank.slug, "embedding": str(embedding), "seed": seed, "judges": [first.pk, second.pk]}
+        record("pairs.begun", actor=actor, at=at, subject=trial, facts=facts)
+        enqueue(DRAWING, _("Pairs of “%(bank)s”") % {"bank": bank.name[:100]}, {"trial": trial.pk}, actor=actor, at=at)
+    return trial
+
+
+def _check_judge(bank: QuestionBank, judge: User, field: str) -> None:
+    """They see wordings of the bank: coordinators who read none of them in a study."""
+    if not judge.is_active or not is_coordinator(judge):
+        sentence = _("%(name)s does not coordinate: pairs are judged by coordinators, who may see the questions.")
+        raise EmbeddingRefused("no_coordinator", sentence % {"name": judge.name}, status=422, field=field)
+    if study := reads_in_bank(judge.pk, bank.pk):
+        sentence = _("%(name)s reads questions of “%(bank)s” in the study “%(study)s”. Name somebody else.")
+        facts = {"name": judge.name, "bank": bank.name, "study": study}
+        raise EmbeddingRefused("reads_them", sentence % facts, status=422, field=field)
+
+
+def possible_judges() -> QuerySet[User]:
+    mine = Membership.objects.filter(role=Role.COORDINATOR, round=None)
+    return User.objects.filter(is_active=True, pk__in=mine.values("user")).order_by("name", "pk")
+
+
+def draw_in_background(progress: Progress, params: Params) -> Result:
+    """The handler. Run twice it draws once."""
+    trial = PairTrial.objects.select_related("bank", "embedding", "first_judge", "second_judge").get(pk=params["trial"])
+    if not trial.pairs.exists():
+        draw_pairs(trial, progress)
+    page = reverse("pair-trial", args=[trial.bank.slug, trial.public_id])
+    return {"page": page, "pairs": trial.pairs.count()}
+
+
+def draw_pairs(trial: PairTrial, progress: Progress) -> None:
+    """A hundred pairs by the seed, without questions that one of the two reviews. Raises EmbeddingRefused."""
+    from annotation.diversity.kernels.pair_drawing import drawn_pairs  # numpy and scikit-learn
+
+    revisions, _numbers, vectors = vectors_of(trial.bank, trial.embedding)
+    current = Revision.objects.in_bank(trial.bank).current()
+    hidden = set[int]()
+    for judge in (trial.first_judge, trial.second_judge):
+        hidden |= set(current.filter(question__in=withheld_questions(judge)).values_list("pk", flat=True))
+    kept = [row for row, pk in enumerate(revisions) if pk not in hidden]
+    drawn = drawn_pairs(vectors[kept], N_PAIRS, seed=trial.seed, watch=progress.report)
+    with transaction.atomic():
+        locked = PairTrial.objects.select_for_update(of=("self",)).get(pk=trial.pk)
+        if not locked.pairs.exists():
+            JudgedPair.objects.bulk_create(
+                JudgedPair(
+                    trial=locked,
+                    number=number,
+                    first_id=revisions[kept[one.first]],
+                    second_id=revisions[kept[one.second]],
+                    similarity=one.similarity,
+                )
+                for number, one in enumerate(drawn, start=1)
+            )
+
+
+# --- judging ---
+def is_judge(trial: PairTrial, person: User) -> bool:
+    return person.pk in (trial.first_judge_id, trial.second_judge_id)
+
+
+def next_pair(trial: PairTrial, person: User) -> JudgedPair | None:
+    """The next that this person has not judged, in the drawn order, without questions that they review by now."""
+    done = PairJudgement.objects.filter(pair__trial=trial, judge=person).values("pair")
+    hidden = withheld_questions(person)
+    pairs = trial.pairs.exclude(pk__in=done).exclude(first__question__in=hidden).exclude(second__question__in=hidden)
+    return pairs.select_related("first", "second").order_by("number").first()
+
+
+@transaction.atomic
+def judge_pair(trial: PairTrial, number: int, *, is_same: bool, actor: User, at: datetime) -> None:
+    """Say of a pair whether it is the same question. The first word stays. Raises EmbeddingRefused."""
+    if not is_judge(trial, actor):
+        raise EmbeddingRefused("no_judge", _("Two other people judge these pairs."), status=403)
+    pair = trial.pairs.filter(number=number).first()
+    if pair is None:
+        raise EmbeddingRefused("no_pair", _("There is no such pair."), status=404)
+    _judgement, is_new = PairJudgement.objects.get_or_create(
+        pair=pair, judge=actor, defaults={"is_same": is_same, "judged_at": at}
+    )
+    if is_new:
+        record("pair.judged", actor=actor, at=at, subject=trial, facts={"number": number})
+
+
+def counts_of_judges(trial: PairTrial) -> tuple[int, int, int]:
+    """How many pairs there are, and how many each of the two has judged."""
+    judges = PairJudgement.objects.filter(pair__trial=trial).order_by().values_list("judge", flat=True)
+    counts = Counter(judges)
+    return trial.pairs.count(), counts[trial.first_judge_id], counts[trial.second_judge_id]
+
+
+def is_complete(trial: PairTrial) -> bool:
+    """Only then anybody sees judgements and similarities."""
+    n_pairs, n_first, n_second = counts_of_judges(trial)
+    return 0 < n_pairs == n_first == n_second
+
+
+def curve_of(trial: PairTrial) -> ThresholdCurve | None:
+    """None before both have judged all pairs."""
+    if not is_complete(trial):
+        return None
+    from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve  # numpy and scipy
+
+    said: dict[int, dict[int, bool]] = {}
+    rows = PairJudgement.objects.filter(pair__trial=trial).values_list("pair", "judge", "is_same")
+    for pair, judge, is_same in rows:
+        said.setdefault(pair, {})[judge] = is_same
+    pairs = [
+        TwiceJudged(similarity, said[pk][trial.first_judge_id], said[pk][trial.second_judge_id])
+        for pk, similarity in trial.pairs.values_list("pk", "similarity")
+    ]
+    return threshold_curve(pairs, seed=trial.seed)
+
+
+# --- the threshold ---
+@transaction.atomic
+def set_threshold(trial: PairTrial, threshold: float, reason: str, *, actor: User, at: datetime) -> None:
+    """From now on the embedding calls pairs near from here on; findings change with the next comparison.
+
+    Raises EmbeddingRefused (``not_judged``, ``out_of_range``, ``no_reason``).
+    """
+    reason = reason.strip()
+    if not is_complete(trial):
+        sentence = _("A threshold is set when both people have judged all pairs.")
+        raise EmbeddingRefused("not_judged", sentence)
+    if not 0 < threshold <= 1:
+        sentence = _("A threshold is above 0 and at most 1.")
+        raise EmbeddingRefused("out_of_range", sentence, status=422, field="threshold")
+    if not reason or len(reason) > LONGEST_REASON:
+        sentence = _("State why it lies there, in at most %(n)d characters.") % {"n": LONGEST_REASON}
+        raise EmbeddingRefused("no_reason", sentence, status=422, field="reason")
+    locked = Embedding.objects.select_for_update(of=("self",)).get(pk=trial.embedding_id)
+    facts = {"embedding": str(locked), "threshold": threshold, "before": locked.threshold, "reason": reason}
+    locked.threshold, locked.threshold_set_by, locked.threshold_set_at = threshold, actor, at
+    locked.save(update_fields=["threshold", "threshold_set_by", "threshold_set_at"])
+    record("embedding.threshold_set", actor=actor, at=at, subject=trial, facts=facts)

@@ -1,0 +1,56 @@
+"""What comparisons found in a bank, for its page: near-duplicates, and twins in public banks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.models import Finding, Job, QuestionBank, Revision, User
+from annotation.quality.checking import QualityRefused, public_banks_beside
+from annotation.quality.kernels.rules import BANKWIDE
+from annotation.review.onlookers import withheld_questions
+from annotation.site.hooks import reads_in_bank
+
+COMPARISON = "find_duplicates"  # the kind of its job
+
+
+def ask_for_comparison(bank: QuestionBank, *, across: bool, actor: User, at: datetime) -> Job:
+    """A job that compares its questions with each other, or with those of public banks; one under way is enough.
+
+    Raises QualityRefused (``archived``, ``is_public``, ``none_public``).
+    """
+    if bank.archived_at is not None:
+        raise QualityRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+    if across:
+        public_banks_beside(bank)
+    title = _("Twins of “%(bank)s” in public banks") if across else _("Near-duplicates in “%(bank)s”")
+    params = {"bank": bank.pk, "across": across}
+    under_way = job_under_way(COMPARISON, **params)
+    return under_way or enqueue(
+        COMPARISON, title % {"bank": bank.name[:100]}, {**params, "actor": actor.pk}, actor=actor, at=at
+    )
+
+
+def similar_found(bank: QuestionBank, person: User) -> QuerySet[Finding]:
+    """Open findings of comparisons, by rule and number, of which the person may hear.
+
+    Left out: pairs with a question that the person reviews, and those with a bank of which the person reads questions
+    in a study that is not over.
+    """
+    hidden = withheld_questions(person)
+    current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden).order_by()
+    found = Finding.objects.open().filter(bank=bank, rule__in=BANKWIDE, revision__in=current.values("pk"))
+    found = found.exclude(other__question__in=hidden)
+    banks = found.exclude(other__bank=bank).order_by().values_list("other__bank", flat=True).distinct()
+    read = [pk for pk in banks if reads_in_bank(person.pk, pk)]
+    found = found.exclude(other__bank__in=read).select_related("revision__question", "other__question__bank")
+    return found.order_by("rule", "revision__question__number")
+
+
+def counts_of_similar(found: QuerySet[Finding]) -> Counter[str]:
+    """By rule."""
+    return Counter(found.order_by().values_list("rule", flat=True))

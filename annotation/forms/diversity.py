@@ -1,0 +1,52 @@
+"""Which model is asked for vectors of questions, who judges pairs, and where the threshold lies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.diversity.judging_pairs import LONGEST_REASON, possible_judges
+from annotation.endpoints.configured_endpoints import endpoints
+from annotation.forms import PlainForm
+from annotation.models import Embedding, User
+
+
+class EmbeddingForm(PlainForm):
+    endpoint = forms.ChoiceField(label=_("Endpoint"))
+    model = forms.CharField(
+        label=_("Embedding model at the endpoint"),
+        max_length=200,
+        required=False,
+        help_text=_("Empty: as whoever runs the server has set it."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["endpoint"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()]
+
+
+class PairTrialForm(PlainForm):
+    """Only embeddings that have a vector of every question."""
+
+    embedding = forms.ModelChoiceField(label=_("Embedding"), queryset=Embedding.objects.none())
+    first = forms.ModelChoiceField(label=_("One person"), queryset=User.objects.none())
+    second = forms.ModelChoiceField(label=_("The other person"), queryset=User.objects.none())
+    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=1)
+
+    def __init__(self, embeddings: QuerySet[Embedding], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, rows in (("embedding", embeddings), ("first", possible_judges()), ("second", possible_judges())):
+            field = self.fields[name]
+            assert isinstance(field, forms.ModelChoiceField)
+            field.queryset = rows
+
+
+class ThresholdForm(PlainForm):
+    threshold = forms.FloatField(label=_("Threshold"), min_value=0, max_value=1)
+    reason = forms.CharField(label=_("Why there"), max_length=LONGEST_REASON)

@@ -1,0 +1,55 @@
+"""manage.py embed_questions --bank B --endpoint E --model M: vectors of its questions, see docs/models-at-work.md."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rich.progress import MofNCompleteColumn
+
+from annotation.diversity.embedded_questions import compare_embedded, embed_questions, plan_embedding
+from annotation.management.base import ActCommand, progress_bar
+from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.models import QuestionBank
+from annotation.site.slugs import the_one
+
+
+class Command(ActCommand):
+    help = (
+        "Ask an endpoint for vectors of the questions of a bank, only for those that are not stored yet, and find "
+        "near-duplicates where people have set a threshold for this model."
+    )
+    unchanged = ""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bank", required=True, help="name or address of the bank")
+        parser.add_argument("--endpoint", required=True, help="a name of REXVQA_MODEL_ENDPOINTS")
+        parser.add_argument("--model", default="", help="as the endpoint calls it; that of the list if not given")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
+        plan = plan_embedding(bank, options["endpoint"], options["model"], at=timezone.now())
+        told: dict[str, Any] = {**plan.as_json(), "dry_run": options["dry_run"]}
+        if not options["dry_run"]:
+            with progress_bar(_("Embedding"), MofNCompleteColumn, quiet=options["json"]) as show:
+                progress = ShownProgress(show)
+                embedding = embed_questions(plan, actor=None, clock=timezone.now, progress=progress)
+                told |= compare_embedded(bank, embedding, actor=None, at=timezone.now(), progress=progress).as_json()
+        self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) if options["json"] else as_text(told))
+
+
+def as_text(told: dict[str, Any]) -> str:
+    lines = [_("%(questions)d questions; %(texts_to_send)d texts without a vector, in %(requests)d requests.") % told]
+    if told["dry_run"]:
+        return f"{lines[0]} {_('This was a dry run: nothing was sent.')}"
+    if told["threshold"] is None:
+        sentence = _("No threshold is set for %(embedding)s: nothing is called a duplicate before people set one.")
+        lines.append(sentence % told)
+    else:
+        lines.append(_("At %(threshold)g: %(n_duplicates)d near-duplicates, %(n_pairs)d pairs.") % told)
+    return "\n".join(lines)

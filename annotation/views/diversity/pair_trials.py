@@ -1,0 +1,111 @@
+"""Pairs that two people judge blind, the curve that comes of it, and the threshold of an embedding."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation.diversity.embedded_questions import EmbeddingRefused, embeddings_of
+from annotation.diversity.judging_pairs import (
+    begin_trial,
+    counts_of_judges,
+    curve_of,
+    is_judge,
+    judge_pair,
+    next_pair,
+    set_threshold,
+)
+from annotation.enums import Role
+from annotation.forms.diversity import PairTrialForm, ThresholdForm
+from annotation.models import Embedding, PairTrial
+from annotation.views.diversity.near_duplicates import compared_bank
+from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+
+SAID = {"same": True, "different": False}
+
+
+def _trial(request: AuthenticatedRequest, slug: str, public_id: str) -> PairTrial:
+    """Whoever reads questions of the bank in a study is refused, as on the page of near-duplicates."""
+    bank = compared_bank(request, slug)
+    trials = PairTrial.objects.select_related("bank", "embedding__threshold_set_by", "first_judge", "second_judge")
+    return get_object_or_404(trials, bank=bank, public_id=public_id)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def pair_trials(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """All trials of a bank, and the form that begins one."""
+    bank = compared_bank(request, slug)
+    whole = [row.embedding.pk for row in embeddings_of(bank) if row.is_whole]
+    form = PairTrialForm(Embedding.objects.filter(pk__in=whole), request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        judges = data["first"], data["second"]
+        begun = run_on_form(
+            form, lambda: begin_trial(bank, data["embedding"], judges, seed=data["seed"], **by(request))
+        )
+        if begun is not None:
+            return redirect("pair-trial", slug, begun.public_id)
+    trials = PairTrial.objects.filter(bank=bank).select_related("embedding", "first_judge", "second_judge")
+    context = {"bank": bank, "form": form, "trials": trials, "may_begin": bool(whole) and bank.archived_at is None}
+    return render(request, "annotation/diversity/pair_trials.html", context, status=422 if form.errors else 200)
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_GET
+def pair_trial(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """A pair to one who judges; once both have judged all, the curve to everybody who coordinates."""
+    trial = _trial(request, slug, public_id)
+    n_pairs, n_first, n_second = counts_of_judges(trial)
+    pair = next_pair(trial, request.user) if is_judge(trial, request.user) else None
+    context = {
+        "bank": trial.bank,
+        "trial": trial,
+        "n_pairs": n_pairs,
+        "counts": [(trial.first_judge, n_first), (trial.second_judge, n_second)],
+        "pair": pair,
+        "sides": [pair.first, pair.second] if pair else [],
+        "curve": curve_of(trial),
+        "form": ThresholdForm(),
+    }
+    return render(request, "annotation/diversity/pair_trial.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def pair_judge(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """The same question, or not."""
+    trial = _trial(request, slug, public_id)
+    if not is_judge(trial, request.user):
+        raise PermissionDenied(_("Two other people judge these pairs."))
+
+    def judged() -> str:
+        said, number = request.POST.get("said", ""), request.POST.get("number", "")
+        if said not in SAID or not (number.isascii() and number.isdecimal() and len(number) < 6):
+            raise EmbeddingRefused("not_said", _("Say of the pair whether it is the same question or not."))
+        judge_pair(trial, int(number), is_same=SAID[said], **by(request))
+        return _("Pair %(n)s is judged.") % {"n": number}
+
+    run_and_flash(request, judged)
+    return redirect("pair-trial", slug, public_id)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def pair_threshold(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """A person says where the two part."""
+    trial = _trial(request, slug, public_id)
+
+    def done() -> str:
+        data = valid_data(ThresholdForm(request.POST))
+        set_threshold(trial, data["threshold"], data["reason"], **by(request))
+        return _("The threshold is set. Compare again, so that findings follow it.")
+
+    run_and_flash(request, done)
+    return redirect("pair-trial", slug, public_id)

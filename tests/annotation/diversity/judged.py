@@ -1,0 +1,42 @@
+"""A bank with vectors of an embedding, and pairs of it that two people judge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annotation.diversity.judging_pairs import draw_pairs, judge_pair
+from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.models import Embedding, PairTrial, QuestionBank, QuestionVector, Revision, User
+from tests.annotation.calls.simulated_calls import NOON
+
+
+def with_vectors(bank: QuestionBank, *, model: str = "embedding", seed: int = 4) -> Embedding:
+    """Vectors of 8 numbers, drawn; most are somewhat similar."""
+    made = Embedding.objects.create(endpoint="stand-in", model=model, dimension=8, created_at=NOON)
+    drawn = np.random.default_rng(seed)
+    for revision in Revision.objects.in_bank(bank).current().order_by("question__number"):
+        vector = drawn.standard_normal(8) + 0.5
+        vector /= np.linalg.norm(vector)
+        QuestionVector.objects.create(
+            embedding=made, revision=revision, text_sha256="0" * 64, vector=vector.astype("<f4").tobytes()
+        )
+    return made
+
+
+def trial_of(bank: QuestionBank, embedding: Embedding, first: User, second: User) -> PairTrial:
+    trial = PairTrial.objects.create(
+        bank=bank,
+        embedding=embedding,
+        seed=1,
+        first_judge=first,
+        second_judge=second,
+        created_by=first,
+        created_at=NOON,
+    )
+    draw_pairs(trial, ShownProgress(None))
+    return trial
+
+
+def judge_all(trial: PairTrial, person: User, *, same_from: float) -> None:
+    for pair in trial.pairs.all():
+        judge_pair(trial, pair.number, is_same=pair.similarity >= same_from, actor=person, at=NOON)

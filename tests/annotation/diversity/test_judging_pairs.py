@@ -1,0 +1,253 @@
+"""Pairs drawn over the range of similarity, judged by two people blind, and the threshold that a person sets."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from annotation.diversity.embedded_questions import EmbeddingRefused
+from annotation.diversity.judging_pairs import begin_trial, curve_of, judge_pair, next_pair, set_threshold
+from annotation.diversity.kernels.pair_drawing import drawn_pairs, shares_of
+from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve
+from annotation.diversity.kernels.unit_vectors import Vectors
+from annotation.enums import Role, RoundState
+from annotation.jobs import running
+from annotation.models import Assignment, AuditEvent, Embedding, Job, PairJudgement, PairTrial, QuestionBank, User
+from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.statistics.kernels.intervals import wilson
+from tests.annotation.calls.simulated_calls import NOON
+from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors
+from tests.annotation.review.cases import make_bank, make_revisions, make_round
+from tests.conftest import make_person
+
+
+# --- kernels ---
+def unit(n: int, seed: int = 2) -> Vectors:
+    vectors = np.random.default_rng(seed).standard_normal((n, 6)) + 0.4
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+def test_pairs_are_spread_over_the_range_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotation.diversity.kernels.near_vectors.ROWS", 16)
+    monkeypatch.setattr("annotation.diversity.kernels.near_vectors.COLUMNS", 32)
+    vectors = unit(90)
+    found = drawn_pairs(vectors, 100, seed=1)
+    assert len({(one.first, one.second) for one in found}) == 100
+    assert all(one.first < one.second for one in found)
+    exact = [float(vectors[one.first] @ vectors[one.second]) for one in found]
+    np.testing.assert_allclose([one.similarity for one in found], exact, atol=1e-5)
+    everything = (vectors @ vectors.T)[np.triu_indices(90, 1)]
+    low, high = everything.min(), everything.max()
+    bands = Counter(min(9, int(10 * (one.similarity - low) / (high - low))) for one in found)
+    assert min(bands[band] for band in range(2, 9)) >= 8
+    assert found == drawn_pairs(vectors, 100, seed=1) != drawn_pairs(vectors, 100, seed=2)
+    assert [one.similarity for one in found] != sorted(one.similarity for one in found)
+
+
+def test_each_pair_of_a_band_has_the_same_chance() -> None:
+    """Four vectors, six pairs: over many seeds the two of one band come equally often."""
+    angles = np.array([0, 0.1, 1.2, 1.3])
+    vectors = np.stack((np.cos(angles), np.sin(angles)), axis=1).astype(np.float32)
+    found = Counter((one.first, one.second) for seed in range(300) for one in drawn_pairs(vectors, 1, seed=seed))
+    assert set(found) == {(0, 1), (2, 3)}
+    assert abs(found[0, 1] - 150) < 45
+
+
+def test_few_pairs_are_all_drawn_and_none_of_none() -> None:
+    assert len(drawn_pairs(unit(5), 100, seed=1)) == 10
+    assert drawn_pairs(unit(1), 100, seed=1) == []
+    assert shares_of(np.array([50, 1, 0, 50]), 11) == [5, 1, 0, 5]
+
+
+def test_the_curve_counts_by_band_and_says_what_a_threshold_leaves() -> None:
+    at = [0, *((n + 0.5) / 100 for n in range(100)), 1]
+    pairs = [TwiceJudged(one, first=one >= 0.5, second=one >= 0.6) for one in at]
+    curve = threshold_curve(pairs)
+    assert (curve.n, curve.n_same, curve.n_split) == (102, 41, 10)
+    fifth = curve.bands[5]
+    assert (fifth.first.count, fifth.second.count, fifth.both.count, fifth.both.n) == (10, 0, 0, 10)
+    assert fifth.both.ci95 == wilson(0, 10)
+    assert [(band.n_missed, band.n_wrong) for band in curve.bands[4:8]] == [(0, 10), (0, 0), (0, 0), (10, 0)]
+    assert curve.kappa.value == pytest.approx(0.799, abs=0.01)
+    assert curve.kappa.ci95 is not None
+    assert len(curve.marks) == 10
+    assert threshold_curve([]).bands == []
+
+
+# --- acts ---
+@pytest.fixture
+def bank(db: None) -> QuestionBank:
+    made = make_bank("Paired")
+    make_revisions(made, {n: {} for n in range(1, 21)})
+    return made
+
+
+@pytest.fixture
+def embedding(bank: QuestionBank) -> Embedding:
+    return with_vectors(bank)
+
+
+@pytest.fixture
+def carl(db: None) -> User:
+    return make_person("Carl", Role.COORDINATOR)
+
+
+@pytest.fixture
+def trial(bank: QuestionBank, embedding: Embedding, cora: User, carl: User) -> PairTrial:
+    return trial_of(bank, embedding, cora, carl)
+
+
+def test_a_hundred_pairs_are_drawn_in_the_background(
+    bank: QuestionBank, embedding: Embedding, cora: User, carl: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    made = begin_trial(bank, embedding, (cora, carl), seed=7, actor=cora, at=NOON)
+    job = Job.objects.get(kind="draw_pairs")
+    running.run(job.public_id, clock=lambda: NOON)
+    job.refresh_from_db()
+    assert (job.state, made.pairs.count()) == ("succeeded", 100)
+    assert AuditEvent.objects.get(act="pairs.begun").facts["seed"] == 7
+    with pytest.raises(BankRefused, match="judge pairs"):
+        check_unused(bank)
+
+
+def test_who_cannot_judge_is_refused(
+    bank: QuestionBank, embedding: Embedding, cora: User, carl: User, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*judges: User) -> str:
+        with pytest.raises(EmbeddingRefused) as caught:
+            begin_trial(bank, embedding, judges, seed=1, actor=cora, at=NOON)
+        return caught.value.code
+
+    assert refused(cora, cora) == "one_judge"
+    assert refused(cora, rita) == "no_coordinator"
+    monkeypatch.setattr("annotation.diversity.judging_pairs.reads_in_bank", lambda *_of: "Study")
+    assert refused(cora, carl) == "reads_them"
+    monkeypatch.undo()
+    make_revisions(bank, {30: {}})
+    assert refused(cora, carl) == "no_vectors"
+    assert not PairTrial.objects.exists()
+
+
+def test_the_first_word_stays_and_others_have_none(trial: PairTrial, cora: User, ada: User) -> None:
+    judge_pair(trial, 1, is_same=True, actor=cora, at=NOON)
+    judge_pair(trial, 1, is_same=False, actor=cora, at=NOON)
+    assert PairJudgement.objects.get().is_same
+    assert AuditEvent.objects.get(act="pair.judged").facts == {"number": 1}
+    for number, person in ((1, ada), (999, cora)):
+        with pytest.raises(EmbeddingRefused):
+            judge_pair(trial, number, is_same=True, actor=person, at=NOON)
+    following = next_pair(trial, cora)
+    assert following is not None
+    assert following.number == 2
+
+
+def test_the_threshold_is_set_by_a_person_once_both_are_done(trial: PairTrial, cora: User, carl: User) -> None:
+    judge_all(trial, cora, same_from=0.6)
+    with pytest.raises(EmbeddingRefused, match="both people"):
+        set_threshold(trial, 0.7, "there they part", actor=cora, at=NOON)
+    assert curve_of(trial) is None
+    judge_all(trial, carl, same_from=0.7)
+    for threshold, reason in ((0.0, "x"), (1.2, "x"), (float("nan"), "x"), (0.7, " "), (0.7, "x" * 501)):
+        with pytest.raises(EmbeddingRefused):
+            set_threshold(trial, threshold, reason, actor=cora, at=NOON)
+    assert Embedding.objects.get().threshold is None
+    set_threshold(trial, 0.7, "there they part", actor=cora, at=NOON)
+    assert (Embedding.objects.get().threshold, Embedding.objects.get().threshold_set_by) == (0.7, cora)
+    facts = AuditEvent.objects.get(act="embedding.threshold_set").facts
+    assert (facts["threshold"], facts["before"], facts["reason"]) == (0.7, None, "there they part")
+
+
+# --- pages ---
+def page_of(trial: PairTrial, name: str = "pair-trial") -> str:
+    return reverse(name, args=[trial.bank.slug, trial.public_id])
+
+
+def test_nobody_sees_similarities_or_what_the_other_said_before_both_are_done(
+    client: Client, trial: PairTrial, cora: User, carl: User
+) -> None:
+    judge_all(trial, cora, same_from=0.6)
+    omni = make_person("Omni", Role.COORDINATOR)
+    for person in (cora, carl, omni):
+        client.force_login(person)
+        answer = client.get(page_of(trial))
+        text = answer.content.decode()
+        assert answer.context["curve"] is None
+        assert "Kappa" not in text
+        assert not any(f"{pair.similarity:.2f}" in text for pair in trial.pairs.all())
+        assert ("the same question?" in text) == (person == carl)
+        assert client.post(page_of(trial, "pair-threshold"), {"threshold": "0.5", "reason": "x"}).status_code == 302
+    assert Embedding.objects.get().threshold is None
+
+
+def test_two_people_judge_and_the_curve_is_shown(
+    client: Client, trial: PairTrial, cora: User, carl: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(cora)
+    first = client.get(page_of(trial)).context["pair"]
+    client.post(page_of(trial, "pair-judge"), {"number": first.number, "said": "same"})
+    client.post(page_of(trial, "pair-judge"), {"number": first.number + 1, "said": "perhaps"})
+    assert [one.is_same for one in PairJudgement.objects.all()] == [True]
+    judge_all(trial, cora, same_from=0.6)
+    judge_all(trial, carl, same_from=0.7)
+    with django_assert_max_num_queries(20):
+        text = client.get(page_of(trial)).content.decode()
+    assert "judged 100 pairs" in text
+    assert "Kappa" in text
+    answer = client.post(page_of(trial, "pair-threshold"), {"threshold": "0.65", "reason": "they part"}, follow=True)
+    assert "The threshold is set" in answer.content.decode()
+    assert Embedding.objects.get().threshold == 0.65
+
+
+def test_the_form_begins_and_refuses(
+    client: Client, bank: QuestionBank, embedding: Embedding, cora: User, carl: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    client.force_login(cora)
+    page = reverse("pair-trials", args=[bank.slug])
+    sent = {"embedding": embedding.pk, "first": cora.pk, "second": cora.pk, "seed": 3}
+    assert client.post(page, sent).status_code == 422
+    assert client.post(page, sent | {"second": carl.pk}).status_code == 302
+    assert client.get(page).context["trials"][0].seed == 3
+
+
+@pytest.mark.parametrize("name", ["ada", "rita", "dina"])
+def test_only_coordinators_meet_these_pages(
+    client: Client, trial: PairTrial, name: str, request: pytest.FixtureRequest
+) -> None:
+    client.force_login(request.getfixturevalue(name))
+    assert client.get(page_of(trial)).status_code == 403
+    assert client.get(reverse("pair-trials", args=[trial.bank.slug])).status_code == 403
+    for name_of_page in ("pair-judge", "pair-threshold"):
+        assert client.post(page_of(trial, name_of_page)).status_code == 403
+
+
+def test_another_coordinator_judges_nothing(client: Client, trial: PairTrial) -> None:
+    client.force_login(make_person("Omni", Role.COORDINATOR))
+    assert client.post(page_of(trial, "pair-judge"), {"number": 1, "said": "same"}).status_code == 403
+    assert not PairJudgement.objects.exists()
+
+
+def test_a_pair_with_a_question_that_the_judge_reviews_is_not_shown(trial: PairTrial, cora: User) -> None:
+    shown = next_pair(trial, cora)
+    assert shown is not None
+    asked = make_round(state=RoundState.OPEN)
+    Assignment.objects.create(round=asked, reviewer=cora, revision=shown.second, position=9)
+    following = next_pair(trial, cora)
+    assert following is not None
+    assert shown.second_id not in (following.first_id, following.second_id)
+
+
+def test_who_reads_in_a_study_under_way_is_refused(
+    client: Client, trial: PairTrial, cora: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.validators.asked_about.reads_in_bank", lambda *_of: "Study")
+    client.force_login(cora)
+    assert client.get(page_of(trial)).status_code == 403
+    assert client.post(page_of(trial, "pair-judge"), {"number": 1, "said": "same"}).status_code == 403

@@ -1,0 +1,231 @@
+"""A question whose twin stands in a public bank is named, on its page and on that of the bank, and to whom not."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from annotation.enums import Role, RoundState
+from annotation.jobs import running
+from annotation.models import Assignment, AuditEvent, Finding, Job, QuestionBank, Revision, User
+from annotation.quality.checking import QualityRefused, check_revisions, dismiss
+from annotation.quality.duplicates import check_duplicates, check_twins
+from annotation.quality.kernels.neighbours import find_neighbours, find_twins
+from annotation.questionbank.terms import change_terms
+from tests.annotation.quality.test_neighbours import by_brute_force, texts_of
+from tests.annotation.review.cases import make_bank, make_revisions, make_round
+from tests.conftest import make_person
+
+TWIN = "Which of these tubes is seen on the frontal radiograph of this patient"
+OTHER = "On which side does the fracture of the clavicle lie"
+
+
+# --- the kernel ---
+@pytest.mark.parametrize(("n_own", "threshold"), [(300, 0.9), (517, 0.6), (899, 0.8), (1, 0.6)])
+def test_twins_are_those_of_brute_force(n_own: int, threshold: float) -> None:
+    texts = texts_of(900, 3)
+    found, pairs = find_twins(texts[:n_own], texts[n_own:], threshold), by_brute_force(texts)[:n_own, n_own:]
+    similar = pairs >= threshold
+    assert found.n_similar.tolist() == similar.sum(axis=1).tolist()
+    assert found.nearest.tolist() == np.where(similar.any(axis=1), pairs.argmax(axis=1), -1).tolist()
+    np.testing.assert_allclose(found.similarity, np.where(similar.any(axis=1), pairs.max(axis=1), 0), atol=2e-6)
+
+
+def test_pairs_of_one_side_are_none() -> None:
+    found = find_twins(["left effusion", "Left effusion", "heart"], ["rib fracture", "rib fracture"])
+    assert found.nearest.tolist() == [-1, -1, -1]
+    assert find_neighbours(["left effusion", "Left effusion"]).n_pairs == 1
+
+
+def test_equal_questions_of_both_sides_count_each() -> None:
+    found = find_twins(["heart", "left effusion", "Left effusion"], ["rib", "left effusion", "left, effusion"])
+    assert found.nearest.tolist() == [-1, 1, 1]
+    assert found.n_similar.tolist() == [0, 2, 2]
+    assert [(one.first, one.second) for one in found.around if one.similarity >= 0.9] == [(1, 1)]
+
+
+@pytest.mark.parametrize(("own", "others"), [([], ["a"]), (["a"], []), (["..."], ["?"]), ([], [])])
+def test_nothing_has_no_twin(own: list[str], others: list[str]) -> None:
+    found = find_twins(own, others)
+    assert found.nearest.tolist() == [-1] * len(own)
+
+
+# --- the act ---
+@pytest.fixture
+def bank(db: None) -> QuestionBank:
+    """Question 2 of three has a twin in a public bank; in another bank, which is not public, 3 has one."""
+    private, public, other = make_bank("Private"), make_bank("Public"), make_bank("Other")
+    make_revisions(private, {1: {}, 2: {"stem": TWIN}, 3: {"stem": OTHER}})
+    make_revisions(public, {1: {"stem": "Is the heart enlarged, and by how much?"}, 2: {"stem": f"{TWIN}?"}})
+    make_revisions(other, {1: {"stem": OTHER}})
+    QuestionBank.objects.filter(pk=public.pk).update(is_public=True)
+    return private
+
+
+def twins() -> dict[int, tuple[str, int]]:
+    rows = Finding.objects.filter(rule="public_twin").select_related("other__question__bank", "revision__question")
+    return {
+        one.revision.question.number: (one.other.question.bank.name, one.other.question.number)
+        for one in rows
+        if one.other
+    }
+
+
+def test_a_question_with_a_public_twin_gets_a_finding_that_names_it(bank: QuestionBank, noon: datetime) -> None:
+    told = check_twins(bank, actor=None, at=noon)
+    assert twins() == {2: ("Public", 2)}
+    assert (told.n_questions, told.n_public, told.banks, told.n_twins, told.n_pairs) == (3, 2, ["Public"], 1, 1)
+    assert Finding.objects.get().detail == (
+        "Stem and options are 1.00 similar to question 2 of the public bank “Public”. "
+        "A model may have learned it there: leave it out of what is to test models, or reword."
+    )
+    event = AuditEvent.objects.get(act="bank.compared")
+    assert (event.facts["across"], event.facts["pairs"]) == (["Public"], 1)
+
+
+def test_a_second_run_changes_nothing_and_other_checks_leave_it(bank: QuestionBank, noon: datetime) -> None:
+    check_twins(bank, actor=None, at=noon)
+    before, n_events = list(Finding.objects.values()), AuditEvent.objects.count()
+    check_twins(bank, actor=None, at=noon + timedelta(days=1))
+    assert (list(Finding.objects.values()), AuditEvent.objects.count()) == (before, n_events)
+    check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=None, at=noon)
+    check_duplicates(bank, actor=None, at=noon)
+    assert twins() == {2: ("Public", 2)}
+
+
+def test_a_bank_that_is_public_itself_is_refused(bank: QuestionBank, noon: datetime) -> None:
+    with pytest.raises(QualityRefused, match="public itself"):
+        check_twins(QuestionBank.objects.get(name="Public"), actor=None, at=noon)
+    QuestionBank.objects.update(is_public=False)
+    with pytest.raises(QualityRefused, match="No bank is marked as public"):
+        check_twins(bank, actor=None, at=noon)
+    with pytest.raises(QualityRefused, match=r"from 0\.5 to 1"):
+        check_twins(bank, actor=None, at=noon, threshold=0.2)
+    assert not Finding.objects.exists()
+
+
+def test_marking_a_bank_is_an_act_and_takes_stale_twins_back(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    check_twins(bank, actor=None, at=noon)
+    public = QuestionBank.objects.get(name="Public")
+    assert not change_terms(public, terms="", holds_quarters=False, is_public=True, actor=cora, at=noon)
+    assert not change_terms(public, terms="", holds_quarters=False, actor=cora, at=noon)
+    assert change_terms(public, terms="", holds_quarters=False, is_public=False, actor=cora, at=noon)
+    assert twins() == {}
+    assert AuditEvent.objects.get(act="bank.terms_changed").facts["is_public"] is False
+    bank.refresh_from_db()
+    assert bank.twins_sought_at is None
+
+
+def test_a_dismissed_twin_stays_dismissed(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    check_twins(bank, actor=None, at=noon)
+    dismiss(Finding.objects.get(), reason="another exam", actor=cora, at=noon)
+    check_twins(bank, actor=None, at=noon)
+    assert Finding.objects.get().dismiss_reason == "another exam"
+
+
+# --- command ---
+def test_the_command_tells_the_twins(bank: QuestionBank) -> None:
+    out = io.StringIO()
+    call_command("check_questions", "--bank", "Private", "--across", "--json", stdout=out)
+    told = json.loads(out.getvalue())
+    assert (told["public_twins"]["n_twins"], told["near_duplicates"]) == (1, None)
+    out = io.StringIO()
+    call_command("check_questions", "--bank", "Private", "--across", stdout=out)
+    assert "Twins in public banks (Public) at 0.9: 1 questions, 1 pairs." in out.getvalue()
+    with pytest.raises(CommandError, match="public itself") as caught:
+        call_command("check_questions", "--bank", "Public", "--across")
+    assert caught.value.returncode == 2
+
+
+# --- pages ---
+def page_of(bank: QuestionBank, query: str = "") -> str:
+    return reverse("bank-near-duplicates", args=[bank.slug]) + query
+
+
+def test_the_page_links_both_questions(
+    client: Client,
+    cora: User,
+    bank: QuestionBank,
+    noon: datetime,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    check_twins(bank, actor=None, at=noon)
+    client.force_login(cora)
+    with django_assert_max_num_queries(20):
+        text = client.get(page_of(bank)).content.decode()
+    for named in (("private", 2), ("public", 2)):
+        assert reverse("question", args=named) in text
+    assert "public_twin" not in client.get(page_of(bank, "?rule=near_duplicate")).content.decode().split("<tbody>")[-1]
+    assert (
+        reverse("question", args=["public", 2]) in client.get(reverse("question", args=["private", 2])).content.decode()
+    )
+
+
+def test_the_button_compares_in_the_background(
+    client: Client, cora: User, bank: QuestionBank, noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    client.force_login(cora)
+    for _again in range(2):
+        client.post(reverse("bank-compare", args=[bank.slug]), {"across": "yes"})
+    job = Job.objects.get()
+    running.run(job.public_id, clock=lambda: noon)
+    job.refresh_from_db()
+    assert job.result is not None
+    assert (job.result["n_twins"], job.result["page"]) == (1, page_of(bank))
+    assert AuditEvent.objects.get(act="bank.compared").actor == cora
+    public = QuestionBank.objects.get(name="Public")
+    answer = client.post(reverse("bank-compare", args=[public.slug]), {"across": "yes"}, follow=True)
+    assert "public itself" in answer.content.decode()
+    assert Job.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["ada", "rita", "dina"])
+def test_only_coordinators_see_or_compare(
+    client: Client, bank: QuestionBank, name: str, request: pytest.FixtureRequest
+) -> None:
+    client.force_login(request.getfixturevalue(name))
+    assert client.get(page_of(bank)).status_code == 403
+    assert client.post(reverse("bank-compare", args=[bank.slug])).status_code == 403
+
+
+@pytest.mark.parametrize("side", ["Private", "Public"])
+def test_who_reviews_one_of_the_two_hears_nothing_of_the_pair(
+    client: Client, bank: QuestionBank, noon: datetime, side: str
+) -> None:
+    check_twins(bank, actor=None, at=noon)
+    olga = make_person("Olga", Role.COORDINATOR, Role.REVIEWER)
+    revision = Revision.objects.get(question__bank__name=side, question__number=2)
+    asked = make_round(state=RoundState.OPEN)
+    Assignment.objects.create(round=asked, reviewer=olga, revision=revision, position=9)
+    client.force_login(olga)
+    assert "1.00 similar" not in client.get(page_of(bank)).content.decode()
+    assert "1.00 similar" not in client.get(reverse("question", args=["private", 2])).content.decode()
+
+
+@pytest.mark.parametrize(("read_in", "status"), [("Private", 403), ("Public", 200)])
+def test_who_reads_in_a_study_under_way_hears_nothing_of_the_pair(
+    client: Client,
+    cora: User,
+    bank: QuestionBank,
+    noon: datetime,
+    monkeypatch: pytest.MonkeyPatch,
+    read_in: str,
+    status: int,
+) -> None:
+    check_twins(bank, actor=None, at=noon)
+    read = QuestionBank.objects.get(name=read_in).pk
+    for place in ("annotation.validators.asked_about", "annotation.diversity.similar_questions"):
+        monkeypatch.setattr(f"{place}.reads_in_bank", lambda _person, pk: "Study" if pk == read else "")
+    client.force_login(cora)
+    answer = client.get(page_of(bank))
+    assert answer.status_code == status
+    assert "1.00 similar" not in answer.content.decode()
