@@ -27,10 +27,22 @@ from annotation.diversity.kernels.unit_vectors import unit_vectors
 from annotation.endpoints.kernels.simulated_models import EMBEDDING_LENGTH, EMBEDDING_MODEL
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.endpoints.stand_in import StandIn, StandInFault
-from annotation.enums import EndpointPlace
+from annotation.enums import EndpointPlace, ImportState
 from annotation.jobs import running
 from annotation.management.commands.probe_endpoint import ShownProgress
-from annotation.models import AuditEvent, Embedding, Finding, Job, QuestionBank, QuestionVector, SendingPermission, User
+from annotation.models import (
+    AuditEvent,
+    BankImport,
+    Embedding,
+    Finding,
+    Job,
+    QuestionBank,
+    QuestionVector,
+    Revision,
+    SendingPermission,
+    User,
+)
+from annotation.questionbank.failed_imports import sweep_import
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, SHORT, make_permission
 from tests.annotation.calls.simulated_calls import asked_server as named_server
 from tests.annotation.review.cases import make_bank, make_revisions
@@ -270,3 +282,12 @@ def test_the_page_asks_in_the_background(
 def test_only_coordinators_ask(client: Client, bank: QuestionBank, name: str, request: pytest.FixtureRequest) -> None:
     client.force_login(request.getfixturevalue(name))
     assert client.post(reverse("bank-embed", args=[bank.slug])).status_code == 403
+
+
+def test_vectors_go_with_the_questions_of_an_import_that_is_taken_back(bank: QuestionBank) -> None:
+    with asked_server():
+        embedded(bank)
+    brought = BankImport.objects.get(bank=bank)
+    BankImport.objects.filter(pk=brought.pk).update(state=ImportState.FAILED)
+    sweep_import(brought)
+    assert (Revision.objects.count(), QuestionVector.objects.count()) == (0, 0)
