@@ -50,13 +50,16 @@ def interval(estimate: Estimate) -> str:
 @register.filter
 def points(difference: Estimate) -> str:
     """A difference of two shares in percentage points: −20.83 (−40.47 to −4.16)."""
-    if difference.value is None or difference.ci95 is None:
+    if difference.value is None:
         return _("n/a")
-    value, low, high = (
-        number_format(Decimal(f"{100 * one:.2f}"), decimal_pos=2).replace("-", "\N{MINUS SIGN}")
-        for one in (difference.value, *difference.ci95)
-    )
-    return _("%(value)s (%(low)s to %(high)s)") % {"value": value, "low": low, "high": high}
+    limits = _("n/a")
+    if difference.ci95 is not None:
+        limits = _("%(low)s to %(high)s") % dict(zip(("low", "high"), map(_in_points, difference.ci95), strict=True))
+    return f"{_in_points(difference.value)} ({limits})"
+
+
+def _in_points(value: float) -> str:
+    return number_format(Decimal(f"{100 * value:.2f}"), decimal_pos=2).replace("-", "\N{MINUS SIGN}")
 
 
 @register.filter
