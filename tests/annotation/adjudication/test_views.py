@@ -288,7 +288,7 @@ def test_the_pages_cost_the_same_however_many_questions(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     client.force_login(judy)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         client.get("/adjudication/spring/")
     client.get(decide_url(settlement))
     with django_assert_max_num_queries(18):

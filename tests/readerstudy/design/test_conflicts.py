@@ -95,7 +95,7 @@ def test_asking_costs_the_same_for_many_studies(rita: User, django_assert_num_qu
     for name in ("One", "Two", "Three"):
         enrol(make_study(name, n_cases=2), rita)
     questions = list(Question.objects.values_list("pk", flat=True))
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         assert len(conflicts([rita.pk], questions)) == 6
 
 
