@@ -25,7 +25,9 @@ from tests.readerstudy.running.made import STAND_IN
 SIZE: ViewportSize = {"width": 1366, "height": 768}
 LARGE: ViewportSize = {"width": 1920, "height": 1080}
 PHONE: ViewportSize = {"width": 390, "height": 844}
-WIDER_THAN_WINDOW = "() => document.querySelector('.case') ? 0 : document.documentElement.scrollWidth - innerWidth"
+# Once the page has heard of its new size: tables that no longer fit begin to scroll.
+WIDER_THAN_WINDOW = """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+  done(document.querySelector('.case') ? 0 : document.documentElement.scrollWidth - innerWidth))))"""
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
