@@ -45,15 +45,6 @@ SLOWEST = (
     "tests/torture/",
 )
 
-PAGES = ("_views", "_page", "_pages")  # how the files of their tests end
-LONG_LISTS = (
-    "annotation/questionbank/test_bank_views.py",
-    "annotation/rounds/test_outcome_pages.py",
-    "annotation/sampling/test_views.py",
-    "readerstudy/running/test_run_pages.py",
-    "readerstudy/monitoring/test_watch_views.py",
-)
-
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def rank(item: pytest.Item) -> int:
@@ -73,15 +64,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def depends_on_database(item: pytest.Item) -> bool:
     """pytest-django refuses the database to every other test; what names its database has one of its own.
 
-    Pages are left out but for the long lists, whose SQL is made by hand or by filters: what the others show is stored
-    and read by acts whose own tests run again.
-
     Not ``django_db_blocker``: a fixture of pytest-django asks for it in every test. A test that asks for a person by
     name (``getfixturevalue``) takes ``db`` itself.
     """
     asked = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
-    if item.path.stem.endswith(PAGES) and not any(item.nodeid.startswith(f"tests/{one}") for one in LONG_LISTS):
-        return False
     names_one = isinstance(item, pytest.Function) and hasattr(item, "callspec") and "sqlite" in item.callspec.id
     return bool(asked or item.get_closest_marker("django_db")) and not names_one
 

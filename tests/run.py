@@ -27,15 +27,25 @@ WITHOUT_DATABASE = (
     "attacks/test_submitters.py",
     *("annotation/demonstration", "readerstudy/demonstration"),  # it is built on the embedded database
     # Pages of one stored analysis: its row is read, and what stands in its text is shown.
-    *(f"readerstudy/results/test_{name}.py" for name in ("results_views", "reader_names", "earlier_rules")),
+    *(f"readerstudy/results/test_{name}.py" for name in ("reader_names", "earlier_rules")),
     # Forms and refusals of pages: what they store is stored by acts that have tests of their own, which run again, as
     # do those of two people who store at once (test_conflicts, test_two_at_once).
     *(f"readerstudy/design/test_{name}.py" for name in ("drafts", "forecast_view", "freezing_view")),
-    *("readerstudy/monitoring/test_watch_act_views.py", "annotation/people/test_profile.py"),
+    "annotation/people/test_profile.py",
     "readerstudy/monitoring/test_every_way_out.py",  # files leave by commands and pages; each calls the same act
     "readerstudy/reading/test_addresses.py",  # who is let in, by which method
     "readerstudy/conducting/test_dry_room.py",  # nothing of a dry run is stored
     "annotation/ingest/test_sample_files.py",  # files are decoded; how exams are stored is in test_exams
+)
+# Of pages only the long lists run again, whose SQL is made by hand or by filters: what the others show is stored and
+# read by acts whose own tests do.
+PAGES = ("test_views.py", "test_*_views.py", "test_*_page.py", "test_*_pages.py")
+LONG_LISTS = (
+    "annotation/questionbank/test_bank_views.py",
+    "annotation/rounds/test_outcome_pages.py",
+    "annotation/sampling/test_views.py",
+    "readerstudy/running/test_run_pages.py",
+    "readerstudy/monitoring/test_watch_views.py",
 )
 # Sweeps over every address of the site for what is hidden by one condition, which the tests beside them ask again.
 SWEEPS = (
@@ -67,7 +77,11 @@ def main(arguments: list[str]) -> int:
     status = pytest("SQLite", [*words, *arguments], environment)
     server = postgres_url()
     if server:
-        again = ["-m", "not browser and not services", *(f"--ignore=tests/{folder}" for folder in WITHOUT_DATABASE)]
+        again = [
+            "-m",
+            "not browser and not services",
+            *(f"--ignore=tests/{one}" for one in (*WITHOUT_DATABASE, *short_pages())),
+        ]
         again += [f"--deselect=tests/{test}" for test in SWEEPS]
         status = max(
             status,
@@ -79,6 +93,12 @@ def main(arguments: list[str]) -> int:
         left_out.append("tests on the sample data: ../shared/data is not there")
     print("\nLeft out: " + ("; ".join(left_out) if left_out else "nothing"), flush=True)
     return status
+
+
+def short_pages() -> list[str]:
+    """The files of tests of pages, but for the long lists, below the folder of all tests."""
+    found = {path.relative_to(ROOT / "tests").as_posix() for name in PAGES for path in (ROOT / "tests").rglob(name)}
+    return sorted(found - set(LONG_LISTS))
 
 
 def pytest(title: str, words: list[str], environment: dict[str, str]) -> int:
