@@ -1,9 +1,14 @@
-"""Short numbers by which restricted values are looked up. Pure, so that kernels and models share them."""
+"""Hashes of texts, and short numbers by which restricted values are looked up. Pure: kernels and models share them."""
 
 from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+
+
+def sha256_of(text: str) -> str:
+    """In hex; a text that UTF-8 cannot hold has one, too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=4096)  # an import looks a name up before it writes it down

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.calls.kernels.pacing import seconds_before_retry, seconds_to_wait
+from annotation.digests import sha256_of
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask, key_for
 from annotation.endpoints.kernels.model_requests import embeddings_request
@@ -87,7 +87,7 @@ def plan_embedding(bank: QuestionBank, endpoint: str, model: str, *, at: datetim
     missing: dict[str, list[int]] = {}
     have = QuestionVector.objects.filter(embedding=known).values("revision")
     for pk, stem, options in current.exclude(pk__in=have).values_list("pk", "stem", "options").iterator():
-        missing.setdefault(_sha256(compared_text(stem, options)), []).append(pk)
+        missing.setdefault(sha256_of(compared_text(stem, options)), []).append(pk)
     if not current.exists():
         raise EmbeddingRefused("no_questions", _("“%(bank)s” holds no question.") % {"bank": bank.name})
     return EmbeddingPlan(bank, endpoint, model, current.count(), missing, permission.public_id)
@@ -132,10 +132,6 @@ def _begin(plan: EmbeddingPlan, *, actor: User | None, at: datetime) -> Embeddin
         facts = {**plan.as_json(), "embedding": known.public_id}
         record("embedding.asked", actor=actor, at=at, subject=plan.bank, facts=facts)
     return known
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _texts_of(plan: EmbeddingPlan, batch: Sequence[str]) -> list[str]:

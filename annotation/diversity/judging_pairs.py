@@ -21,6 +21,7 @@ from annotation.models import Embedding, JudgedPair, Membership, PairJudgement, 
 from annotation.review.onlookers import withheld_questions
 from annotation.site.hooks import reads_in_bank
 from annotation.site.permissions import is_coordinator
+from annotation.validators.asked_about import check_reads_none
 
 if TYPE_CHECKING:
     from annotation.diversity.kernels.threshold_curve import ThresholdCurve
@@ -117,17 +118,25 @@ def is_judge(trial: PairTrial, person: User) -> bool:
 def next_pair(trial: PairTrial, person: User) -> JudgedPair | None:
     """The next that this person has not judged, in the drawn order, without questions that they review by now."""
     done = PairJudgement.objects.filter(pair__trial=trial, judge=person).values("pair")
-    hidden = withheld_questions(person)
-    pairs = trial.pairs.exclude(pk__in=done).exclude(first__question__in=hidden).exclude(second__question__in=hidden)
+    pairs = _pairs_shown_to(person, trial).exclude(pk__in=done)
     return pairs.select_related("first", "second").order_by("number").first()
+
+
+def _pairs_shown_to(person: User, trial: PairTrial) -> QuerySet[JudgedPair]:
+    hidden = withheld_questions(person)
+    return trial.pairs.exclude(first__question__in=hidden).exclude(second__question__in=hidden)
 
 
 @transaction.atomic
 def judge_pair(trial: PairTrial, number: int, *, is_same: bool, actor: User, at: datetime) -> None:
-    """Say of a pair whether it is the same question. The first word stays. Raises EmbeddingRefused."""
+    """Say of a pair whether it is the same question. The first word stays.
+
+    Raises EmbeddingRefused, also for a question that the person reviews by now, and ValidatorRefused (``reads_them``).
+    """
     if not is_judge(trial, actor):
         raise EmbeddingRefused("no_judge", _("Two other people judge these pairs."), status=403)
-    pair = trial.pairs.filter(number=number).first()
+    check_reads_none(actor, trial.bank)
+    pair = _pairs_shown_to(actor, trial).filter(number=number).first()
     if pair is None:
         raise EmbeddingRefused("no_pair", _("There is no such pair."), status=404)
     _judgement, is_new = PairJudgement.objects.get_or_create(

@@ -13,7 +13,7 @@ from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.enums import PromptPurpose
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions
-from annotation.feedback.prompt_trials import TrialWanted
+from annotation.feedback.trial_plans import TrialWanted
 from annotation.forms import PlainForm
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.models import PromptVersion, QuestionBank

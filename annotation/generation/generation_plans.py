@@ -13,15 +13,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.calls.call_batches import check_cap, start
-from annotation.endpoints.configured_endpoints import endpoint_to_ask
+from annotation.calls.call_batches import permitted_and_priced, start
+from annotation.digests import sha256_of
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.prices import price_on
-from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import PromptPurpose, ReportSource, SentImages
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
-from annotation.generation.kernels.made_questions import text_sha256
 from annotation.generation.report_sources import (
     FoundReports,
     GenerationRefused,
@@ -140,12 +137,7 @@ def _check(wanted: GenerationWanted, at: datetime) -> tuple[SendingPermission, P
     _check_numbers(wanted)
     _check_purpose(wanted.bullets_prompt, PromptPurpose.BULLETS)
     _check_purpose(wanted.questions_prompt, PromptPurpose.QUESTIONS)
-    endpoint_to_ask(wanted.endpoint)
-    permission = permission_in_force(wanted.bank, wanted.endpoint, at=at, reports=True)
-    price = price_on(wanted.endpoint, wanted.model, at.date())
-    if wanted.cap is not None:
-        check_cap(wanted.cap, price)
-    return permission, price
+    return permitted_and_priced(wanted.bank, wanted.endpoint, wanted.model, at=at, cap=wanted.cap, reports=True)
 
 
 def _check_numbers(wanted: GenerationWanted) -> None:
@@ -206,7 +198,7 @@ def _store(plan: GenerationPlan, *, actor: User | None, at: datetime) -> Generat
     reports = GenerationReport.objects.bulk_create(
         (
             GenerationReport(
-                run=run, number=number, answer_key_id=one.answer_key, record=one.record, sha256=text_sha256(one.text)
+                run=run, number=number, answer_key_id=one.answer_key, record=one.record, sha256=sha256_of(one.text)
             )
             for number, one in enumerate(found.reports, start=1)
         ),

@@ -59,7 +59,7 @@ def points(difference: Estimate) -> str:
 
 
 def _in_points(value: float) -> str:
-    return number_format(Decimal(f"{100 * value:.2f}"), decimal_pos=2).replace("-", "\N{MINUS SIGN}")
+    return _hundredths(value).replace("-", "\N{MINUS SIGN}")
 
 
 @register.filter

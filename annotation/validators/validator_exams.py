@@ -114,8 +114,13 @@ class BiasFound:
         return self.rows[0].n_asked
 
 
-def bias_tables(bank: QuestionBank) -> list[BiasFound]:
-    """The newest complete run of each prompt version and model; it asked all questions that have a counterpart."""
+def bias_tables(bank: QuestionBank, hidden: QuerySet[Question]) -> list[BiasFound]:
+    """The newest complete run of each prompt version and model; it asked all questions that have a counterpart.
+
+    A table counts them all: whoever may not know of one of them, as it is ``hidden``, sees none.
+    """
+    if hidden.filter(bank=bank).exists():
+        return []
     runs = ValidatorRun.objects.filter(bank=bank, validator=BIAS).exclude(taken_at=None)
     newest: dict[Asked, ValidatorRun] = {}
     for run in runs.select_related("batch__prompt").order_by("-taken_at", "-pk"):
@@ -159,7 +164,7 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
             }
             for validator in VALIDATORS
         },
-        "bias": [_bias_as_json(one) for one in bias_tables(bank)],
+        "bias": [_bias_as_json(one) for one in bias_tables(bank, nobody)],
     }
 
 

@@ -14,12 +14,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.calls.call_batches import check_cap, start
-from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask
+from annotation.calls.call_batches import permitted_and_priced, start
+from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.prices import price_on
 from annotation.endpoints.probing import checked_model, newest_probe, refuted
-from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import BatchState, PromptPurpose, SentImages
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.ingest.model_pictures import policy_for
@@ -193,16 +191,17 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
         raise ValidatorRefused("none_planted", sentence, status=422, field="planted")
     prompt = wanted.asked_with
     _check_prompt(prompt, ANSWERED_IN.get(wanted.validator, "verdict"))
-    endpoint_to_ask(wanted.endpoint)
-    is_seen = prompt.images != SentImages.NONE
-    permission = permission_in_force(
-        wanted.bank, wanted.endpoint, at=at, images=is_seen, reports="report" in prompt.variables
+    found = permitted_and_priced(
+        wanted.bank,
+        wanted.endpoint,
+        wanted.model,
+        at=at,
+        cap=wanted.cap,
+        images=prompt.images != SentImages.NONE,
+        reports="report" in prompt.variables,
     )
     _check_probe(wanted, prompt)
-    price = price_on(wanted.endpoint, wanted.model, at.date())
-    if wanted.cap is not None:
-        check_cap(wanted.cap, price)
-    return permission, price
+    return found
 
 
 def _check_prompt(prompt: PromptVersion | ShippedPrompt, field: str) -> None:

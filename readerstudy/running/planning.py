@@ -13,11 +13,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.calls.call_batches import check_cap
-from annotation.endpoints.configured_endpoints import endpoint_to_ask
+from annotation.calls.call_batches import permitted_and_priced
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.prices import price_on
-from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import PromptPurpose, SentImages
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.model_pictures import policy_for
@@ -161,15 +158,9 @@ def _check(
     if not 1 <= wanted.n_repeats <= MOST_REPEATS:
         sentence = _("Ask each question 1 to %(most)d times.") % {"most": MOST_REPEATS}
         raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
-    endpoint_to_ask(wanted.endpoint)
     policy_for(target.bank, wanted.picture_policy)
-    permission = permission_in_force(
-        target.bank, wanted.endpoint, at=at, images=wanted.sent_images in WITH_IMAGES_OF_PEOPLE
-    )
-    price = price_on(wanted.endpoint, wanted.model, at.date())
-    if wanted.cap is not None:
-        check_cap(wanted.cap, price)
-    return permission, price
+    has_people = wanted.sent_images in WITH_IMAGES_OF_PEOPLE
+    return permitted_and_priced(target.bank, wanted.endpoint, wanted.model, at=at, cap=wanted.cap, images=has_people)
 
 
 @transaction.atomic

@@ -24,10 +24,6 @@ def sent_text(findings: str, impression: str) -> str:
     return "\n".join(f"{name}: {text.strip()}" for name, text in parts if text.strip())
 
 
-def text_sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def drawn_place(seed: int, name: str) -> int:
     """Where the key of the question of this name stands, from 0. Rule letter-1: the first byte of a SHA-256."""
     return hashlib.sha256(f"{LETTER_RULE}\0{seed}\0{name}".encode()).digest()[0] % len(LETTERS)

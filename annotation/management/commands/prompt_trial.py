@@ -17,13 +17,12 @@ from annotation.feedback.kernels.trial_pairs import TrialAssumptions
 from annotation.feedback.kernels.trial_states import FeedbackRefused
 from annotation.feedback.prompt_story import standing_of
 from annotation.feedback.prompt_trials import (
-    TrialWanted,
     draw_trial,
-    plan_trial,
     round_of,
     start_trial,
     trials_with_runs,
 )
+from annotation.feedback.trial_plans import TrialWanted, plan_trial
 from annotation.feedback.trial_results import trial_result
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.management.base import ActCommand

@@ -6,11 +6,11 @@ result is kept while the next record says the same.
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from annotation.digests import sha256_of
 from annotation.enums import Sex, ViewPosition
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.strictjson import Fault
@@ -154,7 +154,3 @@ def _folder_in_release(paths: object) -> str:
     """
     listed = paths if isinstance(paths, list) else [paths]
     return "metadata" if any(type(path) is str and path.startswith("../") for path in listed) else ""
-
-
-def sha256_of(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

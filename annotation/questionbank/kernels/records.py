@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
+from annotation.digests import sha256_of
 from annotation.enums import Difficulty, Task
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.column_matching import MatchedEntries, Matching
 from annotation.questionbank.kernels.entries import read_entries
-from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
+from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
 from annotation.questionbank.kernels.left_out import LEFT_OUT, put_back
 from annotation.questionbank.kernels.spelling import FileFrame, Spelling, SpellingWatch, Style

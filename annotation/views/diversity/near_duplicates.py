@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -17,28 +16,18 @@ from annotation.forms.diversity import EmbeddingForm
 from annotation.models import QuestionBank
 from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
-from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.views.site.confirming import run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+from annotation.views.validators.bank_validators import bank_of
 
 PER_PAGE = 50
-
-
-def compared_bank(request: AuthenticatedRequest, slug: str) -> QuestionBank:
-    """Whoever reads its questions in a study that is not over is refused."""
-    bank = get_object_or_404(QuestionBank, slug=slug)
-    try:
-        check_reads_none(request.user, bank)
-    except ValidatorRefused as refusal:
-        raise PermissionDenied(str(refusal)) from None
-    return bank
 
 
 @role_required(Role.COORDINATOR)
 @require_GET
 def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Pairs with both questions linked, of all rules or of one."""
-    bank = compared_bank(request, slug)
+    bank = bank_of(request, slug)
     found = similar_found(bank, request.user)
     counts = counts_of_similar(found)
     asked = request.GET.get("rule", "")
@@ -66,7 +55,7 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @require_POST
 def bank_compare(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Compare in the background, with each other or with public banks."""
-    bank = compared_bank(request, slug)
+    bank = bank_of(request, slug)
 
     def asked() -> str:
         ask_for_comparison(bank, across=request.POST.get("across") == "yes", **by(request))
@@ -80,7 +69,7 @@ def bank_compare(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def bank_embed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask a model for the vectors that are missing, in the background."""
-    bank = compared_bank(request, slug)
+    bank = bank_of(request, slug)
 
     def asked() -> str:
         data = valid_data(EmbeddingForm(request.POST))

@@ -22,16 +22,16 @@ from annotation.diversity.judging_pairs import (
 from annotation.enums import Role
 from annotation.forms.diversity import PairTrialForm, ThresholdForm
 from annotation.models import Embedding, PairTrial
-from annotation.views.diversity.near_duplicates import compared_bank
 from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+from annotation.views.validators.bank_validators import bank_of
 
 SAID = {"same": True, "different": False}
 
 
 def _trial(request: AuthenticatedRequest, slug: str, public_id: str) -> PairTrial:
     """Whoever reads questions of the bank in a study is refused, as on the page of near-duplicates."""
-    bank = compared_bank(request, slug)
+    bank = bank_of(request, slug)
     trials = PairTrial.objects.select_related("bank", "embedding__threshold_set_by", "first_judge", "second_judge")
     return get_object_or_404(trials, bank=bank, public_id=public_id)
 
@@ -40,7 +40,7 @@ def _trial(request: AuthenticatedRequest, slug: str, public_id: str) -> PairTria
 @require_http_methods(["GET", "HEAD", "POST"])
 def pair_trials(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All trials of a bank, and the form that begins one."""
-    bank = compared_bank(request, slug)
+    bank = bank_of(request, slug)
     whole = [row.embedding.pk for row in embeddings_of(bank) if row.is_whole]
     form = PairTrialForm(Embedding.objects.filter(pk__in=whole), request.POST or None)
     if request.method == "POST" and form.is_valid():

@@ -17,7 +17,8 @@ from annotation.feedback.kernels.paper_review import first_review, later_errors
 from annotation.feedback.kernels.trial_states import TRIAL_ACTS, TrialAct
 from annotation.feedback.prompt_flags import GENERATING
 from annotation.feedback.prompt_story import prompt_story, standing_of
-from annotation.feedback.prompt_trials import draw_trial, plan_trial, start_trial, trials_with_runs
+from annotation.feedback.prompt_trials import draw_trial, start_trial, trials_with_runs
+from annotation.feedback.trial_plans import plan_trial
 from annotation.forms.prompt_trial import PromptTrialForm
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.models import PromptTrial, PromptVersion

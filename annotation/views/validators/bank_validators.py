@@ -107,7 +107,7 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
         "n_hidden": hidden.filter(bank=bank).count(),
         "prompt": asked_with(code),
         "runs": runs_of(bank, code),
-        **(_bias(bank, hidden) if code == BIAS else _exams(bank, code, hidden)),
+        **({"by_change": bias_tables(bank, hidden), "is_bias": True} if code == BIAS else _exams(bank, code, hidden)),
         "examined": examined(bank, shown),
         "page": page,
         "shown": shown,
@@ -121,12 +121,6 @@ def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[st
         "by_reviewers": exams_by_reviewers(bank, code, hidden),
         "by_defects": exams_by_defects(bank, code),
     }
-
-
-def _bias(bank: QuestionBank, hidden: QuerySet[Question]) -> dict[str, Any]:
-    """The tables count all questions of a run: whoever reviews one of them does not see them."""
-    by_change = [] if hidden.filter(bank=bank).exists() else bias_tables(bank)
-    return {"by_change": by_change, "is_bias": True}
 
 
 @role_required(Role.COORDINATOR)

@@ -25,6 +25,7 @@ from tests.annotation.calls.simulated_calls import NOON
 from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 from tests.conftest import make_person
+from tests.refusals import refuses
 
 
 # --- kernels ---
@@ -146,6 +147,15 @@ def test_the_first_word_stays_and_others_have_none(trial: PairTrial, cora: User,
     following = next_pair(trial, cora)
     assert following is not None
     assert following.number == 2
+
+
+def test_a_pair_is_not_judged_by_who_reviews_one_of_its_questions_by_now(trial: PairTrial, cora: User) -> None:
+    pair = trial.pairs.select_related("first").get(number=1)
+    review_round = make_round(cora, name="Later", n_questions=1)
+    Assignment.objects.filter(round=review_round).update(revision=pair.first)
+    with refuses(EmbeddingRefused, "no_pair"):
+        judge_pair(trial, 1, is_same=True, actor=cora, at=NOON)
+    assert not PairJudgement.objects.exists()
 
 
 def test_the_threshold_is_set_by_a_person_once_both_are_done(trial: PairTrial, cora: User, carl: User) -> None:

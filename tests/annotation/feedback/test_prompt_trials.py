@@ -16,12 +16,12 @@ from annotation.feedback.kernels.trial_states import FeedbackRefused, TrialState
 from annotation.feedback.prompt_flags import flagged_comments, prompt_flags
 from annotation.feedback.prompt_trials import (
     draw_trial,
-    plan_trial,
     round_of,
     start_trial,
     trial_questions,
     trial_state,
 )
+from annotation.feedback.trial_plans import plan_trial
 from annotation.feedback.trial_results import TrialResult, trial_result
 from annotation.generation.report_sources import GenerationRefused
 from annotation.models import (

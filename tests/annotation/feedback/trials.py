@@ -13,7 +13,8 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.enums import EndpointPlace, RoundState
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions
-from annotation.feedback.prompt_trials import TrialWanted, draw_trial, plan_trial, start_trial, trials_with_runs
+from annotation.feedback.prompt_trials import draw_trial, start_trial, trials_with_runs
+from annotation.feedback.trial_plans import TrialWanted, plan_trial
 from annotation.generation.continuing import continue_run
 from annotation.generation.kernels.generation_prompts import QUESTIONS
 from annotation.models import (
