@@ -162,7 +162,7 @@ def slow_clients() -> Iterator[SlowClients]:
 
 def children_named(word: str, parent: int) -> list[int]:
     listed = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True, check=False
     )
     return [int(line.split()[0]) for line in listed.stdout.splitlines() if word in line]
 
