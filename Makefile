@@ -1,7 +1,7 @@
 # The README names these targets. Every target sets up first what it needs.
 SHELL := /bin/sh
 PYTHON ?= python3
-REQUIREMENTS ?= requirements.txt
+EXTRAS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var/demo)
@@ -9,26 +9,30 @@ SITE_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var)
 # Bytecode is kept in the home, also where the environment asks for none: a start without it takes several times as long.
 RUN = umask 077; PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
 
+# Complete lists, each file known by its hash: nothing else is installed, and nothing that was changed on the way.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r
+
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics torture services backup restore
+.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics torture services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make setup        install what the program needs into .venv (REQUIREMENTS=requirements-small.txt: without Parquet and text search)
-setup: $(VENV)/.installed
-$(VENV)/.installed: $(REQUIREMENTS)
+## make setup        install what the program needs into .venv (EXTRAS="parquet text-search": the optional parts as well)
+setup: $(VENV)/.installed $(EXTRAS:%=$(VENV)/.installed-%)
+$(VENV)/.installed: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with PYTHON=python3.12 make setup")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r $(REQUIREMENTS)
+	$(INSTALL) $<
 	@touch $@
 
-setup-dev: $(VENV)/.installed-dev
-$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r requirements-dev.txt
+$(VENV)/.installed-%: requirements-%.txt $(VENV)/.installed
+	$(INSTALL) $<
 	@touch $@
+
+setup-dev: $(VENV)/.installed-parquet $(VENV)/.installed-text-search $(VENV)/.installed-dev
 
 ## make demo         serve the demonstration on http://127.0.0.1:8000 (PORT, REXVQA_HOME)
 demo: setup
@@ -97,3 +101,15 @@ proof-statistics: setup-dev
 ## make torture      kill -9 web, worker and database under 20 readers, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS)
 torture: setup-dev
 	@$(BIN)/python -m tests.torture
+
+## make lock         write the hashes of all pinned versions anew, after a version was changed (needs the package index)
+lock:
+	@[ -x $(BIN)/uv ] || $(INSTALL) requirements-supply.txt
+	@for list in requirements*.txt; do \
+	  $(BIN)/uv pip compile --quiet --no-deps --generate-hashes --only-binary :all: --no-annotate \
+	    --custom-compile-command "make lock" --output-file $$list $$list || exit 1; \
+	done
+
+## make sbom         what is installed to run the program, as CycloneDX: sbom.cdx.json
+sbom: setup-dev $(VENV)/.installed-supply
+	@$(BIN)/python -m tests.supply_chain sbom.cdx.json

@@ -33,6 +33,7 @@ from annotation.enums import AssignmentState, Flag, ImageState, Role
 from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
+from annotation.ingest.quarantine import release
 from annotation.ingest.searching import check_text
 from annotation.models import (
     Assignment,
@@ -49,6 +50,7 @@ from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import import_questions, locate
 from annotation.refusals import Refused
 from annotation.review.onlookers import judged_questions
+from annotation.site.health import has_text_search
 from annotation.site.permissions import SITE_ROLES
 
 BANK = "Demonstration (simulated)"
@@ -60,6 +62,7 @@ COMMENTS = {
 }
 ATTRIBUTION = "made by this program"
 LICENCE = ""
+DRAWN = "Simulated: drawn by this program, shows no patient. The search for text is not installed here."
 
 
 class DemonstrationRefused(Refused):
@@ -134,18 +137,24 @@ def _fill_bank(
                 at=at,
                 simulated=True,
                 watch=lambda done, total: tell("Taking the images in and searching them for text", done, total),
-                search_text=lambda image: check_text(image, at=at),
+                search_text=lambda image: search_drawn(image, actor=coordinator, at=at),
             )
             if taken.refusals:
                 sentence = f"An image was refused: {taken.refusals[0].as_json()['message']}"
                 raise DemonstrationRefused("images", sentence)
     for image in Image.objects.filter(exam__bank=bank, state=ImageState.CHECKING):
-        check_text(image, at=at)
+        search_drawn(image, actor=coordinator, at=at)
     if Image.objects.filter(exam__bank=bank, attribution="").exists():
         pairs = [(exam, view) for exam in exams for view in VIEWS]
         rows = [Credit(n, exam.path_of(view), ATTRIBUTION, LICENCE, None) for n, (exam, view) in enumerate(pairs, 2)]
         credit_images(rows, bank=bank, actor=coordinator, at=at)
     return bank
+
+
+def search_drawn(image: Image, *, actor: User, at: datetime) -> None:
+    """As every image that comes in; released where the search for text is not installed: a drawing shows no patient."""
+    if check_text(image, at=at) == ImageState.QUARANTINED and not has_text_search():
+        release(image, reason=DRAWN, actor=actor, at=at)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from annotation.enums import Word, _
 from annotation.questionbank.kernels.cells import neutralised as neutralised
 from annotation.questionbank.kernels.cells import restored as restored
 from annotation.refusals import Refused
-from annotation.site.health import INSTALL, has_parquet
+from annotation.site.health import INSTALL_PARQUET, has_parquet
 
 Cell = str | int | float | bool | datetime | None
 ROWS_PER_GROUP = 5000
@@ -66,7 +66,7 @@ def formats_here() -> tuple[Format, ...]:
 def check_format(form: Format) -> None:
     """Raises ExportRefused."""
     if form not in formats_here():
-        raise ExportRefused("format_off", f"{form.label} is off here, since pyarrow is not installed; {INSTALL}.")
+        raise ExportRefused("format_off", f"{form.label} is off: pyarrow is not installed; {INSTALL_PARQUET}.")
 
 
 CONTENT_TYPES = {

@@ -1,7 +1,7 @@
 """Whether the site can do its work: can it read and write rows, keep files to itself, and is a worker alive?
 
-Which parts an installation leaves out (requirements-small.txt), and which errors say that the site cannot store for a
-while, since the disk is full or the database is away.
+Which parts an installation leaves out (the extras of ``make setup``), and which errors say that the site cannot store
+for a while, since the disk is full or the database is away.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from annotation.site.privacy import is_open_to_others
 
 _PARQUET = ("pyarrow",)
 _TEXT_SEARCH = ("cv2", "rapidocr", "onnxruntime")
-INSTALL = "install requirements.txt to have it"
+INSTALL = "“make setup EXTRAS=%s” installs it"
+INSTALL_PARQUET = INSTALL % "parquet"
 
 
 def _is_here(modules: tuple[str, ...]) -> bool:
@@ -42,9 +43,9 @@ def extras_off() -> dict[str, str]:
     """What is off, by name, each with a sentence; empty where everything is installed."""
     off = {}
     if not has_parquet():
-        off["parquet"] = f"off: pyarrow is not installed; {INSTALL}"
+        off["parquet"] = f"off: pyarrow is not installed; {INSTALL_PARQUET}"
     if not has_text_search():
-        off["text_search"] = f"off: every new image waits in quarantine for a person; {INSTALL}"
+        off["text_search"] = f"off: every new image waits in quarantine for a person; {INSTALL % 'text-search'}"
     return off
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image as Picture
 
+from annotation.demonstration.building import search_drawn
 from annotation.demonstration.kernels.phantom_spec import Projection
 from annotation.demonstration.question_file import records_of
 from annotation.demonstration.questions import DemonstrationQuestion, questions_of
@@ -24,7 +25,6 @@ from annotation.ingest import storage
 from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
-from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, Rendition, User
 from annotation.questionbank.importing import import_questions, locate
 from readerstudy.study.locking import StudyRefused
@@ -124,7 +124,7 @@ def fill_small_bank(
                 at=at,
                 simulated=True,
                 watch=lambda done, total: tell(f"Taking in the images of “{name}”", done, total),
-                search_text=lambda image: check_text(image, at=at),
+                search_text=lambda image: search_drawn(image, actor=coordinator, at=at),
             )
             if taken.refusals:
                 raise StudyRefused("demonstration", f"An image was refused: {taken.refusals[0].as_json()['message']}")

@@ -17,8 +17,8 @@ MOST_BYTES = 4_000_000_000  # of all columns, unpacked
 MOST_GROUP_BYTES = 256_000_000
 AT_ONCE = 1_000  # rows
 _NO_PARQUET = (
-    "The file is Parquet, which is off here, since pyarrow is not installed; install requirements.txt to have it, or "
-    "send CSV or JSON Lines"
+    "The file is Parquet, which is off here, since pyarrow is not installed; “make setup EXTRAS=parquet” installs "
+    "it, or send CSV or JSON Lines"
 )
 
 

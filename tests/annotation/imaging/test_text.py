@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-pytest.importorskip("rapidocr", reason="the search for text is not installed (requirements-small.txt)")
-pytest.importorskip("cv2", reason="the search for text is not installed (requirements-small.txt)")
+pytest.importorskip("rapidocr", reason="the search for text is not installed (requirements-text-search.txt)")
+pytest.importorskip("cv2", reason="the search for text is not installed (requirements-text-search.txt)")
 
 from annotation.imaging.kernels import text, textwords
 from annotation.imaging.kernels.reading import read_image

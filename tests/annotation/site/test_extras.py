@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 
 import pytest
 from django.test import Client
 
+from annotation.demonstration.building import search_drawn
 from annotation.enums import ImageState
 from annotation.exports.tables import Column, ExportRefused, Format, Kind, formats_here, write_table
 from annotation.ingest.searching import check_text
-from annotation.models import AuditEvent, Image
+from annotation.models import AuditEvent, Image, User
 from annotation.site.health import extras_off
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
 from tests.conftest import NOON
 from tests.refusals import refuses
+from tests.supply_chain import pinned
 
-ROOT = Path(__file__).resolve().parents[3]
 LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless"}
 
 
@@ -58,11 +58,17 @@ def test_an_image_that_was_not_searched_waits_for_a_person(make_image: MakeImage
     assert Image.objects.filter(state=ImageState.QUARANTINED).count() == 1
 
 
-def test_the_small_list_is_the_whole_one_without_them() -> None:
-    whole, small = (
-        {line for line in (ROOT / name).read_text().splitlines() if "==" in line}
-        for name in ("requirements.txt", "requirements-small.txt")
-    )
-    assert small < whole
-    assert {line.partition("==")[0] for line in whole - small} >= LEFT_OUT
-    assert not LEFT_OUT & {line.partition("==")[0] for line in small}
+def test_a_drawing_of_the_demonstration_needs_no_search(make_image: MakeImage, ada: User, small: None) -> None:  # noqa: F811
+    image = make_image(ImageState.CHECKING)
+    search_drawn(image, actor=ada, at=NOON)
+    image.refresh_from_db()
+    assert image.state == ImageState.AVAILABLE
+    released = AuditEvent.objects.latest("id")
+    assert (released.act, released.actor) == ("image.released", ada)
+    assert "shows no patient" in released.facts["reason"]
+
+
+def test_the_base_list_holds_none_of_them() -> None:
+    extras = {name for part in ("parquet", "text-search") for name, _ in pinned(f"requirements-{part}.txt")}
+    assert extras >= LEFT_OUT
+    assert not extras & {name for name, _ in pinned("requirements.txt")}
