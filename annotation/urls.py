@@ -25,7 +25,7 @@ from annotation.views.review import (
     worklist,
 )
 from annotation.views.sampling import samples as sampling
-from annotation.views.site import bin, home, jobs
+from annotation.views.site import administration, bin, home, jobs
 from annotation.views.validators import bank_validators
 
 urlpatterns = [
@@ -259,5 +259,9 @@ urlpatterns = [
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),
     path("jobs/<str:public_id>/cancel/", jobs.job_cancel, name="job-cancel"),
     path("jobs/<str:public_id>/retry/", jobs.job_retry, name="job-retry"),
+    path("site/", administration.site, name="site"),
+    path("site/backup/", administration.site_backup, name="site-backup"),
+    path("site/settings/", administration.site_settings, name="site-settings"),
+    path("site/permissions/", administration.site_policies, name="site-policies"),
     path("healthz", jobs.healthz, name="healthz"),
 ]

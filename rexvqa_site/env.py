@@ -7,6 +7,7 @@ import secrets
 import ssl
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -18,40 +19,77 @@ FALSE_WORDS = {"", "0", "false", "no", "off"}
 FEWEST_SIGNS = 8  # different ones in a secret; 32 random hexadecimal digits never have fewer
 
 
+_read: dict[str, tuple[str, bool]] = {}
+HIDDEN = "••••••••"
+
+
+def settings_read() -> list[tuple[str, str, bool]]:
+    """Each variable that was asked for, what was made of it, and whether it was set; secrets are never in it."""
+    return [(name, value, is_set) for name, (value, is_set) in sorted(_read.items())]
+
+
+def _note(name: str, value: object) -> None:
+    _read[name] = (str(value), bool(os.environ.get(name, "").strip()))
+
+
 def env_str(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
+    value = os.environ.get(name, default).strip()
+    _note(name, value)
+    return value
+
+
+def env_password(name: str) -> str:
+    value = env_str(name)
+    _note(name, HIDDEN if value else "")
+    return value
+
+
+def env_url(name: str, default: str = "") -> str:
+    """An address, in which a password may stand."""
+    value = env_str(name, default)
+    _note(name, without_password(value))
+    return value
+
+
+def without_password(url: str) -> str:
+    """Raises nothing: an address that cannot be read is hidden as a whole."""
+    try:
+        parts = urlsplit(url)
+        if not parts.password:
+            return url if parts.query == "" else url.partition("?")[0]
+        return parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", f":{HIDDEN}@"), query="").geturl()
+    except ValueError:
+        return HIDDEN
 
 
 def env_bool(name: str, default: bool = False) -> bool:
     """Raises ImproperlyConfigured for a word that is neither yes nor no."""
     raw = os.environ.get(name)
-    if raw is None:
-        return default
-    word = raw.strip().lower()
-    if word in TRUE_WORDS:
-        return True
-    if word in FALSE_WORDS:
-        return False
-    raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no; use 1 or 0")
+    word = ("1" if default else "0") if raw is None else raw.strip().lower()
+    if word not in TRUE_WORDS | FALSE_WORDS:
+        raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no; use 1 or 0")
+    _note(name, word in TRUE_WORDS)
+    return word in TRUE_WORDS
 
 
 def env_int(name: str, default: int, *, at_least: int = 0) -> int:
     """Raises ImproperlyConfigured for what is not a whole number or is below ``at_least``."""
-    raw = env_str(name)
-    if not raw:
-        return default
+    raw = env_str(name, str(default)) or str(default)
     try:
         value = int(raw)
     except ValueError:
         raise ImproperlyConfigured(f"{name}={raw!r} is not a whole number") from None
     if value < at_least:
         raise ImproperlyConfigured(f"{name}={value} is below {at_least}")
+    _note(name, value)
     return value
 
 
 def env_path(name: str, default: Path) -> Path:
     raw = env_str(name)
-    return Path(raw).expanduser().resolve() if raw else default
+    value = Path(raw).expanduser().resolve() if raw else default
+    _note(name, value)
+    return value
 
 
 def env_networks(name: str, default: str = "") -> tuple[IPv4Network | IPv6Network, ...]:
@@ -65,7 +103,9 @@ def env_networks(name: str, default: str = "") -> tuple[IPv4Network | IPv6Networ
 def env_endpoints(name: str) -> tuple[Endpoint, ...]:
     """Model endpoints as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
     try:
-        return endpoints_from(env_str(name))
+        endpoints = endpoints_from(env_str(name))
+        _note(name, ", ".join(one.name for one in endpoints))
+        return endpoints
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
 
@@ -94,8 +134,9 @@ def env_certificates(name: str) -> str:
 
 def env_secret(name: str, path: Path) -> str:
     """The secret of this variable, else the one kept in ``path``. Raises ImproperlyConfigured for one to be guessed."""
-    value = env_str(name)
+    value = env_password(name)
     if not value:
+        _note(name, path)
         return secret_from_file(path)
     if len(value) < SHORTEST_SECRET or len(set(value)) < FEWEST_SIGNS:
         raise ImproperlyConfigured(f"{name} can be guessed; give it at least {SHORTEST_SECRET} random characters")

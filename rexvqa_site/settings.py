@@ -18,9 +18,12 @@ from rexvqa_site.env import (
     env_endpoints,
     env_int,
     env_networks,
+    env_password,
     env_path,
     env_secret,
     env_str,
+    env_url,
+    settings_read,
 )
 
 # --- Places ---------------------------------------------------------------------------------------
@@ -29,6 +32,7 @@ HOME = env_path("REXVQA_HOME", BASE_DIR / "var")
 MEDIA_ROOT = HOME / "media"
 TEMP_ROOT = HOME / "tmp"
 BACKUP_ROOT = env_path("REXVQA_BACKUPS", HOME / "backups")
+BACKUP_DAYS = env_int("REXVQA_BACKUP_DAYS", 7)  # after which the page of the site asks for a new backup; 0: never
 STATIC_ROOT = HOME / "static"
 os.umask(UMASK)
 for _folder in (HOME, MEDIA_ROOT, TEMP_ROOT):
@@ -131,7 +135,7 @@ def database_from(url: str) -> dict[str, Any]:
     return config
 
 
-DATABASES = {"default": database_from(env_str("DATABASE_URL") or f"sqlite:///{HOME / 'db.sqlite3'}")}
+DATABASES = {"default": database_from(env_url("DATABASE_URL") or f"sqlite:///{HOME / 'db.sqlite3'}")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- People ---------------------------------------------------------------------------------------
@@ -211,7 +215,7 @@ FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHand
 FILE_UPLOAD_PERMISSIONS = 0o600
 
 # --- Background work ------------------------------------------------------------------------------
-CELERY_BROKER_URL = env_str("CELERY_BROKER_URL") or "filesystem://"
+CELERY_BROKER_URL = env_url("CELERY_BROKER_URL") or "filesystem://"
 QUEUE_ROOT = HOME / "queue"
 JOB_HEARTBEAT_SECONDS = 5
 JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
@@ -229,7 +233,7 @@ EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.
 EMAIL_TIMEOUT = 10  # seconds
 EMAIL_PORT = env_int("REXVQA_EMAIL_PORT", 587)
 EMAIL_HOST_USER = env_str("REXVQA_EMAIL_USER")
-EMAIL_HOST_PASSWORD = env_str("REXVQA_EMAIL_PASSWORD")
+EMAIL_HOST_PASSWORD = env_password("REXVQA_EMAIL_PASSWORD")
 EMAIL_USE_TLS = env_bool("REXVQA_EMAIL_TLS", True)
 DEFAULT_FROM_EMAIL = env_str("REXVQA_EMAIL_FROM", "reading-room@localhost")
 
@@ -275,3 +279,6 @@ LOGGING = {
         "kombu.connection": {"level": "ERROR"},
     },
 }
+
+# --- What was read, for the page "Settings" --------------------------------------------------------
+SETTINGS_READ = settings_read()

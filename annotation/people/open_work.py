@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
 
+from annotation.backup.kept import is_backup_due, kept_backups
 from annotation.enums import AssignmentState, ImageState, Role, RoundState
 from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
 from annotation.people.invitations import open_invitations
@@ -55,6 +56,7 @@ class Coordination:
 class Administration:
     n_people: int
     n_invitations: int
+    is_backup_due: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,5 +207,7 @@ def _n_quarantined() -> int:
 
 def _administration(at: datetime) -> Administration:
     return Administration(
-        User.objects.filter(is_active=True).count(), open_invitations(at).values("token_sha256").distinct().count()
+        User.objects.filter(is_active=True).count(),
+        open_invitations(at).values("token_sha256").distinct().count(),
+        is_backup_due(kept_backups(), at=at),
     )

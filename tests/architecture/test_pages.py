@@ -8,12 +8,12 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.urls.converters import IntConverter
 
 from annotation.enums import Role
-from tests.architecture.test_policies import patterns
+from annotation.views.site.policies import patterns
 from tests.browser.pages.shown import EMPTY, FULL, NO_PAGE
 from tests.conftest import make_person
 
 SHOWN = {one.name for one in (*EMPTY, *FULL)}
-ALL = {str(pattern.name): pattern for pattern in patterns(get_resolver())}
+ALL = {str(pattern.name): pattern for _before, pattern in patterns(get_resolver())}
 
 
 def address_of(pattern: URLPattern) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, get_resolver
 
 from annotation.enums import Role
 from annotation.views.site import errors
+from annotation.views.site.policies import patterns
 
 POLICIES = {"anyone", "person"}
 OPEN = {  # what people see who are not logged in
@@ -28,15 +27,7 @@ OPEN = {  # what people see who are not logged in
 }
 
 
-def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
-    for entry in resolver.url_patterns:
-        if isinstance(entry, URLResolver):
-            yield from patterns(entry)
-        else:
-            yield entry
-
-
-ALL = list(patterns(get_resolver()))
+ALL = [pattern for _before, pattern in patterns(get_resolver())]
 
 
 @pytest.mark.parametrize("pattern", ALL, ids=lambda p: str(p.name or p.pattern))

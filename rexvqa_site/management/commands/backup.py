@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rich.progress import Progress
 
+from annotation.backup.kept import backup_name
 from annotation.backup.taking import take_backup
 from annotation.management.base import ActCommand
 
@@ -21,7 +22,7 @@ class Command(ActCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         at = timezone.now()
-        target: Path = options["output"] or settings.BACKUP_ROOT / f"reading-room-{at:%Y%m%d-%H%M%S}.tar"
+        target: Path = options["output"] or settings.BACKUP_ROOT / backup_name(at)
         if target.exists():
             raise CommandError(f"{target} exists already; nothing was written", returncode=2)
         with Progress(transient=True) as bar:

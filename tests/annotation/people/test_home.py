@@ -104,7 +104,7 @@ def test_a_coordinator_of_one_round_sees_that_round_only(
 def test_an_administrator_sees_the_site(client: Client, ada: User, rita: User, noon: datetime) -> None:
     invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon.replace(year=2999))
     page = home(client, ada)
-    assert 'href="/healthz"' in page
+    assert 'href="/site/"' in page
     assert '<a href="/people/#invitations">1</a>' in page
 
 

@@ -399,6 +399,9 @@ FULL = [
     Shown("model-endpoint", "cora", ("plain",), note="not probed"),
     # jobs
     Shown("jobs", "cora"),
+    Shown("site", "ada"),
+    Shown("site-settings", "ada"),
+    Shown("site-policies", "ada"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
     Shown("job", "cora", ("job changed",)),
     # refusals

@@ -1,0 +1,119 @@
+"""What the site says of itself to whoever keeps it running: health in parts, versions, and the settings as read."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+
+import django
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, Q
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from annotation.enums import JobState
+from annotation.models import Job
+from annotation.site.health import Health, extras_off, health_of_site
+
+LEAST_FREE = 0.05  # of a disk, below which the page warns
+MOST_SECONDS_APART = 2.0  # of two clocks
+RECENT = timedelta(days=7)
+LIBRARIES = ("granian", "celery", "djangorestframework", "pydicom", "imagecodecs", "pillow", "numpy", "scikit-learn")
+OK = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the site, in words; ``is_well`` is None where nothing is wrong and something is off."""
+
+    label: str
+    sentence: str
+    is_well: bool | None = True
+
+
+def parts_of_site(*, at: datetime) -> list[Part]:
+    """How database, files, disk, worker, jobs, mail and clock are; extras that are not installed stand last."""
+    health = health_of_site(at=at)
+    parts = [
+        Part(_("Database"), _sentence(health.database, _database()), health.database == OK),
+        Part(_("Files"), _sentence(health.storage, str(settings.HOME)), health.storage == OK),
+        Part(_("Privacy of the files"), _sentence(health.privacy, _("only this user")), health.privacy == OK),
+        _disk(settings.HOME),
+        Part(_("Worker"), _sentence(health.worker, _("runs")), health.worker == OK),
+        *_jobs_and_mail(at),
+        _clock(health, at),
+    ]
+    labels = {"parquet": _("Parquet"), "text_search": _("Search for text in pixels")}
+    return parts + [Part(labels[name], sentence, None) for name, sentence in extras_off().items()]
+
+
+def versions() -> dict[str, str]:
+    """Of the program's parts, by name."""
+    found = {"Python": platform.python_version(), "Django": django.get_version(), **_version_of_database()}
+    return found | {name: metadata.version(name) for name in LIBRARIES}
+
+
+def _sentence(state: str, well: str) -> str:
+    return well if state == OK else state
+
+
+def _database() -> str:
+    """Its kind, version and size."""
+    ((name, version),) = _version_of_database().items()
+    statement = (
+        "SELECT pg_database_size(current_database())"
+        if connection.vendor == "postgresql"
+        else "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        (n_bytes,) = cursor.fetchone()
+    return f"{name} {version}, {filesizeformat(n_bytes)}"
+
+
+def _version_of_database() -> dict[str, str]:
+    if connection.vendor != "postgresql":
+        return {"SQLite": ".".join(map(str, connection.get_database_version()))}
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        return {"PostgreSQL": str(cursor.fetchone()[0])}
+
+
+def _disk(folder: Path) -> Part:
+    space = shutil.disk_usage(folder)
+    words = {"free": filesizeformat(space.free), "all": filesizeformat(space.total)}
+    return Part(_("Disk"), _("%(free)s free of %(all)s") % words, space.free >= LEAST_FREE * space.total)
+
+
+def _jobs_and_mail(at: datetime) -> list[Part]:
+    """What waits and what failed lately; and which server sends e-mails, if it took them."""
+    failed = Q(state=JobState.FAILED, finished_at__gte=at - RECENT)
+    n = Job.objects.aggregate(
+        waiting=Count("pk", filter=Q(state=JobState.QUEUED)),
+        failed=Count("pk", filter=failed),
+        unsent=Count("pk", filter=failed & Q(kind__startswith="send_")),
+    )
+    jobs = Part(_("Jobs"), _("%(waiting)d waiting, %(failed)d failed within 7 days") % n, n["failed"] == 0)
+    if not settings.EMAIL_HOST:
+        return [jobs, Part(_("E-mail"), _("no mail server: links are on the pages of those who make them"), None)]
+    words = {"server": f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}", "n": n["unsent"]}
+    return [jobs, Part(_("E-mail"), _("%(server)s, %(n)d not sent within 7 days") % words, n["unsent"] == 0)]
+
+
+def _clock(health: Health, at: datetime) -> Part:
+    """How far the clock of the database is from that of this machine; SQLite has none of its own."""
+    now = date_format(timezone.localtime(at), "DATETIME_FORMAT")
+    if connection.vendor != "postgresql" or health.database != OK:
+        return Part(_("Clock"), now)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        apart = abs((cursor.fetchone()[0] - at).total_seconds())
+    sentence = _("%(now)s; that of the database is %(s).1f s away") % {"now": now, "s": apart}
+    return Part(_("Clock"), sentence, apart <= MOST_SECONDS_APART)

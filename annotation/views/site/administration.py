@@ -1,0 +1,64 @@
+"""The pages of whoever keeps the site running: health, backups, settings, and who may open what."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.backup.kept import JOB_KIND, ask_for_backup, is_backup_due, kept_backups
+from annotation.enums import Role
+from annotation.jobs.queueing import job_under_way
+from annotation.site.overview import parts_of_site, versions
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
+from annotation.views.site.policies import ROLES, policies_by_room
+
+SHOWN_BACKUPS = 10
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_safe
+@vary_on_headers("HX-Request")
+def site(request: AuthenticatedRequest) -> HttpResponse:
+    at, backups = timezone.now(), kept_backups()
+    context = {
+        "backups": backups[:SHOWN_BACKUPS],
+        "n_backups": len(backups),
+        "is_due": is_backup_due(backups, at=at),
+        "days": settings.BACKUP_DAYS,
+        "folder": settings.BACKUP_ROOT,
+        "under_way": job_under_way(JOB_KIND),
+    }
+    if asks_for_part(request):
+        return render(request, "annotation/site/_backups.html", context)
+    context |= {"parts": parts_of_site(at=at), "versions": versions()}
+    return render(request, "annotation/site/site.html", context)
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def site_backup(request: AuthenticatedRequest) -> HttpResponse:
+    """Begin a backup, unless one is being taken."""
+    ask_for_backup(**by(request))
+    messages.info(request, _("The backup is being taken. People can go on working meanwhile."))
+    return redirect("site")
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_safe
+def site_settings(request: AuthenticatedRequest) -> HttpResponse:
+    return render(request, "annotation/site/settings.html", {"settings_read": settings.SETTINGS_READ})
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_safe
+def site_policies(request: AuthenticatedRequest) -> HttpResponse:
+    return render(request, "annotation/site/policies.html", {"rooms": policies_by_room(), "roles": ROLES})

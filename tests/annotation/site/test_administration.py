@@ -1,0 +1,129 @@
+"""The pages of whoever keeps the site running."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from annotation.backup.kept import ask_for_backup, is_backup_due, kept_backups, run_backup
+from annotation.enums import JobState, Role
+from annotation.models import AuditEvent, Job, User
+from annotation.site.overview import parts_of_site
+from annotation.views.site.policies import ROLES, policies_by_room
+from rexvqa_site.env import HIDDEN, env_password, env_secret, env_url, settings_read, without_password
+from tests.conftest import NOON
+
+PAGES = ("/site/", "/site/settings/", "/site/permissions/")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, settings: Settings) -> Path:
+    settings.BACKUP_ROOT, settings.MEDIA_ROOT, settings.TEMP_ROOT = (
+        tmp_path / name for name in ("backups", "media", "tmp")
+    )
+    for path in (settings.BACKUP_ROOT, settings.MEDIA_ROOT, settings.TEMP_ROOT):
+        path.mkdir()
+    return Path(settings.BACKUP_ROOT)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_only_administrators_open_them(client: Client, ada: User, cora: User, address: str) -> None:
+    client.force_login(cora)
+    assert client.get(address).status_code == 403
+    client.force_login(ada)
+    assert client.get(address).status_code == 200
+
+
+def test_the_page_of_the_site_asks_few_questions(
+    client: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(ada)
+    client.get("/site/")
+    with django_assert_max_num_queries(12):
+        page = client.get("/site/").content.decode()
+    assert "no worker has been seen yet" in page
+    assert "There is no backup yet." in page
+
+
+def test_a_failed_job_is_told_for_a_week(ada: User) -> None:
+    Job.objects.create(kind="rehearsal", title="x", state=JobState.FAILED, created_at=NOON, finished_at=NOON)
+
+    def state(days: int) -> bool | None:
+        return {part.label: part.is_well for part in parts_of_site(at=NOON + timedelta(days=days))}["Jobs"]
+
+    assert [state(6), state(8)] == [False, True]
+
+
+def test_a_backup_is_taken_by_a_job_and_listed(client: Client, ada: User, folder: Path) -> None:
+    client.force_login(ada)
+    assert client.post("/site/backup/").status_code == 302
+    assert client.post("/site/backup/").status_code == 302
+    assert Job.objects.filter(kind="take_backup").count() == 1  # the second time that one is under way
+    assert AuditEvent.objects.filter(act="backup.asked").count() == 1
+    assert "waiting for a worker" in client.get("/site/", headers={"HX-Request": "true"}).content.decode()
+
+
+class Silent:
+    def report(self, done: int, total: int, message: str = "") -> None:
+        assert done <= total
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_that_was_written_is_not_written_again(folder: Path) -> None:
+    ada = User.objects.create_user("ada@example.org", name="Ada")
+    job = ask_for_backup(actor=ada, at=NOON)
+    made = run_backup(Silent(), job.params)
+    (kept,) = kept_backups()
+    assert made == {"file": kept.name, "bytes": kept.n_bytes} == run_backup(Silent(), job.params)
+    assert kept.name == "reading-room-20261121-120000.tar"
+
+
+def test_a_new_backup_is_due_after_days_but_not_for_a_demonstration(folder: Path, settings: Settings) -> None:
+    assert is_backup_due([], at=NOON)
+    (folder / "reading-room-1.tar").write_bytes(b"x")
+    os.utime(folder / "reading-room-1.tar", (NOON.timestamp(), NOON.timestamp()))
+    backups = kept_backups()
+    assert not is_backup_due(backups, at=NOON + timedelta(days=7))
+    assert is_backup_due(backups, at=NOON + timedelta(days=7, seconds=1))
+    settings.BACKUP_DAYS = 0
+    assert not is_backup_due(backups, at=NOON + timedelta(days=700))
+    settings.BACKUP_DAYS, settings.DEMO = 7, True
+    assert not is_backup_due(backups, at=NOON + timedelta(days=700))
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> str:
+    secret = "planted7f3a90c1d2e4b5a6f7c8d9e0a1b2c3d4"
+    for name in ("TEST_SECRET", "TEST_PASSWORD"):
+        monkeypatch.setenv(name, secret)
+    monkeypatch.setenv("TEST_ADDRESS", f"postgres://me:{secret}@127.0.0.1:5432/x?password={secret}")
+    return secret
+
+
+def test_what_is_told_of_the_settings_holds_no_secret(secrets: str, tmp_path: Path) -> None:
+    read = (env_password("TEST_PASSWORD"), env_secret("TEST_SECRET", tmp_path / "key"), env_url("TEST_ADDRESS"))
+    assert all(secrets in value for value in read)
+    told = {name: value for name, value, _is_set in settings_read()}
+    assert secrets not in str(told)
+    assert told["TEST_ADDRESS"] == f"postgres://me:{HIDDEN}@127.0.0.1:5432/x"
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [("redis://:geheim@h:1/0", f"redis://:{HIDDEN}@h:1/0"), ("filesystem://", "filesystem://"), ("a://[", HIDDEN)],
+)
+def test_an_address_is_told_without_its_password(url: str, told: str) -> None:
+    assert without_password(url) == told
+
+
+def test_the_table_of_policies_is_that_of_the_views() -> None:
+    found = {one.name: one for policies in policies_by_room().values() for one in policies}
+    assert found["people"].roles == {Role.ADMINISTRATOR}
+    assert [role for role, opens in zip(ROLES, found["people"].opens, strict=True) if opens] == [Role.ADMINISTRATOR]
+    assert found["login"].opens == [True] * len(ROLES)
+    assert found["review-case"].opens == [None] * len(ROLES)
