@@ -27,6 +27,7 @@ from annotation.views.review import (
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import administration, bin, home, jobs
 from annotation.views.validators import bank_validators
+from annotation.views.webhooks import webhooks
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -263,5 +264,8 @@ urlpatterns = [
     path("site/backup/", administration.site_backup, name="site-backup"),
     path("site/settings/", administration.site_settings, name="site-settings"),
     path("site/permissions/", administration.site_policies, name="site-policies"),
+    path("site/webhooks/", webhooks.webhooks, name="site-webhooks"),
+    path("site/webhooks/<slug:name>/test/", webhooks.webhook_test, name="site-webhook-test"),
+    path("site/webhooks/messages/<str:public_id>/again/", webhooks.webhook_send_again, name="site-webhook-again"),
     path("healthz", jobs.healthz, name="healthz"),
 ]

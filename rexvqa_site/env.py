@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint, endpoints_from
 from annotation.site.privacy import SHORTEST_SECRET
+from annotation.webhooks.kernels.webhook_list import Webhook, webhooks_from
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"", "0", "false", "no", "off"}
@@ -108,6 +109,16 @@ def env_endpoints(name: str) -> tuple[Endpoint, ...]:
         return endpoints
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
+
+
+def env_webhooks(name: str) -> tuple[Webhook, ...]:
+    """Webhooks as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
+    try:
+        webhooks = webhooks_from(env_str(name))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+    _note(name, ", ".join(one.name for one in webhooks))
+    return webhooks
 
 
 def env_certificates(name: str) -> str:

@@ -23,6 +23,7 @@ from rexvqa_site.env import (
     env_secret,
     env_str,
     env_url,
+    env_webhooks,
     settings_read,
 )
 
@@ -225,6 +226,9 @@ JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
 MODEL_ENDPOINTS = env_endpoints("REXVQA_MODEL_ENDPOINTS")
 # Believed beside the public authorities, by the way to models alone.
 MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
+
+# The only addresses that are told of events; their secrets are read when they are needed, by annotation.webhooks.
+WEBHOOKS = env_webhooks("REXVQA_WEBHOOKS")
 
 # --- E-mail ---------------------------------------------------------------------------------------
 EMAIL_HOST = env_str("REXVQA_EMAIL_HOST")

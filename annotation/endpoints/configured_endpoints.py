@@ -68,7 +68,7 @@ def key_for(endpoint: Endpoint) -> Key | None:
     if in_environment := os.environ.get(variable, "").strip():
         return _key(in_environment, variable)
     path = Path(settings.HOME) / KEY_FOLDER / endpoint.name
-    in_file = _private_text(path)
+    in_file = private_text(path)
     return None if in_file is None else _key(in_file, str(path))
 
 
@@ -82,8 +82,8 @@ def _key(secret: str, place: str) -> Key:
         raise EndpointRefused("bad_key", sentence % {"place": place}) from None
 
 
-def _private_text(path: Path) -> str | None:
-    """What a file holds that its owner alone may read; None where there is no file."""
+def private_text(path: Path) -> str | None:
+    """What a file holds that its owner alone may read; None where there is no file. Raises EndpointRefused."""
     try:
         with path.open("rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & (stat.S_IRWXG | stat.S_IRWXO):

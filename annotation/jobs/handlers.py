@@ -38,6 +38,7 @@ HANDLERS: dict[str, str] = {
     "text_search": "annotation.ingest.searching.search_waiting",
     "text_search_again": "annotation.ingest.searching.search_quarantined",
     "ingest_upload": "annotation.ingest.uploading.ingest_upload",
+    "send_webhooks": "annotation.webhooks.deliveries.send_due",
     "take_backup": "annotation.backup.kept.run_backup",
     "probe_endpoint": "annotation.endpoints.probing.run_probe",
     "send_letter": "annotation.people.mailing.send_stored_email",

@@ -35,6 +35,7 @@ SWEEPS: list[str] = [
     "annotation.bin.deleting.empty_bin",
     "annotation.bin.leftovers.sweep_leftovers",
     "annotation.calls.asking.ask_in_background",
+    "annotation.webhooks.deliveries.follow_log",
 ]
 
 

@@ -32,6 +32,7 @@ from annotation.models.review import (
 )
 from annotation.models.settlement import Settlement
 from annotation.models.site import AuditEvent, Job, WorkerBeat
+from annotation.models.webhooks import WebhookCursor, WebhookDelivery
 
 __all__ = [
     "AllowedWords",
@@ -90,5 +91,7 @@ __all__ = [
     "Upload",
     "User",
     "ValidatorRun",
+    "WebhookCursor",
+    "WebhookDelivery",
     "WorkerBeat",
 ]

@@ -10,10 +10,10 @@ from tests.architecture.source import ROOT, imports_of, python_files, where
 
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
-        "enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "prompts", "statistics",
-        "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls", "generation", "people",
-        "sampling", "review", "adjudication", "validators", "diversity", "feedback", "discussion", "exports",
-        "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
+        "enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks", "prompts",
+        "statistics", "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls",
+        "generation", "people", "sampling", "review", "adjudication", "validators", "diversity", "feedback",
+        "discussion", "exports", "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
     ),
     "readerstudy": (
         "enums", "models", "study", "design", "predictions", "unblinding", "running", "enrolment", "reading",

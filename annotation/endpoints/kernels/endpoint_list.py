@@ -55,14 +55,14 @@ def endpoints_from(text: str) -> tuple[Endpoint, ...]:
         if name in found:
             raise ValueError(f"the name {name!r} stands there twice")
         url, *words = rest.split() or [""]
-        if problem := _problem_of(url):
+        if problem := problem_of_url(url):
             raise ValueError(f"the URL of {name!r} {problem}")
         plain = Endpoint(name, url.rstrip("/"), place=_place_of(url))
         found[name] = _with_words(plain, words)
     return tuple(found.values())
 
 
-def _problem_of(url: str) -> str:
+def problem_of_url(url: str) -> str:
     """What is wrong with a base URL; nothing for a good one."""
     try:
         parts = urlsplit(url)

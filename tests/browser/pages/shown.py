@@ -402,6 +402,7 @@ FULL = [
     Shown("site", "ada"),
     Shown("site-settings", "ada"),
     Shown("site-policies", "ada"),
+    Shown("site-webhooks", "ada"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
     Shown("job", "cora", ("job changed",)),
     # refusals
