@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from annotation.diversity.kernels.embedding_folder import folders_from
 from annotation.endpoints.kernels.endpoint_list import Endpoint, endpoints_from
 from annotation.site.privacy import SHORTEST_SECRET
 
@@ -66,6 +67,14 @@ def env_endpoints(name: str) -> tuple[Endpoint, ...]:
     """Model endpoints as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
     try:
         return endpoints_from(env_str(name))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+
+
+def env_folders(name: str) -> dict[str, Path]:
+    """Folders of sentence models as name=/path, separated by commas. Raises ImproperlyConfigured."""
+    try:
+        return folders_from(env_str(name))
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
 

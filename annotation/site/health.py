@@ -23,6 +23,7 @@ from annotation.site.privacy import is_open_to_others
 
 _PARQUET = ("pyarrow",)
 _TEXT_SEARCH = ("cv2", "rapidocr", "onnxruntime")
+_SENTENCE_MODELS = ("onnxruntime", "tokenizers")
 INSTALL = "install requirements.txt to have it"
 
 
@@ -38,6 +39,10 @@ def has_text_search() -> bool:
     return _is_here(_TEXT_SEARCH)
 
 
+def has_sentence_models() -> bool:
+    return _is_here(_SENTENCE_MODELS)
+
+
 def extras_off() -> dict[str, str]:
     """What is off, by name, each with a sentence; empty where everything is installed."""
     off = {}
@@ -45,6 +50,8 @@ def extras_off() -> dict[str, str]:
         off["parquet"] = f"off: pyarrow is not installed; {INSTALL}"
     if not has_text_search():
         off["text_search"] = f"off: every new image waits in quarantine for a person; {INSTALL}"
+    if settings.EMBEDDING_FOLDERS and not has_sentence_models():
+        off["embedding_folders"] = f"off: onnxruntime or tokenizers is not installed; {INSTALL}"
     return off
 
 

@@ -10,11 +10,11 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.diversity.embedded_questions import EmbeddingRefused
 from annotation.diversity.judging_pairs import begin_trial, curve_of, judge_pair, next_pair, set_threshold
 from annotation.diversity.kernels.pair_drawing import drawn_pairs, shares_of
 from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve
 from annotation.diversity.kernels.unit_vectors import Vectors
+from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role, RoundState
 from annotation.jobs import running
 from annotation.models import Assignment, AuditEvent, Embedding, Job, PairJudgement, PairTrial, QuestionBank, User

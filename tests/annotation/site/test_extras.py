@@ -19,7 +19,7 @@ from tests.conftest import NOON
 from tests.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[3]
-LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless"}
+LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless", "tokenizers"}
 
 
 @pytest.fixture
