@@ -123,6 +123,10 @@ def _storage() -> str:
     return "ok"
 
 
+def has_worker(at: datetime) -> bool:
+    return _worker(at) == "ok"
+
+
 def _worker(at: datetime) -> str:
     beat = WorkerBeat.objects.order_by("-beat_at").values_list("beat_at", flat=True).first()
     if beat is None:
