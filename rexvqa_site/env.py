@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from annotation.diversity.kernels.embedding_folder import folders_from
 from annotation.endpoints.kernels.endpoint_list import Endpoint, endpoints_from
 from annotation.site.privacy import SHORTEST_SECRET
 from annotation.webhooks.kernels.webhook_list import Webhook, webhooks_from
@@ -119,6 +120,14 @@ def env_webhooks(name: str) -> tuple[Webhook, ...]:
         raise ImproperlyConfigured(f"{name}: {error}") from None
     _note(name, ", ".join(one.name for one in webhooks))
     return webhooks
+
+
+def env_folders(name: str) -> dict[str, Path]:
+    """Folders of sentence models as name=/path, separated by commas. Raises ImproperlyConfigured."""
+    try:
+        return folders_from(env_str(name))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 def env_certificates(name: str) -> str:

@@ -16,6 +16,7 @@ from rexvqa_site.env import (
     env_bool,
     env_certificates,
     env_endpoints,
+    env_folders,
     env_int,
     env_networks,
     env_password,
@@ -224,6 +225,8 @@ JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
 # --- Models ---------------------------------------------------------------------------------------
 # The only model servers that are ever asked; their keys are read when they are needed, by annotation.endpoints.
 MODEL_ENDPOINTS = env_endpoints("REXVQA_MODEL_ENDPOINTS")
+# Sentence models that are asked for vectors in this process; nothing of a question leaves it.
+EMBEDDING_FOLDERS = env_folders("REXVQA_EMBEDDING_FOLDERS")
 # Believed beside the public authorities, by the way to models alone.
 MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 

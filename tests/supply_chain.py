@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "licences.md"
-RUN_TIME = ("requirements.txt", "requirements-parquet.txt", "requirements-text-search.txt")
+RUN_TIME = ("requirements.txt", *(f"requirements-{part}.txt" for part in ("parquet", "text-search", "embeddings")))
 _PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==(\S+)", re.M)
 
 
@@ -57,9 +57,12 @@ class Library(NamedTuple):
 
 def libraries() -> Iterator[Library]:
     """What the lists for running pin, with the licence that each package states itself."""
+    seen = set()
     for name in RUN_TIME:
         for package, version in pinned(name):
-            yield Library(package, version, licence_of(package), name)
+            if package not in seen:
+                yield Library(package, version, licence_of(package), name)
+            seen.add(package)
 
 
 def pinned(requirements: str) -> list[tuple[str, str]]:

@@ -27,13 +27,13 @@ from annotation.calls.attempts import Received, read_attempt, store_attempts
 from annotation.calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.calls.kernels.batch_states import AT_WORK
 from annotation.calls.kernels.pacing import Pace, seconds_to_wait
-from annotation.calls.leases import LeaseLost, give_lease_back, renew_lease, take_lease
 from annotation.calls.request_bodies import contents_of
 from annotation.calls.sent_pictures import CallPictures, pictures_of
 from annotation.calls.work_of_batch import TOO_MANY, BatchWork, cap_is_reached, left_unanswered
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.leases import LeaseLost, give_lease_back, renew_lease, take_lease
 from annotation.enums import BatchState, CallOutcome
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused

@@ -35,7 +35,7 @@ from annotation.quality.kernels.validity_parts import PARTS
 from annotation.questionbank.editing import PastRevision, history_of
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.visibility import OthersPart, visible_of_others
-from annotation.review.onlookers import onlookers
+from annotation.review.onlookers import onlookers, similarity_hidden_from
 from annotation.site.hooks import Hooks
 
 Kind = HistoryKind
@@ -67,7 +67,7 @@ def life_of(question: Question, revisions: Sequence[Revision], person: User) -> 
     """Newest first. ``revisions``: those of published imports, newest first, whose keys the person may read."""
     found = [
         *_wordings(revisions),
-        *_checks(revisions),
+        *_checks(revisions, person),
         *_states(question),
         *_samples(question),
         *_rounds(question, person),
@@ -109,10 +109,11 @@ def _wordings(revisions: Sequence[Revision]) -> Iterator[Event]:
         )
 
 
-def _checks(revisions: Sequence[Revision]) -> Iterator[Event]:
+def _checks(revisions: Sequence[Revision], person: User) -> Iterator[Event]:
     """What one run found in one wording is one line; each dismissal is another."""
     number_of = {one.pk: one.number for one in revisions}
-    rows = Finding.objects.against().filter(revision__in=number_of).select_related("dismissed_by").order_by("pk")
+    rows = Finding.objects.against().filter(revision__in=number_of).exclude(similarity_hidden_from(person))
+    rows = rows.select_related("dismissed_by").order_by("pk")
     found: dict[tuple[int, datetime], list[str]] = defaultdict(list)
     for row in rows:
         label = RULES[row.rule].label if row.rule in RULES else _(PARTS[row.rule].label)

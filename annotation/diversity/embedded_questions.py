@@ -1,9 +1,8 @@
-"""Questions of a bank as vectors of a model at an endpoint, and near-duplicates by the threshold of this model."""
+"""Questions of a bank as vectors of a model, and near-duplicates by the threshold of this model."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,35 +13,21 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.calls.kernels.pacing import seconds_before_retry, seconds_to_wait
 from annotation.digests import sha256_of
-from annotation.endpoints.client import Exchange, Limits, ModelClient
-from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask, key_for
-from annotation.endpoints.kernels.model_requests import embeddings_request
-from annotation.endpoints.probing import checked_model
-from annotation.endpoints.sending_permissions import permission_in_force
-from annotation.enums import Ending
+from annotation.diversity.vector_sources import Clock, EmbeddingRefused, VectorSource, Wait, asking, source_named
+from annotation.endpoints.client import Limits
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Embedding, Job, QuestionBank, QuestionVector, Revision, User
 from annotation.quality.kernels.rules import NEAR_EMBEDDED, RULES
 from annotation.quality.kernels.words import compared_text
-from annotation.refusals import Refused
 
 if TYPE_CHECKING:
     from annotation.diversity.kernels.unit_vectors import Vectors
 
 KIND = "embed_questions"  # of the job
 AT_ONCE = 64  # texts in a request
-ATTEMPTS = 5
 CHUNK = 500  # vectors read at once
-PASSING = {408, 429, *range(500, 600)}  # statuses after which it is asked again
-Clock = Callable[[], datetime]
-Wait = Callable[[float], object]
-
-
-class EmbeddingRefused(Refused):
-    """Questions cannot be embedded or compared so; the sentence says what to do."""
 
 
 @dataclass(frozen=True)
@@ -50,39 +35,38 @@ class EmbeddingPlan:
     """``missing``: for each text without a vector, its hash and the wordings that have it."""
 
     bank: QuestionBank
-    endpoint: str
-    model: str
+    source: VectorSource
     n_questions: int
     missing: dict[str, list[int]]
-    permission: str  # its public id
 
     @property
-    def n_requests(self) -> int:
-        return -(-len(self.missing) // AT_ONCE)
+    def n_to_send(self) -> int:
+        """To an endpoint; from a folder nothing leaves this process."""
+        return len(self.missing) if self.source.folder is None else 0
 
     def as_json(self) -> dict[str, Any]:
         return {
             "bank": self.bank.slug,
-            "endpoint": self.endpoint,
-            "model": self.model,
+            "endpoint": self.source.endpoint,
+            "model": self.source.model,
             "questions": self.n_questions,
-            "texts_to_send": len(self.missing),
-            "requests": self.n_requests,
-            "permission": self.permission,
+            "texts_without_vector": len(self.missing),
+            "texts_to_send": self.n_to_send,
+            "requests": -(-self.n_to_send // AT_ONCE),
+            "permission": self.source.permission,
         }
 
 
-def embedding_of(endpoint: str, model: str) -> Embedding | None:
-    return Embedding.objects.filter(endpoint=endpoint, model=model).first()
+def embedding_of(source: VectorSource) -> Embedding | None:
+    return Embedding.objects.filter(endpoint=source.endpoint, model=source.model).first()
 
 
 def plan_embedding(bank: QuestionBank, endpoint: str, model: str, *, at: datetime) -> EmbeddingPlan:
-    """What would be sent. Raises EmbeddingRefused, EndpointRefused and SendingRefused."""
+    """What is missing, of an endpoint or ``folder:NAME``. Raises EmbeddingRefused, EndpointRefused, SendingRefused."""
     if bank.archived_at is not None:
         raise EmbeddingRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
-    model = checked_model(endpoint_to_ask(endpoint), model)
-    permission = permission_in_force(bank, endpoint, at=at)
-    known = embedding_of(endpoint, model)
+    source = source_named(bank, endpoint, model, at=at)
+    known = embedding_of(source)
     current = Revision.objects.in_bank(bank).current().order_by("question__number")
     missing: dict[str, list[int]] = {}
     have = QuestionVector.objects.filter(embedding=known).values("revision")
@@ -90,7 +74,7 @@ def plan_embedding(bank: QuestionBank, endpoint: str, model: str, *, at: datetim
         missing.setdefault(sha256_of(compared_text(stem, options)), []).append(pk)
     if not current.exists():
         raise EmbeddingRefused("no_questions", _("“%(bank)s” holds no question.") % {"bank": bank.name})
-    return EmbeddingPlan(bank, endpoint, model, current.count(), missing, permission.public_id)
+    return EmbeddingPlan(bank, source, current.count(), missing)
 
 
 def embed_questions(
@@ -104,20 +88,17 @@ def embed_questions(
 ) -> Embedding:
     """Ask for the vectors that are missing and store each answer at once, so that a second run goes on where one ended.
 
-    The permission is looked at before each request. A request that fails in passing is made up to five times.
+    The permission is looked at before each request to an endpoint. One that fails in passing is made up to five times.
     Raises EmbeddingRefused and SendingRefused; what came until then is kept.
     """
     embedding = _begin(plan, actor=actor, at=clock())
     copied = _copy_known(embedding, plan.missing)
     hashes = [one for one in plan.missing if one not in copied]
-    endpoint = endpoint_named(plan.endpoint)
-    pause = 60 / endpoint.calls_per_minute if endpoint.calls_per_minute else 0.0
-    asker = _Asker(plan, wait or threading.Event().wait, clock, pause)
-    with ModelClient(endpoint, key_for(endpoint), limits=limits) as client:
+    with asking(plan.source, plan.bank, clock=clock, limits=limits, wait=wait) as ask:
         for start in range(0, len(hashes), AT_ONCE):
             progress.report(start, len(hashes), _("texts embedded"))
             batch = hashes[start : start + AT_ONCE]
-            _store(embedding, plan, batch, asker.vectors(client, _texts_of(plan, batch)))
+            _store(embedding, plan, batch, ask(_texts_of(plan, batch)))
     progress.report(len(hashes), len(hashes))
     embedding.refresh_from_db()
     return embedding
@@ -126,7 +107,7 @@ def embed_questions(
 @transaction.atomic
 def _begin(plan: EmbeddingPlan, *, actor: User | None, at: datetime) -> Embedding:
     known, _is_new = Embedding.objects.get_or_create(
-        endpoint=plan.endpoint, model=plan.model, defaults={"created_at": at}
+        endpoint=plan.source.endpoint, model=plan.source.model, defaults={"created_at": at}
     )
     if plan.missing:
         facts = {**plan.as_json(), "embedding": known.public_id}
@@ -174,61 +155,10 @@ def _store(embedding: Embedding, plan: EmbeddingPlan, batch: Sequence[str], vect
             "“%(model)s” gives vectors of %(now)d numbers, and those stored have %(before)d: another model stands "
             "behind this name now. Ask for it by another name."
         )
-        facts = {"model": plan.model, "now": dimension, "before": locked.dimension}
+        facts = {"model": plan.source.model, "now": dimension, "before": locked.dimension}
         raise EmbeddingRefused("other_dimension", sentence % facts)
     rows = zip(batch, vectors, strict=True)
     _create(embedding, [(pk, one, vector.tobytes()) for one, vector in rows for pk in plan.missing[one]])
-
-
-@dataclass
-class _Asker:
-    plan: EmbeddingPlan
-    wait: Wait
-    clock: Clock
-    pause: float  # seconds before each request but the first
-    n_sent: int = 0
-
-    def vectors(self, client: ModelClient, texts: list[str]) -> Vectors:
-        from annotation.diversity.kernels.unit_vectors import unit_vectors  # numpy
-
-        request = embeddings_request(self.plan.model, texts)
-        for n_failures in range(1, ATTEMPTS + 1):
-            if self.pause and self.n_sent:
-                self.wait(self.pause)
-            permission_in_force(self.plan.bank, self.plan.endpoint, at=self.clock())
-            sent = client.send(request, at=self.clock())
-            self.n_sent += 1
-            if sent.ending == Ending.ANSWERED:
-                try:
-                    return unit_vectors(sent.body, len(texts))
-                except ValueError as error:
-                    raise self._refused(_("its answer cannot be used: %(why)s") % {"why": error}) from None
-            if n_failures == ATTEMPTS or (
-                sent.status is not None and sent.ending == Ending.HTTP_ERROR and (sent.status not in PASSING)
-            ):
-                raise self._refused(_what_came(sent))
-            self.wait(_seconds(sent, n_failures, self.clock()))
-        raise AssertionError("not reached")
-
-    def _refused(self, why: str) -> EmbeddingRefused:
-        sentence = _(
-            "“%(model)s” at “%(endpoint)s” gave no vectors: %(why)s. What came before is kept; ask again, and only the "
-            "rest is sent."
-        )
-        facts = {"model": self.plan.model, "endpoint": self.plan.endpoint, "why": why}
-        return EmbeddingRefused("no_vectors", sentence % facts)
-
-
-def _what_came(sent: Exchange) -> str:
-    ended = _(sent.ending.label)
-    if sent.status is not None and sent.ending == Ending.HTTP_ERROR:
-        return f"{ended}, {sent.status}"
-    return f"{ended}, {sent.problem}" if sent.problem else ended
-
-
-def _seconds(sent: Exchange, n_failures: int, now: datetime) -> float:
-    told = seconds_to_wait(dict(sent.headers).get("retry-after", ""), now)
-    return seconds_before_retry(n_failures) if told is None else told
 
 
 # --- comparing ---
@@ -301,8 +231,9 @@ def ask_for_embedding(bank: QuestionBank, endpoint: str, model: str, *, actor: U
     Raises what ``plan_embedding`` does.
     """
     plan = plan_embedding(bank, endpoint, model, at=at)
-    params = {"bank": bank.pk, "endpoint": plan.endpoint, "model": plan.model}
-    title = _("Vectors of “%(bank)s” by %(model)s") % {"bank": bank.name[:80], "model": plan.model[:80]}
+    params = {"bank": bank.pk, "endpoint": plan.source.endpoint, "model": plan.source.model}
+    by = plan.source.folder.name if plan.source.folder else plan.source.model
+    title = _("Vectors of “%(bank)s” by %(model)s") % {"bank": bank.name[:80], "model": by[:80]}
     return job_under_way(KIND, **params) or enqueue(KIND, title, {**params, "actor": actor.pk}, actor=actor, at=at)
 
 
@@ -313,7 +244,7 @@ def embed_in_background(progress: Progress, params: Params) -> Result:
     embedding = embed_questions(plan, actor=actor, clock=timezone.now, progress=progress)
     found = compare_embedded(bank, embedding, actor=actor, at=timezone.now(), progress=progress)
     page = reverse("bank-near-duplicates", args=[bank.slug])
-    return {"page": page, "texts_sent": len(plan.missing), **found.as_json()}
+    return {"page": page, "texts_sent": plan.n_to_send, **found.as_json()}
 
 
 # --- shown ---

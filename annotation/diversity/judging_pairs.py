@@ -13,7 +13,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.diversity.embedded_questions import EmbeddingRefused, vectors_of
+from annotation.diversity.embedded_questions import vectors_of
+from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue

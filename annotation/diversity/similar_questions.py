@@ -12,7 +12,7 @@ from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Finding, Job, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused, public_banks_beside
 from annotation.quality.kernels.rules import BANKWIDE
-from annotation.review.onlookers import withheld_questions
+from annotation.review.onlookers import similarity_hidden_from, withheld_questions
 from annotation.site.hooks import reads_in_bank
 
 COMPARISON = "find_duplicates"  # the kind of its job
@@ -38,13 +38,14 @@ def ask_for_comparison(bank: QuestionBank, *, across: bool, actor: User, at: dat
 def similar_found(bank: QuestionBank, person: User) -> QuerySet[Finding]:
     """Open findings of comparisons, by rule and number, of which the person may hear.
 
-    Left out: pairs with a question that the person reviews, and those with a bank of which the person reads questions
+    Left out: pairs with a question that the person reviews, those with one of a pair that the person has still to judge
+    in a trial of an embedding, and those with a bank of which the person reads questions
     in a study that is not over.
     """
     hidden = withheld_questions(person)
     current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden).order_by()
     found = Finding.objects.open().filter(bank=bank, rule__in=BANKWIDE, revision__in=current.values("pk"))
-    found = found.exclude(other__question__in=hidden)
+    found = found.exclude(other__question__in=hidden).exclude(similarity_hidden_from(person))
     banks = found.exclude(other__bank=bank).order_by().values_list("other__bank", flat=True).distinct()
     read = [pk for pk in banks if reads_in_bank(person.pk, pk)]
     found = found.exclude(other__bank__in=read).select_related("revision__question", "other__question__bank")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import secrets
 import threading
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.urls import reverse
@@ -21,6 +24,7 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.probe_findings import ProbeFinding, findings_of
 from annotation.endpoints.kernels.probe_requests import ProbeReply, ProbeStep, next_request, seconds_between
 from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
+from annotation.endpoints.leases import LeaseLost, give_lease_back, is_leased, renew_lease, take_lease
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import EndpointProbe, Job, User
@@ -36,8 +40,12 @@ def ask_for_probe(endpoint: Endpoint, model: str, *, actor: User, at: datetime) 
     model = checked_model(endpoint, model)
     key_for(endpoint)
     params = {"endpoint": endpoint.name, "model": model}
+    if under_way := job_under_way(KIND, **params):
+        return under_way
+    if is_leased(endpoint.name, at=at):
+        raise _busy(endpoint)
     title = _("Probe of %(model)s at %(endpoint)s") % {"model": model[:100], "endpoint": endpoint.name}
-    return job_under_way(KIND, **params) or enqueue(KIND, title, {**params, "actor": actor.pk}, actor=actor, at=at)
+    return enqueue(KIND, title, {**params, "actor": actor.pk}, actor=actor, at=at)
 
 
 def run_probe(progress: Progress, params: Params) -> Result:
@@ -60,15 +68,43 @@ def probe(
     """Ask with phantom images, one request after the other, and keep what was found out.
 
     A server that fails is no failure of the probe: what it did not answer is unknown. Raises EndpointRefused where
-    there is no model to ask for, or the key of the endpoint cannot be used.
+    there is no model to ask for, the key of the endpoint cannot be used, or calls are being made there (``busy``): they
+    would slow each other down, and go over what the endpoint allows.
     """
     model, key = checked_model(endpoint, model), key_for(endpoint)
-    with ModelClient(endpoint, key, limits=limits) as client:
-        replies = _replies(client, model, at=at, progress=progress)
+    with _alone_at(endpoint, at=at) as stay, ModelClient(endpoint, key, limits=limits) as client:
+        replies = _replies(client, model, at=at, progress=progress, stay=stay)
     found = findings_of(model, replies)
     if key is not None:  # out of whole answers it is taken already; an error message is decoded once more
         found = [replace(one, sentence=key.taken_out(one.sentence)) for one in found]
     return _store(endpoint, model, found, actor=actor, at=at)
+
+
+@contextmanager
+def _alone_at(endpoint: Endpoint, *, at: datetime) -> Iterator[Callable[[], None]]:
+    """No worker asks it meanwhile; what is given says before each request that the probe goes on.
+
+    Raises EndpointRefused (``busy``).
+    """
+    holder, begun = secrets.token_hex(8), time.monotonic()
+
+    def stay() -> None:
+        with suppress(LeaseLost):  # after a request that took longer than a lease: the probe is nearly over then
+            renew_lease(endpoint.name, holder, at=at + timedelta(seconds=time.monotonic() - begun))
+
+    if not take_lease(endpoint.name, holder, at=at):
+        raise _busy(endpoint)
+    try:
+        yield stay
+    finally:
+        give_lease_back(endpoint.name, holder)
+
+
+def _busy(endpoint: Endpoint) -> EndpointRefused:
+    sentence = _(
+        "The endpoint “%(name)s” is being asked by a run or another probe. Pause the run, or wait until it is over."
+    )
+    return EndpointRefused("busy", sentence % {"name": endpoint.name})
 
 
 def checked_model(endpoint: Endpoint, model: str) -> str:
@@ -146,7 +182,9 @@ def _cut_images(
     return [sentence % {"n": n_images, "tokens": n_large, "cut_at": cut_at}]
 
 
-def _replies(client: ModelClient, model: str, *, at: datetime, progress: Progress) -> dict[ProbeStep, ProbeReply]:
+def _replies(
+    client: ModelClient, model: str, *, at: datetime, progress: Progress, stay: Callable[[], None]
+) -> dict[ProbeStep, ProbeReply]:
     pause, wait = seconds_between(client.endpoint.calls_per_minute), threading.Event().wait
     replies: dict[ProbeStep, ProbeReply] = {}
     while (following := next_request(model, replies)) is not None:
@@ -154,6 +192,7 @@ def _replies(client: ModelClient, model: str, *, at: datetime, progress: Progres
         progress.report(len(replies), len(ProbeStep), step.value.replace("-", " "))
         if pause and replies:
             wait(pause)
+        stay()
         sent = client.send(request, at=at)
         replies[step] = ProbeReply(sent.ending, sent.status, sent.body, sent.problem)
     progress.report(len(ProbeStep), len(ProbeStep))

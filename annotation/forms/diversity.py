@@ -10,25 +10,33 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.diversity.judging_pairs import LONGEST_REASON, possible_judges
+from annotation.diversity.vector_sources import folders
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.forms import PlainForm
 from annotation.models import Embedding, User
+from annotation.models.diversity import FOLDER
 
 
 class EmbeddingForm(PlainForm):
-    endpoint = forms.ChoiceField(label=_("Endpoint"))
+    """An endpoint, or a folder of this server."""
+
+    endpoint = forms.ChoiceField(label=_("Endpoint or folder"))
     model = forms.CharField(
         label=_("Embedding model at the endpoint"),
         max_length=200,
         required=False,
-        help_text=_("Empty: as whoever runs the server has set it."),
+        help_text=_("Empty: as whoever runs the server has set it. A folder holds one model."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["endpoint"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()]
+        here = gettext("folder of this server: nothing is sent")
+        field.choices = [
+            *((FOLDER + name, f"{name} ({here})") for name in folders()),
+            *((one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()),
+        ]
 
 
 class PairTrialForm(PlainForm):

@@ -1,4 +1,4 @@
-"""How near two questions are by the vectors of an embedding model at an endpoint."""
+"""How near two questions are by the vectors of an embedding model, at an endpoint or in a folder of the server."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models.endpoints import LONGEST_ENDPOINT, LONGEST_MODEL
 from annotation.models.fields import PublicIdField
 
+FOLDER = "folder:"  # before the name of a folder; no endpoint has a colon in its name
+
 
 class Embedding(models.Model):
-    """A model that turns questions into vectors. A similarity is called near only by its own threshold."""
+    """A model that turns questions into vectors. A similarity is called near only by its own threshold.
+
+    Of a folder the endpoint is ``folder:NAME``, and the model the fingerprint of its files.
+    """
 
     public_id = PublicIdField()
     endpoint = models.CharField(max_length=LONGEST_ENDPOINT)
@@ -29,7 +34,12 @@ class Embedding(models.Model):
         constraints = (models.UniqueConstraint(fields=["endpoint", "model"], name="embedding_once"),)
 
     def __str__(self) -> str:
-        return f"{self.model} at {self.endpoint}"
+        return f"{self.folder} ({self.model})" if self.folder else f"{self.model} at {self.endpoint}"
+
+    @property
+    def folder(self) -> str:
+        """Its name; empty for a model at an endpoint."""
+        return self.endpoint.removeprefix(FOLDER) if self.endpoint.startswith(FOLDER) else ""
 
 
 class QuestionVector(models.Model):

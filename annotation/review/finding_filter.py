@@ -13,12 +13,14 @@ from annotation.models import Finding
 from annotation.quality.kernels.rules import RULES
 from annotation.quality.kernels.validity_parts import JUDGED, PARTS
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
-from annotation.review.onlookers import questions_hidden_from
+from annotation.review.onlookers import questions_hidden_from, similarity_hidden_from
 
 
 def _open_findings(search: BankSearch, value: str) -> QuerySet[Finding]:
     found = Finding.objects.open().filter(bank=search.bank).order_by()
     found = found.exclude(revision__question__in=questions_hidden_from(search.person))
+    if search.person:
+        found = found.exclude(similarity_hidden_from(search.person))
     return found if value == ANY else found.filter(rule=value)
 
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.enums import AssignmentState, Role, RoundState
-from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, User
+from annotation.models import (
+    Assignment,
+    JudgedPair,
+    Membership,
+    PairJudgement,
+    PairTrial,
+    Question,
+    QuestionBank,
+    ReviewRound,
+    Revision,
+    User,
+)
+from annotation.quality.kernels.rules import BANKWIDE
 from annotation.review.kernels.transitions import GONE
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.site.permissions import is_coordinator
@@ -76,3 +88,19 @@ def questions_hidden_from(person: User | None) -> QuerySet[Question]:
 def withheld_questions(person: User) -> QuerySet[Question]:
     """Those of which even a coordinator must not hear: to be excluded from what is searched, counted or changed."""
     return Question.objects.filter(pk__in=_under_way().filter(reviewer=person).order_by().values(QUESTION)).order_by()
+
+
+# --- of similarity --------------------------------------------------------------------------------
+def revisions_in_pairs_of(person: User) -> QuerySet[Revision]:
+    """Wordings in the pairs of a trial of which this person has not judged all yet."""
+    done = PairJudgement.objects.filter(pair=OuterRef("pk"), judge=person)
+    left = JudgedPair.objects.filter(~Exists(done), trial=OuterRef("pk"))
+    trials = PairTrial.objects.filter(Q(first_judge=person) | Q(second_judge=person)).filter(Exists(left)).order_by()
+    pairs = JudgedPair.objects.filter(trial__in=trials.values("pk")).order_by()
+    return Revision.objects.filter(Q(pk__in=pairs.values("first")) | Q(pk__in=pairs.values("second"))).order_by()
+
+
+def similarity_hidden_from(person: User) -> Q:
+    """Findings that tell how similar two questions are, of which this person still judges one with another."""
+    hidden = revisions_in_pairs_of(person).values("pk")
+    return Q(rule__in=BANKWIDE) & (Q(revision__in=hidden) | Q(other__in=hidden))

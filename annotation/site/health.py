@@ -23,6 +23,7 @@ from annotation.site.privacy import is_open_to_others
 
 _PARQUET = ("pyarrow",)
 _TEXT_SEARCH = ("cv2", "rapidocr", "onnxruntime")
+_SENTENCE_MODELS = ("onnxruntime", "tokenizers")
 INSTALL = "“make setup EXTRAS=%s” installs it"
 INSTALL_PARQUET = INSTALL % "parquet"
 
@@ -39,6 +40,10 @@ def has_text_search() -> bool:
     return _is_here(_TEXT_SEARCH)
 
 
+def has_sentence_models() -> bool:
+    return _is_here(_SENTENCE_MODELS)
+
+
 def extras_off() -> dict[str, str]:
     """What is off, by name, each with a sentence; empty where everything is installed."""
     off = {}
@@ -46,6 +51,8 @@ def extras_off() -> dict[str, str]:
         off["parquet"] = f"off: pyarrow is not installed; {INSTALL_PARQUET}"
     if not has_text_search():
         off["text_search"] = f"off: every new image waits in quarantine for a person; {INSTALL % 'text-search'}"
+    if settings.EMBEDDING_FOLDERS and not has_sentence_models():
+        off["embedding_folders"] = f"off: onnxruntime or tokenizers is not installed; {INSTALL % 'embeddings'}"
     return off
 
 
@@ -115,6 +122,10 @@ def _storage() -> str:
     except OSError as error:
         return f"files cannot be written: {error.strerror}"
     return "ok"
+
+
+def has_worker(at: datetime) -> bool:
+    return _worker(at) == "ok"
 
 
 def _worker(at: datetime) -> str:

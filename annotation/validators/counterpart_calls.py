@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from annotation.calls.attempts import answers_of
+from annotation.enums import CallOutcome
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.models import AnswerKey, ModelCall, Revision, ValidatorRun
 from annotation.validators.asked_about import AskedAbout, FoundQuestions
@@ -51,13 +52,19 @@ def changed_stem(call: ModelCall) -> str | None:
 
 
 def compared(run: ValidatorRun, by_change: CountsByChange) -> Iterator[tuple[ModelCall, str, str]]:
-    """Of each question: the call as it is, the verdict and its reason. Counts by change are added to ``by_change``."""
+    """Of each question whose calls are all answered: the call as it is, the verdict and its reason.
+
+    Counts by change are added to ``by_change``.
+    """
     asked = ModelCall.objects.filter(batch=run.batch).order_by().values("revision")
     keys = dict(AnswerKey.objects.filter(pk__in=asked).values_list("pk", "key"))
     for revision, calls in groupby(answers_of(run.batch), key=lambda one: one[0].revision_id):
         answers: dict[str, str] = {}
         plain: ModelCall | None = None
-        for call, text in calls:
+        asked_about = list(calls)
+        if any(call.outcome == CallOutcome.NOT_ASKED for call, _text in asked_about):
+            continue  # of a run that was stopped: nothing to compare
+        for call, text in asked_about:
             change = (call.values or {})[CHANGE]
             answers[change] = _option_in(text)
             plain = call if change == ChangedWord.NONE else plain

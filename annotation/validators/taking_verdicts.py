@@ -1,4 +1,4 @@
-"""From stored answers to verdicts: once a run is complete each answer becomes a finding. Twice changes nothing."""
+"""From stored answers to verdicts: once a run is over each answer becomes a finding. Twice changes nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.calls.attempts import answers_of
 from annotation.calls.kernels.question_text import question_values
-from annotation.enums import BatchState, FindingPlace
+from annotation.enums import BatchState, CallOutcome, FindingPlace
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.jobs.handlers import Params, Progress, Result
@@ -29,6 +29,7 @@ from annotation.validators.planting import DEFECT, copy_with
 KIND = "take_verdicts"  # of the job
 AT_ONCE = 500
 UNREAD = "unread"
+OVER = (BatchState.COMPLETE, BatchState.STOPPED)
 
 
 # --- what is asked ---
@@ -77,6 +78,8 @@ def _verdicts_in(run: ValidatorRun, by_kind: dict[str, dict[str, int]]) -> Itera
         return
     form: type[WrittenVerdict] | type[WrittenRating] = WrittenRating if run.validator == RATING else WrittenVerdict
     for call, text in answers_of(run.batch):
+        if call.outcome == CallOutcome.NOT_ASKED:
+            continue
         try:
             written = None if text is None else read_form(text, form)
         except NotInForm:
@@ -89,9 +92,12 @@ def _verdicts_in(run: ValidatorRun, by_kind: dict[str, dict[str, int]]) -> Itera
 
 
 def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
-    """Store what a complete run says. The verdicts of the same validator from before stay, and count no more."""
+    """Store what a run says that is over, also one that a person stopped: then of the calls that were answered.
+
+    The verdicts of the same validator from before stay, and count no more.
+    """
     run.refresh_from_db()
-    if run.taken_at is not None or run.batch.state != BatchState.COMPLETE:
+    if run.taken_at is not None or run.batch.state not in OVER:
         return run
     counts: Counter[str] = Counter()
     by_kind: dict[str, dict[str, int]] = {}
@@ -135,7 +141,7 @@ def _store(run: ValidatorRun, read: Sequence[TakenVerdict], at: datetime) -> Non
 
 # --- by itself, once the last answer is there ---
 def take_later(batch: CallBatch, at: datetime) -> None:
-    """Called in the transaction that completes a batch of calls, whatever it is for."""
+    """Called in the transaction that completes or stops a batch of calls, whatever it is for."""
     run = ValidatorRun.objects.filter(batch=batch).select_related("bank").first()
     if run is not None:
         title = _("Verdicts of %(check)s on “%(bank)s”") % {"check": run.validator, "bank": run.bank.name}

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation.enums import RoundState
+from annotation.enums import BatchState, RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, ValidatorRun
 from annotation.quality.kernels.validity_parts import BIAS, VALIDATORS, PartState
 from annotation.quality.validity import count_parts
@@ -91,9 +91,14 @@ def _opinions(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) ->
     return {wording: (fault, clusters[wording]) for wording, fault in found.items() if fault is not None}
 
 
+def _whole(bank: QuestionBank) -> QuerySet[ValidatorRun]:
+    """A run that was stopped gives verdicts, and is no exam: it asked about some of what was drawn."""
+    return ValidatorRun.objects.filter(bank=bank, batch__state=BatchState.COMPLETE).exclude(taken_at=None)
+
+
 def exams_by_defects(bank: QuestionBank, validator: str) -> list[ExamByDefects]:
     """The newest complete exam of each prompt version and model."""
-    runs = ValidatorRun.objects.filter(bank=bank, validator=validator, is_exam=True).exclude(taken_at=None)
+    runs = _whole(bank).filter(validator=validator, is_exam=True)
     newest: dict[Asked, ValidatorRun] = {}
     for run in runs.select_related("batch__prompt").order_by("-taken_at", "-pk"):
         newest.setdefault((run.batch.prompt_id, run.batch.model), run)
@@ -121,7 +126,7 @@ def bias_tables(bank: QuestionBank, hidden: QuerySet[Question]) -> list[BiasFoun
     """
     if hidden.filter(bank=bank).exists():
         return []
-    runs = ValidatorRun.objects.filter(bank=bank, validator=BIAS).exclude(taken_at=None)
+    runs = _whole(bank).filter(validator=BIAS)
     newest: dict[Asked, ValidatorRun] = {}
     for run in runs.select_related("batch__prompt").order_by("-taken_at", "-pk"):
         newest.setdefault((run.batch.prompt_id, run.batch.model), run)
@@ -140,7 +145,7 @@ def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
     asked = {one.pk: (one.rule, one.call.batch.prompt_id, one.call.batch.model) for one in verdicts if one.call}
     if not asked:
         return set()
-    runs = ValidatorRun.objects.filter(bank=bank, is_exam=True).exclude(taken_at=None)
+    runs = _whole(bank).filter(is_exam=True)
     known = set(runs.order_by().values_list("validator", "batch__prompt", "batch__model"))
     reviewed = Review.objects.filter(assignment__revision=OuterRef("revision"), assignment__round__in=_closed(bank))
     made = Finding.objects.filter(Q(rule__in=VALIDATORS), Exists(reviewed), bank=bank).exclude(call=None).order_by()

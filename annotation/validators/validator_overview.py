@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
@@ -20,6 +21,7 @@ from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import ValidatorRefused
 from annotation.validators.kernels.validator_prompts import PROMPTS
+from annotation.validators.taking_verdicts import take_later
 
 MOST_LISTED = 20
 ACTS = {"pause": pause, "resume": start, "stop": stop}
@@ -57,7 +59,11 @@ class RunRow:
                 return _("Complete; %(n)d answers hold no verdict.") % {"n": self.run.n_unread}
             return _("Complete.")
         if batch.state == BatchState.STOPPED:
-            return _("Stopped for good; none of its verdicts counts.")
+            if self.run.is_exam:
+                return _("Stopped for good; an exam counts only as a whole.")
+            if self.run.taken_at is None:
+                return _("Stopped for good.")
+            return _("Stopped for good; the verdicts that came until then count.")
         return batch.paused_because or str(batch.get_state_display()).capitalize()
 
 
@@ -69,10 +75,15 @@ def runs_of(bank: QuestionBank, validator: str = "") -> list[RunRow]:
 
 
 def act_on_run(run: ValidatorRun, act: str, *, actor: User | None, at: datetime) -> None:
-    """Pause, resume or stop it. Raises BatchRefused, and ValidatorRefused for another word."""
+    """Pause, resume or stop it; the verdicts of a stopped run are taken. Raises BatchRefused, and ValidatorRefused for
+    another word.
+    """
     if act not in ACTS:
         raise ValidatorRefused("no_act", _("A run is paused, resumed or stopped."), status=404)
-    ACTS[act](run.batch, actor=actor, at=at)
+    with transaction.atomic():
+        ACTS[act](run.batch, actor=actor, at=at)
+        if act == "stop" and not run.is_exam:
+            take_later(run.batch, at)
 
 
 def asked_with(validator: str) -> PromptVersion | None:

@@ -21,7 +21,7 @@ PURE_LIBRARIES = {
     *("numpy", "scipy", "sklearn", "matplotlib"),
     *("pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "msgspec", "pyarrow"),
 }
-TEXT_SEARCH = {"rapidocr", "onnxruntime", "cv2"}  # reading text in pixels, in a child process
+MODELS_HERE = {"rapidocr", "onnxruntime", "cv2", "tokenizers"}  # text in pixels, in a child process; vectors of texts
 TRAVELS_ALONE = {  # one file in every report, see docs/decisions
     ROOT / "readerstudy/report/kernels/recompute.py",
     ROOT / "annotation/exports/kernels/recompute_reviews.py",
@@ -51,7 +51,7 @@ def test_no_app_knows_the_site_that_runs_it() -> None:
 
 def test_kernels_are_pure() -> None:
     """No Django, no settings, no row: the standard library, the numeric and imaging libraries, and other kernels."""
-    allowed = PURE_LIBRARIES | TEXT_SEARCH | sys.stdlib_module_names | {"annotation", "readerstudy"}
+    allowed = PURE_LIBRARIES | MODELS_HERE | sys.stdlib_module_names | {"annotation", "readerstudy"}
     assert where(kernels(), lambda path: {first(module) for module in imports_of(path)} - allowed) == {}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.processes import ROOT, environment
 
-SLOW = {"scipy", "sklearn", "matplotlib", "pandas", "docx", "openpyxl", "pyarrow", "cv2", "onnxruntime"}
+SLOW = {"scipy", "sklearn", "matplotlib", "pandas", "docx", "openpyxl", "pyarrow", "cv2", "onnxruntime", "tokenizers"}
 PROGRAM = """
 import sys
 import django

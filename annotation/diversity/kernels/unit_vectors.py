@@ -25,12 +25,13 @@ def unit_vectors(body: bytes, n_texts: int) -> Vectors:
         raise ValueError(f"{n_texts} texts were sent, and {len(rows)} vectors came")
     if not all(isinstance(one, list) and one and len(one) == len(lists[0]) for one in lists):
         raise ValueError("its vectors are no lists of numbers of one length")
-    return _of_length_1(lists)
+    return of_length_1(lists)
 
 
-def _of_length_1(lists: list[list[Any]]) -> Vectors:
+def of_length_1(rows: Any) -> Vectors:
+    """Raises ValueError for a vector that holds no number, is zero or not finite."""
     try:
-        vectors = np.array(lists, dtype=np.float64)
+        vectors = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("its vectors hold what is no number") from None
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

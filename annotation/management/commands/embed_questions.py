@@ -1,4 +1,4 @@
-"""manage.py embed_questions --bank B --endpoint E --model M: vectors of its questions, see docs/models-at-work.md."""
+"""manage.py embed_questions --bank B --endpoint E --model M, or --folder F: vectors, see docs/models-at-work.md."""
 
 from __future__ import annotations
 
@@ -14,26 +14,31 @@ from annotation.diversity.embedded_questions import compare_embedded, embed_ques
 from annotation.management.base import ActCommand, progress_bar
 from annotation.management.commands.probe_endpoint import ShownProgress
 from annotation.models import QuestionBank
+from annotation.models.diversity import FOLDER
 from annotation.site.slugs import the_one
 
 
 class Command(ActCommand):
     help = (
-        "Ask an endpoint for vectors of the questions of a bank, only for those that are not stored yet, and find "
-        "near-duplicates where people have set a threshold for this model."
+        "Ask a model at an endpoint, or in a folder of this server, for vectors of the questions of a bank that have "
+        "none yet, and find near-duplicates where people have set a threshold for this model."
     )
     unchanged = ""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bank", required=True, help="name or address of the bank")
-        parser.add_argument("--endpoint", required=True, help="a name of REXVQA_MODEL_ENDPOINTS")
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("--endpoint", help="a name of REXVQA_MODEL_ENDPOINTS")
+        source.add_argument("--folder", help="a name of REXVQA_EMBEDDING_FOLDERS: nothing is sent anywhere")
         parser.add_argument("--model", default="", help="as the endpoint calls it; that of the list if not given")
         parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
         parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
         bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
-        plan = plan_embedding(bank, options["endpoint"], options["model"], at=timezone.now())
+        folder = options["folder"]
+        source = options["endpoint"] if folder is None else FOLDER + folder
+        plan = plan_embedding(bank, source, options["model"], at=timezone.now())
         told: dict[str, Any] = {**plan.as_json(), "dry_run": options["dry_run"]}
         if not options["dry_run"]:
             with progress_bar(_("Embedding"), MofNCompleteColumn, quiet=options["json"]) as show:
@@ -44,7 +49,11 @@ class Command(ActCommand):
 
 
 def as_text(told: dict[str, Any]) -> str:
-    lines = [_("%(questions)d questions; %(texts_to_send)d texts without a vector, in %(requests)d requests.") % told]
+    lines = [_("%(questions)d questions; %(texts_without_vector)d texts without a vector.") % told]
+    if told["endpoint"].startswith(FOLDER):
+        lines = [f"{lines[0]} {_('The model stands in a folder of this server: nothing is sent.')}"]
+    else:
+        lines = [f"{lines[0]} {_('%(texts_to_send)d to send, in %(requests)d requests.') % told}"]
     if told["dry_run"]:
         return f"{lines[0]} {_('This was a dry run: nothing was sent.')}"
     if told["threshold"] is None:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotation.diversity.embedded_questions import ask_for_embedding, embeddings_of
 from annotation.diversity.similar_questions import ask_for_comparison, counts_of_similar, similar_found
-from annotation.endpoints.configured_endpoints import endpoints
+from annotation.diversity.vector_sources import has_sources
 from annotation.enums import Role
 from annotation.forms.diversity import EmbeddingForm
 from annotation.models import QuestionBank
@@ -44,7 +44,7 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
         "n_hidden": withheld_questions(request.user).filter(bank=bank).count(),
         "embeddings": embeddings_of(bank),
         "form": EmbeddingForm(),
-        "has_endpoints": bool(endpoints()),
+        "has_sources": has_sources(),
         "page": page,
         "shown": [(one, RULES[one.rule].label) for one in page.object_list],
     }

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.diversity.embedded_questions import EmbeddingRefused, embeddings_of
+from annotation.diversity.embedded_questions import embeddings_of
 from annotation.diversity.judging_pairs import (
     begin_trial,
     counts_of_judges,
@@ -19,6 +19,7 @@ from annotation.diversity.judging_pairs import (
     next_pair,
     set_threshold,
 )
+from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role
 from annotation.forms.diversity import PairTrialForm, ThresholdForm
 from annotation.models import Embedding, PairTrial

@@ -37,6 +37,7 @@ from annotation.generation.origins import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
+from annotation.quality.kernels.validity_parts import DIVERSITY
 from annotation.quality.validity import parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.category_tree import category_tree
@@ -52,7 +53,7 @@ from annotation.questionbank.listing import (
     questions_page,
 )
 from annotation.review.kernels.visibility import DiscussionPart
-from annotation.review.onlookers import withheld_questions
+from annotation.review.onlookers import revisions_in_pairs_of, similarity_hidden_from, withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting
 from annotation.validators.validator_exams import examined
@@ -193,9 +194,10 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
         if not withheld_questions(request.user).filter(pk=one.pk).exists():
-            found = findings_of([current.pk])
+            found = findings_of([current.pk]).exclude(similarity_hidden_from(request.user))
             context["findings"] = found.exclude(other__question__in=withheld_questions(request.user))
-            context["validity"] = parts_of_question(current)
+            left_out = {DIVERSITY} if revisions_in_pairs_of(request.user).filter(pk=current.pk).exists() else set()
+            context["validity"] = [one for one in parts_of_question(current) if one.part.code not in left_out]
             context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])
             context["origin"] = origin_of(revisions)
     except BankRefused as refusal:

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from rich.progress import MofNCompleteColumn
 
+from annotation.calls.tallies import tally
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.enums import BatchState, SentImages
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED
-from annotation.management.base import ActCommand
+from annotation.management.base import ActCommand, progress_bar
 from annotation.models import QuestionBank
 from annotation.prompts.shipped import OUR_READING
 from annotation.prompts.versions import prompt_written
+from annotation.site.health import has_worker
 from annotation.site.slugs import the_one
 from readerstudy.management.arguments import find_model_run, find_study
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
+from readerstudy.running.asked_questions import RunningRefused
 from readerstudy.running.choosing import model_at
 from readerstudy.running.following import run_as_json
+from readerstudy.running.kernels.first_questions import N_FIRST
 from readerstudy.running.planning import ORDERS, RunWanted, plan_run
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run
 
 
 class Command(ActCommand):
     help = "Plan a run of a model over a bank or a study and ask its first questions; --run ID --start asks the others."
+    wait: Callable[[float], object] = staticmethod(time.sleep)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """``--version`` is that of the model here, not that of Django."""
@@ -58,7 +66,7 @@ class Command(ActCommand):
         parser.add_argument(
             "--seed", type=int, default=1, metavar="N", help="of the first questions and swapped images"
         )
-        parser.add_argument("--start", action="store_true", help="ask all questions")
+        parser.add_argument("--start", action="store_true", help="ask all questions, once the first are asked")
         parser.add_argument("--accept-unknown-cost", action="store_true", help="start without knowing what it costs")
         parser.add_argument("--dry-run", action="store_true", help="say what would be planned, store and send nothing")
         parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
@@ -102,7 +110,9 @@ class Command(ActCommand):
         )
 
     def _go_on(self, run: ModelRun, options: dict[str, Any]) -> None:
-        """What was asked for with ``--start``; a run that was just planned asks its first questions otherwise."""
+        """What was asked for with ``--start``; a run that was just planned asks its first questions, before that where
+        its cost can be known.
+        """
         state = run.batch.state
         if not options["start"]:
             if not options["run"]:
@@ -111,7 +121,25 @@ class Command(ActCommand):
             resume_run(run, actor=None, at=timezone.now())
         else:
             accepts = options["accept_unknown_cost"]
+            if not options["run"] and run.batch.price is not None and not accepts:
+                self._ask_first(run, quiet=options["json"])
             start_run(run, accepts_unknown_cost=accepts, actor=None, at=timezone.now())
+
+    def _ask_first(self, run: ModelRun, *, quiet: bool) -> None:
+        """Return when a worker has asked them. Raises RunningRefused where none is at work, or the batch was paused."""
+        ask_first_questions(run, actor=None, at=timezone.now())
+        batch = run.batch
+        with progress_bar(_("First questions"), MofNCompleteColumn, quiet=quiet) as show:
+            while batch.state == BatchState.TRYING:
+                if not has_worker(timezone.now()):
+                    sentence = _("No worker is there to ask the first questions, by which the cost is estimated.")
+                    raise RunningRefused("no_worker", sentence)
+                self.wait(1)
+                batch.refresh_from_db()
+                if show:
+                    show(tally(batch).n_done, min(N_FIRST, batch.n_calls))
+        if batch.paused_because:
+            raise RunningRefused("first_failed", batch.paused_because)
 
     def _print(self, found: dict[str, Any], options: dict[str, Any]) -> None:
         if options["json"]:

@@ -16,7 +16,6 @@ from django.urls import reverse
 
 from annotation.diversity.embedded_questions import (
     EmbeddedResult,
-    EmbeddingRefused,
     compare_embedded,
     embed_questions,
     embeddings_of,
@@ -24,6 +23,7 @@ from annotation.diversity.embedded_questions import (
 )
 from annotation.diversity.kernels.near_vectors import near_vectors
 from annotation.diversity.kernels.unit_vectors import unit_vectors
+from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.endpoints.kernels.simulated_models import EMBEDDING_LENGTH, EMBEDDING_MODEL
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.endpoints.stand_in import StandIn, StandInFault

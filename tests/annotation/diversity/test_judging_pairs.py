@@ -10,14 +10,27 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.diversity.embedded_questions import EmbeddingRefused
+from annotation.diversity.embedded_questions import compare_embedded
 from annotation.diversity.judging_pairs import begin_trial, curve_of, judge_pair, next_pair, set_threshold
 from annotation.diversity.kernels.pair_drawing import drawn_pairs, shares_of
 from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve
 from annotation.diversity.kernels.unit_vectors import Vectors
+from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role, RoundState
 from annotation.jobs import running
-from annotation.models import Assignment, AuditEvent, Embedding, Job, PairJudgement, PairTrial, QuestionBank, User
+from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.models import (
+    Assignment,
+    AuditEvent,
+    Embedding,
+    Job,
+    PairJudgement,
+    PairTrial,
+    QuestionBank,
+    Revision,
+    User,
+)
+from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.statistics.kernels.intervals import wilson
@@ -261,3 +274,38 @@ def test_who_reads_in_a_study_under_way_is_refused(
     client.force_login(cora)
     assert client.get(page_of(trial)).status_code == 403
     assert client.post(page_of(trial, "pair-judge"), {"number": 1, "said": "same"}).status_code == 403
+
+
+def test_a_judge_hears_nothing_of_similarity_before_all_pairs_are_judged(
+    client: Client, cora: User, ada: User, db: None
+) -> None:
+    """A threshold of before has made findings: on no page, in no filter, and not in the history of the question."""
+    bank = make_bank("Judged")
+    make_revisions(bank, {n: {} for n in range(1, 7)})
+    embedding = with_vectors(bank)
+    Embedding.objects.update(threshold=0.05)
+    embedding.refresh_from_db()
+    omni = make_person("Omni", Role.COORDINATOR)
+    compare_embedded(bank, embedding, actor=None, at=NOON, progress=ShownProgress(None))
+    trial = trial_of(bank, embedding, cora, omni)
+    judged = {one.first_id for one in trial.pairs.all()} | {one.second_id for one in trial.pairs.all()}
+    assert judged == set(Revision.objects.in_bank(bank).values_list("pk", flat=True))
+    pages = [
+        reverse("bank-near-duplicates", args=[bank.slug]),
+        reverse("question", args=[bank.slug, 1]),
+        reverse("bank", args=[bank.slug]) + "?finding=near_embedded",
+    ]
+
+    def told(person: User) -> list[bool]:
+        client.force_login(person)
+        texts = [client.get(page).content.decode() for page in pages]
+        return ["similar to question" in texts[0], "similar to question" in texts[1], "Which finding" in texts[2]]
+
+    nora = make_person("Nora", Role.COORDINATOR)
+    assert told(nora) == [True, True, True]
+    client.force_login(cora)
+    assert RULES["near_embedded"].label not in client.get(pages[1]).content.decode()
+    assert told(cora) == [False, False, False]
+    judge_all(trial, cora, same_from=0.5)
+    assert told(cora) == [True, True, True]
+    assert told(omni) == [False, False, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import repeat
 from pathlib import Path
@@ -17,6 +18,7 @@ from annotation.endpoints.client import Limits
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
 from annotation.endpoints.kernels.simulated_models import GOOD, OBEYS_SCHEMA, TEXT_ONLY
+from annotation.endpoints.leases import give_lease_back, is_leased, take_lease
 from annotation.endpoints.probing import (
     ask_for_probe,
     counts_of,
@@ -30,6 +32,7 @@ from annotation.enums import JobState
 from annotation.jobs import running
 from annotation.models import AuditEvent, EndpointProbe, Job, User
 from tests.annotation.endpoints.probed import SECRET, Told, named_stand_in
+from tests.conftest import NOON
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +42,17 @@ Q = ProbeQuestion
 MANY = 30  # requests; a probe has fewer
 PLAIN: dict[str, Any] = {"n_images": 0, "has_schema": False, "wants_logprobs": False, "seed": None}
 EVERYTHING: dict[str, Any] = {"n_images": 2, "has_schema": True, "wants_logprobs": True, "seed": 7}
+
+
+@dataclass
+class HeldLease(Told):
+    """Looks at each step whether the endpoint is leased."""
+
+    at: datetime = NOON
+    found: list[bool] = field(default_factory=list)
+
+    def report(self, done: int, total: int, message: str = "") -> None:
+        self.found.append(is_leased("local", at=self.at))
 
 
 @pytest.fixture(autouse=True)
@@ -290,3 +304,19 @@ def test_a_key_that_cannot_be_used_stops_the_probe(
             ask_for_probe(endpoint, GOOD, actor=ada, at=noon)
     assert server.ledger == []
     assert not Job.objects.exists()
+
+
+def test_a_probe_and_a_worker_do_not_ask_beside_each_other(settings: Settings, noon: datetime, ada: User) -> None:
+    """Their requests together would go over what the endpoint allows."""
+    assert take_lease("local", "a worker", at=noon)
+    with named_stand_in(settings) as (server, endpoint):
+        with refuses(EndpointRefused, "busy", match="is being asked by a run or another probe"):
+            probe(endpoint, GOOD, actor=None, at=noon, progress=Told())
+        with refuses(EndpointRefused, "busy"):
+            ask_for_probe(endpoint, GOOD, actor=ada, at=noon)
+        assert not server.ledger
+        give_lease_back("local", "a worker")
+        held = HeldLease(at=noon)
+        probe(endpoint, GOOD, actor=None, at=noon, progress=held)
+    assert set(held.found) == {True}
+    assert not is_leased("local", at=noon)

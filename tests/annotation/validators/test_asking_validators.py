@@ -11,10 +11,12 @@ from django.test import override_settings
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.request_bodies import contents_of, request_of
 from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
-from annotation.enums import BatchState, EndpointPlace, PromptPurpose
+from annotation.enums import BatchState, CallOutcome, EndpointPlace, PromptPurpose
+from annotation.jobs import queueing
 from annotation.models import (
     AnswerKey,
     AuditEvent,
+    CallBatch,
     Finding,
     Job,
     ModelCall,
@@ -26,6 +28,8 @@ from annotation.models import (
 from annotation.quality.checking import check_revisions, findings_of
 from annotation.refusals import Refused
 from annotation.validators.taking_verdicts import KIND, take_verdicts
+from annotation.validators.validator_exams import exams_by_defects
+from annotation.validators.validator_overview import act_on_run, runs_of
 from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission, make_prompt
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
@@ -212,12 +216,29 @@ def test_a_bank_without_anything_to_ask() -> None:
     refused(wanted_of(bank), "no_questions")
 
 
-def test_a_stopped_run_gives_no_verdict() -> None:
-    run = begun(judged_bank(2))
-    run.batch.state = BatchState.STOPPED
-    run.batch.save()
+def test_a_stopped_run_keeps_the_verdicts_that_came_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queueing, "nudge", lambda _public_id: None)
+    run = begun(judged_bank(3))
+    answer_calls(run.batch, verdict_json("fail"))
+    ModelCall.objects.filter(batch=run.batch, number=3).update(outcome=CallOutcome.NOT_ASKED)
+    CallBatch.objects.filter(pk=run.batch_id).update(state=BatchState.RUNNING)
+    Job.objects.all().delete()
+    run = ValidatorRun.objects.get(pk=run.pk)
     assert take_verdicts(run, at=NOON).taken_at is None
-    assert not Finding.objects.exists()
+    act_on_run(run, "stop", actor=None, at=NOON)
+    assert Job.objects.filter(kind=KIND).exists()
+    assert take_verdicts(run, at=NOON).n_unread == 0
+    assert list(Finding.objects.order_by("call__number").values_list("call__number", flat=True)) == [1, 2]
+    (row,) = runs_of(run.bank)
+    assert row.sentence == "Stopped for good; the verdicts that came until then count."
+    assert begun(run.bank).batch.n_calls == 1
+
+
+def test_a_stopped_exam_is_none() -> None:
+    run = begun(judged_bank(3), n_planted=3)
+    act_on_run(run, "stop", actor=None, at=NOON)
+    assert not Job.objects.filter(kind=KIND).exists()
+    assert exams_by_defects(run.bank, run.validator) == []
 
 
 def test_images_that_wait_are_named() -> None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import Page, expect
 
 from annotation.models import Assignment, Image, QuestionBank, Review, User
 from readerstudy.enrolment.participation import corners_now
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
-from tests.browser.readerstudy.conftest import devices_at
 from tests.browser.readerstudy.reading import KEPT, Device
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -38,13 +36,6 @@ def bank(transactional_db: None, rita: User) -> QuestionBank:
     for seed, image in enumerate(Image.objects.order_by("pk")):
         give_pixels(image, seed=seed)
     return review_round.plan.bank
-
-
-@pytest.fixture
-def browse(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User], Page]]:
-    """Each call is another browser of this person."""
-    with devices_at(browser, live_server) as open_device:
-        yield lambda person: open_device(person).page
 
 
 def test_two_readers_from_the_design_to_the_export(

@@ -45,6 +45,11 @@ def _embed(place: Place) -> None:
                 embedding=made, revision=revision, text_sha256="0" * 64, vector=vector.astype("<f4").tobytes()
             )
         place.things[f"embedding {model}"] = made
+    here = Embedding.objects.create(
+        endpoint="folder:all-minilm-l6-v2", model="4fd1a09ba0c1", dimension=2, created_at=now
+    )
+    near = np.array([0.6, 0.8], dtype="<f4").tobytes()
+    QuestionVector.objects.create(embedding=here, revision=revisions[0], text_sha256="0" * 64, vector=near)
     cora, omni = place.people["cora"], place.people["omni"]
     whole = place.things["embedding MedEmbed-small"]
     for name in ("done", "open"):

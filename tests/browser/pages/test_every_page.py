@@ -112,6 +112,7 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
 def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: Settings) -> None:
     """With long names and texts, which is where a page breaks."""
     settings.MODEL_ENDPOINTS = (*NAMED, *ENDPOINTS, STAND_IN)
+    settings.EMBEDDING_FOLDERS = {"all-minilm-l6-v2": Path("/srv/models/all-MiniLM-L6-v2")}
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
 
 

@@ -9,11 +9,11 @@ import pytest
 from pytest_django import Settings
 
 from annotation.calls.asking import Clock, ask_endpoint
-from annotation.calls.leases import take_lease
 from annotation.demonstration.building import add_people
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
+from annotation.endpoints.leases import take_lease
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
 from annotation.enums import BatchState, CallOutcome

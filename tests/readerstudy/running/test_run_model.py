@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.call_batches import pause
@@ -17,8 +18,9 @@ from annotation.endpoints.stand_in import StandIn
 from annotation.enums import EndpointPlace, JobState, SentImages
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
-from annotation.models import CallBatch, Job, ModelCall, QuestionBank
+from annotation.models import CallBatch, Job, ModelCall, QuestionBank, WorkerBeat
 from readerstudy.enums import StudyState
+from readerstudy.management.commands import run_model
 from readerstudy.models import PredictionRun
 from tests.annotation.calls.simulated_calls import ENDPOINT, SHORT, asked_server
 from tests.annotation.review.cases import NOON, images_are_there
@@ -193,3 +195,27 @@ def test_an_endpoint_without_a_model_name_asks_for_one() -> None:
         make_questions(3, pixels=False)
         make_prompt()
         refused(*plan(), match="Say what the endpoint “stand-in” calls the model")
+
+
+@pytest.mark.usefixtures("bank")
+def test_a_start_in_one_go_waits_for_the_first_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is a price, the cost is known before anything else is asked."""
+    set_price(valid_from="2026-01-01")
+    refused(*plan("--start"), match="No worker is there to ask the first questions")
+    WorkerBeat.objects.create(name="worker", beat_at=timezone.now())
+    monkeypatch.setattr(run_model.Command, "wait", lambda _self, _seconds: ask())
+    found = told(*plan("--start", "--max-cost", "5"))
+    assert (found["state"], found["outcomes"]["not_asked"]) == ("running", 4)
+    refused(*plan("--start", "--max-cost", "0.0001"), match="The cap of 0.0001 EUR is reached")
+
+
+@pytest.mark.usefixtures("bank")
+def test_a_start_in_one_go_tells_why_the_first_questions_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_price(valid_from="2026-01-01")
+    WorkerBeat.objects.create(name="worker", beat_at=timezone.now())
+
+    def pause_all(_self: object, _seconds: float) -> None:
+        pause(CallBatch.objects.get(), actor=None, at=NOON, because="The key is refused.")
+
+    monkeypatch.setattr(run_model.Command, "wait", pause_all)
+    refused(*plan("--start"), match="The key is refused.* is planned, and not started")

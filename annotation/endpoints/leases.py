@@ -1,4 +1,4 @@
-"""Who asks an endpoint now: one worker at a time, for as long as it says so every few seconds."""
+"""Who asks an endpoint now: one worker or probe at a time, for as long as it says so every few seconds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ def lease_until(at: datetime) -> datetime:
     return at + timedelta(seconds=settings.JOB_STALE_SECONDS)
 
 
+def is_leased(endpoint: str, *, at: datetime) -> bool:
+    return EndpointLease.objects.filter(endpoint=endpoint, expires_at__gt=at).exists()
+
+
 def take_lease(endpoint: str, holder: str, *, at: datetime) -> bool:
-    """False while another worker holds it."""
+    """False while somebody else holds it."""
     with transaction.atomic():
         _lease, is_new = EndpointLease.objects.get_or_create(
             endpoint=endpoint, defaults={"holder": holder, "expires_at": lease_until(at)}

@@ -1,0 +1,184 @@
+"""Where vectors of texts come from: a model at an endpoint, or one in a folder of this server, which sends nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from annotation.calls.kernels.pacing import seconds_before_retry, seconds_to_wait
+from annotation.diversity.kernels.embedding_folder import SentenceFolder, read_folder
+from annotation.endpoints.client import Exchange, Limits, ModelClient
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask, endpoints, key_for
+from annotation.endpoints.kernels.model_requests import embeddings_request
+from annotation.endpoints.probing import checked_model
+from annotation.endpoints.sending_permissions import permission_in_force
+from annotation.enums import Ending
+from annotation.models import QuestionBank
+from annotation.models.diversity import FOLDER
+from annotation.refusals import Refused
+from annotation.site.health import INSTALL, has_sentence_models
+
+if TYPE_CHECKING:
+    from annotation.diversity.kernels.unit_vectors import Vectors
+
+ATTEMPTS = 5
+PASSING = {408, 429, *range(500, 600)}  # statuses after which it is asked again
+Clock = Callable[[], datetime]
+Wait = Callable[[float], object]
+Ask = Callable[[list[str]], "Vectors"]
+
+
+class EmbeddingRefused(Refused):
+    """Questions cannot be embedded or compared so; the sentence says what to do."""
+
+
+@dataclass(frozen=True)
+class VectorSource:
+    """``endpoint`` and ``model`` as an embedding keeps them: of a folder its name and what its files amount to."""
+
+    endpoint: str
+    model: str
+    permission: str = ""  # its public id; a folder needs none
+    folder: SentenceFolder | None = None
+
+
+def folders() -> dict[str, Path]:
+    """In the order of ``REXVQA_EMBEDDING_FOLDERS``."""
+    named: dict[str, Path] = settings.EMBEDDING_FOLDERS
+    return named
+
+
+def has_sources() -> bool:
+    return bool(endpoints() or folders())
+
+
+def source_named(bank: QuestionBank, name: str, model: str, *, at: datetime) -> VectorSource:
+    """An endpoint with a permission to send it questions of the bank, or ``folder:NAME``.
+
+    Raises EmbeddingRefused, EndpointRefused and SendingRefused.
+    """
+    if name.startswith(FOLDER):
+        return _folder_named(name.removeprefix(FOLDER), model)
+    model = checked_model(endpoint_to_ask(name), model)
+    return VectorSource(name, model, permission_in_force(bank, name, at=at).public_id)
+
+
+def _folder_named(name: str, fingerprint: str) -> VectorSource:
+    path = folders().get(name)
+    if path is None:
+        sentence = _(
+            "There is no embedding folder of this name. Whoever runs the server names them in REXVQA_EMBEDDING_FOLDERS."
+        )
+        raise EmbeddingRefused("no_folder", sentence, status=404, field="endpoint")
+    if not has_sentence_models():
+        sentence = _("Embedding folders are off: onnxruntime or tokenizers is not installed; %(install)s.")
+        raise EmbeddingRefused("folders_off", sentence % {"install": INSTALL % "embeddings"}, field="endpoint")
+    try:
+        found = read_folder(name, path)
+    except (ValueError, OSError) as error:
+        raise _bad_folder(name, error) from None
+    if fingerprint and fingerprint != found.fingerprint:
+        sentence = _(
+            "The embedding folder “%(name)s” holds other files than those that gave these vectors. Ask it as a new "
+            "embedding, or have the old files put back."
+        )
+        raise EmbeddingRefused("folder_changed", sentence % {"name": name}, field="model")
+    return VectorSource(FOLDER + name, found.fingerprint, folder=found)
+
+
+def _bad_folder(name: str, error: Exception) -> EmbeddingRefused:
+    sentence = _("The embedding folder “%(name)s” cannot be used: %(why)s. Whoever runs the server puts that right.")
+    why = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return EmbeddingRefused("bad_folder", sentence % {"name": name, "why": why}, field="endpoint")
+
+
+@contextmanager
+def asking(
+    source: VectorSource, bank: QuestionBank, *, clock: Clock, limits: Limits | None, wait: Wait | None
+) -> Iterator[Ask]:
+    """Gives what turns texts into vectors. Raises EmbeddingRefused, then and at each call."""
+    if source.folder is not None:
+        yield _folder_model(source.folder)
+        return
+    endpoint = endpoint_named(source.endpoint)
+    pause = 60 / endpoint.calls_per_minute if endpoint.calls_per_minute else 0.0
+    with ModelClient(endpoint, key_for(endpoint), limits=limits) as client:
+        yield _EndpointModel(source, bank, client, wait or threading.Event().wait, clock, pause).vectors
+
+
+def _folder_model(folder: SentenceFolder) -> Ask:
+    from annotation.diversity.kernels.sentence_model import SentenceModel  # onnxruntime and tokenizers
+
+    def vectors(texts: list[str]) -> Vectors:
+        try:
+            return model.vectors(texts)
+        except ValueError as error:
+            raise _bad_folder(folder.name, error) from None
+
+    try:
+        model = SentenceModel(folder, n_threads=max(1, (os.cpu_count() or 1) // 2))  # the site goes on beside it
+    except ValueError as error:
+        raise _bad_folder(folder.name, error) from None
+    return vectors
+
+
+@dataclass
+class _EndpointModel:
+    source: VectorSource
+    bank: QuestionBank
+    client: ModelClient
+    wait: Wait
+    clock: Clock
+    pause: float  # seconds before each request but the first
+    n_sent: int = 0
+
+    def vectors(self, texts: list[str]) -> Vectors:
+        from annotation.diversity.kernels.unit_vectors import unit_vectors  # numpy
+
+        request = embeddings_request(self.source.model, texts)
+        for n_failures in range(1, ATTEMPTS + 1):
+            if self.pause and self.n_sent:
+                self.wait(self.pause)
+            permission_in_force(self.bank, self.source.endpoint, at=self.clock())
+            sent = self.client.send(request, at=self.clock())
+            self.n_sent += 1
+            if sent.ending == Ending.ANSWERED:
+                try:
+                    return unit_vectors(sent.body, len(texts))
+                except ValueError as error:
+                    raise self._refused(_("its answer cannot be used: %(why)s") % {"why": error}) from None
+            if n_failures == ATTEMPTS or (
+                sent.status is not None and sent.ending == Ending.HTTP_ERROR and (sent.status not in PASSING)
+            ):
+                raise self._refused(_what_came(sent))
+            self.wait(_seconds(sent, n_failures, self.clock()))
+        raise AssertionError("not reached")
+
+    def _refused(self, why: str) -> EmbeddingRefused:
+        sentence = _(
+            "“%(model)s” at “%(endpoint)s” gave no vectors: %(why)s. What came before is kept; ask again, and only the "
+            "rest is sent."
+        )
+        facts = {"model": self.source.model, "endpoint": self.source.endpoint, "why": why}
+        return EmbeddingRefused("no_vectors", sentence % facts)
+
+
+def _what_came(sent: Exchange) -> str:
+    ended = _(sent.ending.label)
+    if sent.status is not None and sent.ending == Ending.HTTP_ERROR:
+        return f"{ended}, {sent.status}"
+    return f"{ended}, {sent.problem}" if sent.problem else ended
+
+
+def _seconds(sent: Exchange, n_failures: int, now: datetime) -> float:
+    told = seconds_to_wait(dict(sent.headers).get("retry-after", ""), now)
+    return seconds_before_retry(n_failures) if told is None else told
