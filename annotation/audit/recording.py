@@ -52,6 +52,19 @@ def record_each(
     AuditEvent.objects.bulk_create(events, batch_size=500)
 
 
+def record_once(act: str, *, actor: User | None, at: datetime, subject: models.Model) -> None:
+    """For what is looked at again and again: an event the first time that this person does this with this thing."""
+    thing = {"subject_type": subject._meta.model_name or "", "subject_id": _name_of(subject)}
+    if AuditEvent.objects.filter(**thing, act=act, actor=actor).exists():
+        return
+    with transaction.atomic():
+        record(act, actor=actor, at=at, subject=subject)
+
+
+def _name_of(subject: models.Model) -> str:
+    return str(getattr(subject, "public_id", None) or subject.pk)
+
+
 def _newest() -> str:
     """The hash of the newest event, after which nobody else writes until the transaction ends."""
     if not connection.in_atomic_block:
@@ -75,7 +88,7 @@ def _event(
         actor=actor,
         act=act,
         subject_type=subject._meta.model_name or "" if subject is not None else "",
-        subject_id=str(getattr(subject, "public_id", None) or subject.pk) if subject is not None else "",
+        subject_id=_name_of(subject) if subject is not None else "",
         facts=facts or {},
         previous_sha256=previous,
     )

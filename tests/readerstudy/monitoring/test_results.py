@@ -115,6 +115,9 @@ def test_seeing_ones_own_result_unblinds(study: ReaderStudy, rita: User, noon: d
     study.refresh_from_db()
     assert study.unblinded_at == noon
     assert looks_before_closing(study) == []
+    see_own_results(enrolment, at=noon)
+    [seen] = AuditEvent.objects.filter(act="reader.results_seen")
+    assert (seen.actor, seen.subject_id) == (rita, enrolment.public_id)
 
 
 # --- re-review ---
