@@ -9,7 +9,7 @@ from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
-from annotation.views.people import account, invitation_files, invitations, people
+from annotation.views.people import account, audit_log, invitation_files, invitations, people
 from annotation.views.prompts import prompt_versions
 from annotation.views.quality import compliance
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
@@ -72,6 +72,10 @@ urlpatterns = [
     path("people/<int:pk>/password-link/", people.person_password_link, name="person-password-link"),
     path("rounds/<slug:slug>/invite/", invitations.round_invite, name="round-invite"),
     path("rounds/<slug:slug>/invite/file/", invitation_files.round_invite_file, name="round-invite-file"),
+    path("audit/", audit_log.audit_log, name="audit-log"),
+    path("audit/verify/", audit_log.audit_check, name="audit-check"),
+    path("audit/export/", audit_log.audit_export, name="audit-export"),
+    path("audit/things/<slug:kind>/<str:name>/", audit_log.audit_thing, name="audit-thing"),
     # bank
     path("banks/", bank.banks, name="banks"),
     path("banks/import/", question_imports.question_import_new, name="question-import-new"),

@@ -12,6 +12,7 @@ class ReaderstudyConfig(AppConfig):
         """Tell annotation, which does not know this app, what it must know."""
         from django.utils.translation import gettext_lazy as _
 
+        from annotation.audit.words import register_acts
         from annotation.bin import deleting
         from annotation.calls.call_batches import completed
         from annotation.demonstration import registry
@@ -19,6 +20,8 @@ class ReaderstudyConfig(AppConfig):
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.queueing import register_sweep
         from annotation.people.accounts import parts as parts_of_people
+        from annotation.people.event_log import readings_under_way, scopes
+        from annotation.people.event_things import register_things
         from annotation.people.open_work import works
         from annotation.people.roles import conflict_rules
         from annotation.questionbank.filters import register_filter
@@ -40,12 +43,17 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.running.publishing import KIND as PUBLISH
         from readerstudy.running.publishing import publish_later
         from readerstudy.running.run_access import read_of_bank
+        from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
         from readerstudy.study.overview import studies_under_way
-        from readerstudy.study.permissions import parts_in_studies
+        from readerstudy.study.permissions import events_of_own_studies, parts_in_studies, reads_under_way
         from readerstudy.unblinding.failed_questions import FAILED
         from readerstudy.unblinding.question_history import events_of_studies
         from readerstudy.unblinding.readers_right import readers_right_on
 
+        register_acts(STUDY_ACTS)
+        register_things(**study_things())
+        readings_under_way.register("studies", reads_under_way)
+        scopes.register("studies", events_of_own_studies)
         register_filter(FAILED)
         register_use("study", use_of_bank)
         register_use("predictions", runs_on_bank)

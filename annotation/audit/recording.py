@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, models, transaction
@@ -52,6 +52,19 @@ def record_each(
     AuditEvent.objects.bulk_create(events, batch_size=500)
 
 
+def record_once(act: str, *, actor: User | None, at: datetime, subject: models.Model) -> None:
+    """For what is looked at again and again: an event the first time that this person does this with this thing."""
+    thing = {"subject_type": subject._meta.model_name or "", "subject_id": _name_of(subject)}
+    if AuditEvent.objects.filter(**thing, act=act, actor=actor).exists():
+        return
+    with transaction.atomic():
+        record(act, actor=actor, at=at, subject=subject)
+
+
+def _name_of(subject: models.Model) -> str:
+    return str(getattr(subject, "public_id", None) or subject.pk)
+
+
 def _newest() -> str:
     """The hash of the newest event, after which nobody else writes until the transaction ends."""
     if not connection.in_atomic_block:
@@ -75,7 +88,7 @@ def _event(
         actor=actor,
         act=act,
         subject_type=subject._meta.model_name or "" if subject is not None else "",
-        subject_id=str(getattr(subject, "public_id", None) or subject.pk) if subject is not None else "",
+        subject_id=_name_of(subject) if subject is not None else "",
         facts=facts or {},
         previous_sha256=previous,
     )
@@ -96,7 +109,7 @@ def event_sha256(event: AuditEvent) -> str:
     """SHA-256 over the fields of an event and the hash of the one before it."""
     fields = [
         event.previous_sha256,
-        event.at.isoformat(),
+        event.at.astimezone(UTC).isoformat(),  # as a database gives it back
         event.actor_id,
         event.act,
         event.subject_type,
@@ -104,13 +117,3 @@ def event_sha256(event: AuditEvent) -> str:
         event.facts,
     ]
     return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
-
-
-def first_broken_link() -> int | None:
-    """The id of the first event whose hash or predecessor does not fit; None when the chain is whole."""
-    previous = FIRST
-    for event in AuditEvent.objects.order_by("id").iterator():
-        if event.previous_sha256 != previous or event.sha256 != event_sha256(event):
-            return event.pk
-        previous = event.sha256
-    return None

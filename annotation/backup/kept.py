@@ -6,10 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.audit.recording import record
 from annotation.backup.taking import take_backup
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
@@ -46,16 +44,13 @@ def is_backup_due(backups: list[KeptBackup], *, at: datetime) -> bool:
     return not backups or at - backups[0].taken_at > timedelta(days=days)
 
 
-@transaction.atomic
 def ask_for_backup(*, actor: User, at: datetime) -> Job:
     """A job that writes a backup into the folder; the one under way, where there is one."""
     under_way = job_under_way(JOB_KIND)
     if under_way is not None:
         return under_way
-    params = {"name": backup_name(at), "at": at.isoformat()}
-    job = enqueue(JOB_KIND, _("Backup"), params, actor=actor, at=at)
-    record("backup.asked", actor=actor, at=at, subject=job, facts={"file": params["name"]})
-    return job
+    params = {"name": backup_name(at), "at": at.isoformat(), "person": actor.pk}
+    return enqueue(JOB_KIND, _("Backup"), params, actor=actor, at=at)
 
 
 def run_backup(progress: Progress, params: Params) -> Result:
@@ -63,5 +58,8 @@ def run_backup(progress: Progress, params: Params) -> Result:
     target = settings.BACKUP_ROOT / params["name"]
     if not target.exists():
         at = datetime.fromisoformat(params["at"])
-        take_backup(target, at=at, report=lambda done, total: progress.report(done, total, _("copying files")))
+        actor = User.objects.get(pk=params["person"])
+        take_backup(
+            target, at=at, actor=actor, report=lambda done, total: progress.report(done, total, _("copying files"))
+        )
     return {"file": target.name, "bytes": target.stat().st_size}

@@ -13,21 +13,25 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.conf import settings
+from django.db import transaction
 
+from annotation.audit.recording import record
 from annotation.backup import database
 from annotation.backup.database import BackupRefused, own_tables
+from annotation.models import User
 
 FORMAT = 1
 KEYS = ("secret_key", "pseudonym_key", "DEMONSTRATION")
 Report = Callable[[int, int], None]
 
 
-def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]:
+def take_backup(target: Path, *, at: datetime, report: Report, actor: User | None = None) -> dict[str, Any]:
     """Write a backup to ``target`` while people work, and return its manifest.
 
     The database comes first, as of one moment; media files never change and are written before their rows, so
     every file that the snapshot names is there to be copied, but for one that a person removes meanwhile. The file
-    appears under its name when it is whole.
+    appears under its name when it is whole. The audit log tells of it before the snapshot is taken, so that the backup
+    holds that as well; ``actor`` None: the command line.
     Raises BackupRefused.
     """
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -35,6 +39,8 @@ def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]
     try:
         with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder, draft.open("wb") as raw:
             draft.chmod(0o600)
+            with transaction.atomic():
+                record("backup.taken", actor=actor, at=at)
             snapshot = Path(folder) / database.FILE_NAMES[database.engine()]
             ledger = database.dump(snapshot, own_tables())
             manifest = _write(raw, snapshot, ledger, at=at, report=report)

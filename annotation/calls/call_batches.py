@@ -139,6 +139,14 @@ def call_named(name: str) -> ModelCall:
     return call
 
 
+@transaction.atomic
+def show_call(name: str, *, actor: User | None, at: datetime) -> ModelCall:
+    """The same for somebody who is shown what was asked and answered, which the audit log keeps."""
+    call = call_named(name)
+    record("call.shown", actor=actor, at=at, subject=call.batch, facts={"number": call.number})
+    return call
+
+
 def lock_batch(batch: CallBatch) -> None:
     """Bring the row up to date and lock it until the transaction ends."""
     batch.refresh_from_db(from_queryset=CallBatch.objects.select_for_update(of=("self",)).select_related("price"))

@@ -127,6 +127,12 @@ def images_of_upload(upload: Upload) -> list[int]:
     return list(result.get("image_ids", []))
 
 
+@transaction.atomic
+def note_report_taken(upload: Upload, *, actor: User, at: datetime) -> None:
+    """Whoever takes the report of a file has the names and ids of what was refused of it."""
+    record("upload.report_taken", actor=actor, at=at, subject=upload)
+
+
 def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
     """Take an upload off the list and delete what is kept of its files. Raises IngestRefused while they are read."""
     with transaction.atomic():

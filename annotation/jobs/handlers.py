@@ -25,6 +25,7 @@ Result = dict[str, Any]
 Handler = Callable[[Progress, Params], Result]
 
 HANDLERS: dict[str, str] = {
+    "check_audit_log": "annotation.people.event_log.run_check",
     "rehearsal": "annotation.jobs.handlers.rehearse",
     "check_questions": "annotation.questionbank.uploads.check_questions",
     "store_questions": "annotation.questionbank.uploads.store_questions",

@@ -29,7 +29,11 @@ class AuditEvent(models.Model):
 
     class Meta:
         ordering = ("id",)
-        indexes = (models.Index(fields=["subject_type", "subject_id"], name="audit_subject"),)
+        indexes = (
+            models.Index(fields=["subject_type", "subject_id"], name="audit_subject"),
+            models.Index(fields=["act", "id"], name="audit_act"),
+            models.Index(fields=["at"], name="audit_time"),
+        )
 
     def __str__(self) -> str:
         return f"{self.act} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.core.cache import cache
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.audit.recording import record
+from annotation.audit.recording import record, record_once
 from annotation.models import User
 from readerstudy.analysis.kernels.computing import RULE
 from readerstudy.analysis.marking import gathered, kept_inputs
@@ -16,6 +17,8 @@ from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, may_see_results, unblind
+
+A_DAY = 86_400  # seconds
 
 
 def check_may_see(study: ReaderStudy, before_closing: str = "") -> bool:
@@ -47,6 +50,14 @@ def see_analysis(analysis: Analysis, *, actor: User | None, at: datetime, before
         record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, **facts})
     record("study.analysis_seen", actor=actor, at=at, subject=study, facts=facts)
     return analysis.result
+
+
+def note_opened(analysis: Analysis, *, actor: User, at: datetime) -> None:
+    """Somebody reads results that were looked at before: each person is noted once for each analysis."""
+    known = f"analysis.opened:{analysis.pk}:{actor.pk}"
+    if cache.get(known) is None:  # else a query for every page
+        record_once("analysis.opened", actor=actor, at=at, subject=analysis)
+        cache.set(known, True, A_DAY)
 
 
 def inputs_now(study: ReaderStudy) -> str:

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any, cast
 
 import msgspec
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.audit.recording import record
 from annotation.exports.tables import Column, Format, Kind, write_table
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, enqueue_once, job_under_way
@@ -81,6 +83,14 @@ def newest_comparison(bank: QuestionBank) -> ModelComparison | None:
 
 def result_of(comparison: ModelComparison) -> StoredComparison:
     return cast("StoredComparison", msgspec.json.decode(comparison.result))
+
+
+@transaction.atomic
+def take_comparison(comparison: ModelComparison, *, actor: User, at: datetime) -> bytes:
+    """The file for somebody who takes it away."""
+    facts = {"comparison": comparison.public_id, "result_sha256": comparison.result_sha256}
+    record("bank.comparison_taken", actor=actor, at=at, subject=comparison.bank, facts=facts)
+    return comparison_file(result_of(comparison))
 
 
 def comparison_file(result: StoredComparison) -> bytes:

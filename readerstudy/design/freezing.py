@@ -256,6 +256,15 @@ def opening_of(study: ReaderStudy) -> Mapping[str, Any] | None:
 
 
 @transaction.atomic
+def take_protocol(study: ReaderStudy, *, actor: User, at: datetime) -> str:
+    """The frozen protocol as it was hashed, to be kept; empty for a draft."""
+    if study.protocol:
+        facts = {"protocol_sha256": study.protocol_sha256}
+        record("study.protocol_taken", actor=actor, at=at, subject=study, facts=facts)
+    return study.protocol
+
+
+@transaction.atomic
 def export_protocol(study: ReaderStudy, *, actor: User | None, at: datetime) -> dict[str, Any]:
     """The plan; for a frozen study also the protocol and its hash; for a closed one what opens the commitment."""
     document: dict[str, Any] = {**plan_document(plan_of(study)), "state": study.state, "exported_at": at.isoformat()}

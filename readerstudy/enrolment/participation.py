@@ -14,7 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.audit.recording import record
+from annotation.audit.recording import record, record_once
 from annotation.models import User
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
@@ -211,6 +211,7 @@ def may_see_results(enrolment: Enrolment) -> bool:
 def see_own_results(enrolment: Enrolment, *, at: datetime) -> Estimate:
     """Right answers of the cases that count, with Wilson's interval. Seeing it unblinds the study."""
     unblind(enrolment.study, actor=enrolment.reader, at=at, because="a reader's own results")
+    record_once("reader.results_seen", actor=enrolment.reader, at=at, subject=enrolment)
     return accuracy_of(enrolment)
 
 

@@ -10,15 +10,18 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.audit.recording import record
 from annotation.calls.attempts import read_answer
 from annotation.calls.kernels.extraction import RULE, RULES
 from annotation.endpoints.kernels.completions import read_completion
 from annotation.enums import CallOutcome, Ending
-from annotation.models import CallAttempt, Revision
+from annotation.models import CallAttempt, Revision, User
 from annotation.questionbank.bulk import Row
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat
 from readerstudy.predictions.importing import KEPT_COLUMNS, in_order, kept_row
@@ -79,6 +82,14 @@ class Replay:
         }
 
 
+@transaction.atomic
+def show_replay(run: ModelRun, rule: str, *, actor: User | None, at: datetime) -> Replay:
+    """The same for somebody who is shown which answers count otherwise. Raises what ``replay`` raises."""
+    found = replay(run, rule)
+    record("run.replayed", actor=actor, at=at, subject=run.batch, facts={"rule": found.rule, "equal": found.is_equal})
+    return found
+
+
 def replay(run: ModelRun, rule: str = "") -> Replay:
     """Read every response of a complete run again, by the rule of its predictions unless another one is named.
 
@@ -117,8 +128,8 @@ def _read_otherwise(run: ModelRun, rule: str) -> Iterator[ReadOtherwise]:
 
 def _again(run: ModelRun, repeat: int, published: PredictionRun) -> RepeatAgain:
     records = KeptRecords()
-    for record in records_of(run, repeat):
-        records.add(record)
+    for kept in records_of(run, repeat):
+        records.add(kept)
     wordings = asked_wordings(run)
     found = in_order(match(records, wordings.by_name, duplicates=published.duplicates))
     stored = Prediction.objects.filter(run=published).order_by("row").values_list(*KEPT_COLUMNS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -12,6 +12,7 @@ from annotation.enums import Role
 from annotation.models import User
 from annotation.people.accounts import PartElsewhere
 from annotation.site.permissions import Person, is_administrator, is_coordinator, site_roles
+from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 
 
@@ -47,6 +48,21 @@ def coordinates_a_study(person: Person) -> bool:
 def may_change_model(person: Person, entry: ModelEntry) -> bool:
     """Coordinators of the site change every entry, others those that they entered themselves."""
     return is_coordinator(person) or (entry.submitter == person and may_enter_models(person))
+
+
+def reads_under_way(person: User) -> bool:
+    """Whether the person reads in a study that is not over: they see nothing of what others do."""
+    rows = Enrolment.objects.filter(reader=person, withdrawn_at__isnull=True, replaced_at__isnull=True)
+    return rows.exclude(study__state__in=(StudyState.CLOSED, StudyState.ANALYSED)).exists()
+
+
+def events_of_own_studies(person: User) -> Q:
+    """Events about the studies that the person coordinates."""
+    read = Enrolment.objects.filter(reader=person).values("study")
+    studies = ReaderStudy.objects.exclude(pk__in=read)
+    if not is_coordinator(person):
+        studies = studies.filter(pk__in=StudyRole.objects.filter(user=person).values("study"))
+    return Q(subject_type="readerstudy", subject_id__in=[str(pk) for pk in studies.values_list("pk", flat=True)])
 
 
 def parts_in_studies(people: Collection[int]) -> Iterator[PartElsewhere]:

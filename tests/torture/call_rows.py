@@ -31,7 +31,7 @@ def state() -> dict[str, object]:
 
 
 def stored() -> dict[str, object]:
-    from annotation.audit.recording import first_broken_link
+    from annotation.audit.verifying import verify
     from annotation.calls.tallies import tally
     from annotation.enums import CallOutcome
     from annotation.models import CallAttempt, CallBatch, ModelCall
@@ -41,7 +41,7 @@ def stored() -> dict[str, object]:
         "answered": final.values("call").distinct().count() if final.count() == ModelCall.objects.count() else -1,
         "asked_twice": tally(CallBatch.objects.get()).n_asked_twice,
         "requests": dict(ModelCall.objects.values_list("request_sha256", "n_sent")),
-        "audit_whole": first_broken_link() is None,
+        "audit_whole": verify().fault is None,
     }
 
 

@@ -34,7 +34,7 @@ def fill(n_readers: int, n_cases: int) -> dict[str, object]:
 
 
 def stored() -> dict[str, object]:
-    from annotation.audit.recording import first_broken_link
+    from annotation.audit.verifying import verify
     from readerstudy.enums import RemarkKind
     from readerstudy.models import Remark, Response
     from tests.torture.ledger import GUESS
@@ -43,7 +43,7 @@ def stored() -> dict[str, object]:
     guesses = Remark.objects.filter(kind=RemarkKind.GUESS).values_list("reading__presented__public_id", "key", "value")
     return {
         "answers": [*answers, *((f"{place} {GUESS}", key, option) for place, key, option in guesses)],
-        "audit_whole": first_broken_link() is None,
+        "audit_whole": verify().fault is None,
     }
 
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.utils import timezone
 
 from annotation.calls.batch_files import custom_id
-from annotation.calls.call_batches import call_named
+from annotation.calls.call_batches import show_call
 from annotation.calls.request_bodies import request_of
 from annotation.management.base import ActCommand
 
@@ -18,7 +19,7 @@ class Command(ActCommand):
         parser.add_argument("id", help="id of the call: that of its run, a hyphen and its number")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        call = call_named(options["id"])
+        call = show_call(options["id"], actor=None, at=timezone.now())
         request = request_of(call)
         self.stdout.write(f"call {custom_id(call, call.batch)}: {call.get_outcome_display()} {call.option}".rstrip())
         self.stdout.write(f"request, SHA-256 {request.sha256}:\n{request.body.decode()}")

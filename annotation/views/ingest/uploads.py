@@ -25,7 +25,7 @@ from annotation.site.permissions import is_administrator, is_coordinator, may_se
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.confirming import run_and_flash, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 UPLOADS_PER_PAGE = 50
 SORTED_BY: Columns = {
@@ -109,6 +109,7 @@ def upload_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     shown = _upload(public_id)
     if shown.job is None or shown.job.result is None:
         raise Http404
+    uploading.note_report_taken(shown, **by(request))
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="upload-{shown.created_at:%Y-%m-%d-%H%M}-refused.csv"'
     writer = csv.writer(response)

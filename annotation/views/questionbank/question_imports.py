@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import Role
 from annotation.exports.tables import neutralised
 from annotation.forms.bank import ImportForm
+from annotation.ingest.uploading import note_report_taken
 from annotation.models import Job, QuestionBank, Upload
 from annotation.questionbank.listing import n_missing_images
 from annotation.questionbank.template import COLUMNS, TEMPLATE_FORMS, template_file
@@ -115,9 +116,11 @@ def question_import_store(request: AuthenticatedRequest, public_id: str) -> Http
 @require_GET
 def question_import_report(request: AuthenticatedRequest, public_id: str, form: str) -> HttpResponse:
     """The report to keep: everything as JSON, or the refused records as CSV."""
-    job = _job_of(_upload(public_id))
+    upload = _upload(public_id)
+    job = _job_of(upload)
     if job.result is None:
         raise Http404(_("There is no report yet."))
+    note_report_taken(upload, **by(request))
     name = f"import-{public_id}.{form}"
     if form == "json":
         response: HttpResponse = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})

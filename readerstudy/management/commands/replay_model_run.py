@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
 
 from annotation.calls.kernels.extraction import RULES
 from annotation.management.base import ActCommand
 from readerstudy.management.arguments import find_model_run
-from readerstudy.running.replaying import Replay, replay
+from readerstudy.running.replaying import Replay, show_replay
 
 SHOWN = 20  # answers in words; --json prints all
 
@@ -30,7 +31,7 @@ class Command(ActCommand):
         parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = replay(find_model_run(options["run"]), options["rule"])
+        found = show_replay(find_model_run(options["run"]), options["rule"], actor=None, at=timezone.now())
         if options["json"]:
             self.stdout.write(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
         else:

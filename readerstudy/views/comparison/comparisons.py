@@ -17,15 +17,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_coordinator
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.comparison.comparing_models import inputs_now
 from readerstudy.comparison.comparison_job import (
     ask_for_comparison,
     banks_compared,
-    comparison_file,
     comparison_under_way,
     newest_comparison,
     result_of,
+    take_comparison,
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows, category_table, model_rows
 from readerstudy.predictions.eligibility import knows_scores
@@ -85,7 +85,7 @@ def models_compare_file(request: AuthenticatedRequest, slug: str) -> HttpRespons
     comparison = newest_comparison(bank)
     if comparison is None:
         raise Http404
-    file = comparison_file(result_of(comparison))
+    file = take_comparison(comparison, **by(request))
     response = HttpResponse(file, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{bank.slug}-models-{comparison.public_id}.csv"'
     return response

@@ -17,7 +17,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, by, person_re
 from readerstudy.design.checking import Place, notes_of, problems_by_place
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
-from readerstudy.design.freezing import design_sha256, freeze_study
+from readerstudy.design.freezing import design_sha256, freeze_study, take_protocol
 from readerstudy.design.indications import (
     cases_with_information,
     indication_notes,
@@ -126,9 +126,10 @@ def _label(place: Place) -> str:
 def study_protocol(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The frozen protocol, byte by byte as it was hashed."""
     study = coordinated_study(request.user, slug)
-    if not study.protocol:
+    protocol = take_protocol(study, **by(request))
+    if not protocol:
         raise Http404
-    answer = HttpResponse(study.protocol, content_type="application/json")
+    answer = HttpResponse(protocol, content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{study.slug}-protocol.json"'
     return answer
 

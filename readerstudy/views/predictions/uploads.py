@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.ingest.uploading import note_report_taken
 from annotation.jobs.handlers import JobRefused, Params
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
@@ -174,9 +175,10 @@ def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> Ht
 @require_GET
 def prediction_import_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Everything that was found in the file, to keep."""
-    _upload, job = _import_of(request.user, public_id)
+    upload, job = _import_of(request.user, public_id)
     if job.result is None:
         raise Http404(_("There is no report yet."))
+    note_report_taken(upload, **by(request))
     response = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
     response["Content-Disposition"] = f'attachment; filename="predictions-{public_id}.json"'
     return response

@@ -5,10 +5,12 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import User
 from readerstudy.analysis.kernels.result import StoredAnalysis
+from readerstudy.analysis.seeing import note_opened
 from readerstudy.models import Analysis
 from readerstudy.results.kernels.stored import order_of, panel_names
 from readerstudy.results.looking import Seen, inside, is_seen, named_result, reader_names
@@ -27,11 +29,12 @@ def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
 
 
 def seen_result(person: User, slug: str, public_id: str) -> Seen:
-    return seen_in(seen_analysis(person, slug, public_id))
+    return seen_by(person, seen_analysis(person, slug, public_id))
 
 
-def seen_in(analysis: Analysis) -> Seen:
-    """Of an analysis that may be seen."""
+def seen_by(person: User, analysis: Analysis) -> Seen:
+    """Of an analysis that may be seen; that this person reads it is noted."""
+    note_opened(analysis, actor=person, at=timezone.now())
     return Seen(inside(analysis), analysis, named_result(analysis, reader_names(analysis)))
 
 

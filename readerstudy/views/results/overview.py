@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.models import User
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import is_stale, see_analysis
 from readerstudy.conducting.lifecycle import analysis_under_way
@@ -24,7 +25,7 @@ from readerstudy.results.kernels.stored import expert_ceiling, has_times
 from readerstudy.results.kernels.tables import accuracy_table, runs_table, variants_table
 from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
-from readerstudy.views.results.access import seen_analysis, seen_in, seen_result
+from readerstudy.views.results.access import seen_analysis, seen_by, seen_result
 from readerstudy.views.study.access import coordinated_study
 
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
@@ -48,13 +49,13 @@ def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("study-analysed", slug, newest.public_id)
 
 
-def first_results(study: ReaderStudy) -> dict[str, Any]:
+def first_results(study: ReaderStudy, person: User) -> dict[str, Any]:
     """With what the page of a closed study begins: the planned comparison, or the link to the first look."""
     newest = newest_analysis(study)
     if newest is None or not is_seen(study):
         return {"analysis": newest, "job": analysis_under_way(study) if newest is None else None}
     newest.study = study
-    seen = seen_in(newest)
+    seen = seen_by(person, newest)
     return {
         **seen.context(),
         "planned": planned_rows(seen.result),

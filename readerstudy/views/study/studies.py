@@ -121,5 +121,5 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "shows_results": coordinates and is_over(found),
     }
     if context["shows_results"]:
-        context |= first_results(found)
+        context |= first_results(found, request.user)
     return render(request, "readerstudy/design/study.html", context)

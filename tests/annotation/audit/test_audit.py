@@ -7,14 +7,16 @@ from datetime import datetime
 import pytest
 from django.db import transaction
 
-from annotation.audit.recording import first_broken_link, record
+from annotation.audit.recording import record
+from annotation.audit.verifying import FaultKind, verify
 from annotation.models import AuditEvent, User
 from tests.processes import manage
 
 TAMPER = """
 from django.db import DatabaseError, transaction
 from django.utils import timezone
-from annotation.audit.recording import first_broken_link, record
+from annotation.audit.recording import record
+from annotation.audit.verifying import verify
 from annotation.models import AuditEvent
 with transaction.atomic():
     record("test.act", actor=None, at=timezone.now(), facts={"n": 1})
@@ -28,7 +30,7 @@ for name, change in (
         print(name, "went through")
     except DatabaseError as error:
         print(name, "refused", "insert-only" in str(error))
-print("rows", AuditEvent.objects.filter(act="test.act").count(), "broken", first_broken_link())
+print("rows", AuditEvent.objects.filter(act="test.act").count(), "fault", verify().fault)
 """
 
 TAMPER_WITH_A_CLOCK = """
@@ -61,7 +63,7 @@ def test_events_form_one_whole_chain(cora: User, noon: datetime) -> None:
             record("test.act", actor=cora, at=noon, subject=cora, facts={"n": n})
     hashes = list(AuditEvent.objects.order_by("id").values_list("previous_sha256", "sha256"))
     assert [before for before, _ in hashes[1:]] == [after for _, after in hashes[:-1]]
-    assert first_broken_link() is None
+    assert verify().fault is None
 
 
 def test_a_forged_event_is_found(cora: User, noon: datetime) -> None:
@@ -70,7 +72,9 @@ def test_a_forged_event_is_found(cora: User, noon: datetime) -> None:
         with transaction.atomic():
             events.append(record("test.act", actor=cora, at=noon, facts={"n": n}))
     AuditEvent.objects.filter(pk=events[1].pk).update(facts={"n": 99})
-    assert first_broken_link() == events[1].pk
+    found = verify()
+    assert found.fault is not None
+    assert (found.fault.kind, found.fault.event, found.n_events) == (FaultKind.CHANGED, events[1].pk, 1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -81,7 +85,7 @@ def test_an_event_outside_a_transaction_is_refused(noon: datetime) -> None:
 
 def test_the_database_refuses_to_change_or_delete_an_event(migrated: dict[str, str]) -> None:
     done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
-    assert done.stdout.splitlines()[-3:] == ["update refused True", "delete refused True", "rows 1 broken None"]
+    assert done.stdout.splitlines()[-3:] == ["update refused True", "delete refused True", "rows 1 fault None"]
 
 
 def test_the_database_refuses_to_change_or_delete_what_a_clock_told(migrated: dict[str, str]) -> None:

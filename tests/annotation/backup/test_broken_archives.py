@@ -132,7 +132,7 @@ def test_a_whole_backup_of_an_older_version_is_taken(tmp_path: Path, members: Me
 
 
 def test_a_backup_survives_an_image_that_is_removed_meanwhile(
-    tmp_path: Path, settings: Settings, noon: datetime, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, settings: Settings, db: None, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
     for name in ("ab/one", "ab/two", "ac/three"):

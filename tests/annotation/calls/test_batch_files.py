@@ -151,6 +151,8 @@ def test_the_commands(batch: CallBatch, tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["stored"] == 6
     call_command("show_call", f"{batch.public_id}-3")
     shown = capsys.readouterr().out
+    told = AuditEvent.objects.get(act="call.shown")
+    assert (told.subject_id, told.facts) == (batch.public_id, {"number": 3})
     assert f"call {batch.public_id}-3: answered" in shown
     assert json.loads(shown.split("\n")[2]) == asked[2]["body"]
     for arguments in (["show_call", "nothing"], ["show_call", "x-1"], ["export_model_requests", "x", "--output", "y"]):

@@ -89,6 +89,7 @@ def test_the_page_and_the_report(client: Client, upload: Upload, ada: User, rita
     assert page.lstrip().startswith('<div id="upload">')
     assert "=cmd.png" in page
     report = client.get(reverse("upload-report", args=[upload.public_id]))
+    assert AuditEvent.objects.filter(act="upload.report_taken").count() == 1
     assert report.content.decode().splitlines()[1].startswith("'=cmd.png,format")
     assert reverse("upload", args=[upload.public_id]) in client.get(reverse("uploads")).content.decode()
     client.force_login(rita)

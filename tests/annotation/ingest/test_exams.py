@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from annotation.audit.recording import first_broken_link
+from annotation.audit.verifying import verify
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, ViewPosition
 from annotation.imaging.kernels.deidentification import VERSION
 from annotation.imaging.kernels.rendering import payload_of
@@ -113,7 +113,7 @@ def test_what_is_refused_leaves_an_audit_event_and_nothing_else(
     assert not stored_files(home)
     event = AuditEvent.objects.get()
     assert (event.act, event.facts, event.actor) == ("image.refused", {"code": "modality"}, cora)
-    assert first_broken_link() is None
+    assert verify().fault is None
 
 
 def test_the_other_files_of_a_folder_come_in(ingest: Ingest, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.audit.recording import first_broken_link
+from annotation.audit.verifying import verify
 from annotation.discussion import selected_questions
 from annotation.discussion.tagging import add_tag
 from annotation.enums import JobState, QuestionState, Role
@@ -299,7 +299,7 @@ def test_a_job_that_was_stopped_goes_on_where_it_ended(many: Client, act: str) -
     assert ("4 questions are tagged." if act == "tag" else "4 questions are withdrawn.") in told
     for _again in range(2):
         assert selected_questions.run_change(Steps(), job.params) == {"changed": 12, "left": {}}
-    assert first_broken_link() is None
+    assert verify().fault is None
     events = AuditEvent.objects.filter(act__in=["question.withdrawn", "question.tagged"])
     assert events.count() == (12 if act == "withdraw" else 6)
 

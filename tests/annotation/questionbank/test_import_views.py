@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import JobState
 from annotation.jobs import queueing, running
-from annotation.models import Job, Question, QuestionBank, Revision, Upload, User
+from annotation.models import AuditEvent, Job, Question, QuestionBank, Revision, Upload, User
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.questionbank.test_parquet import file_of
@@ -163,6 +163,8 @@ def test_the_report_as_json_and_csv(coordinator: Client) -> None:
     rows = list(csv.DictReader(io.StringIO(coordinator.get(address + "report.csv").content.decode())))
     assert rows[0]["key"] == "'=cmd()"
     assert coordinator.get(address + "report.xml").status_code == 404
+    taken = AuditEvent.objects.filter(act="upload.report_taken", subject_id=Upload.objects.get().public_id)
+    assert taken.count() == 2
 
 
 def test_a_path_on_the_server(coordinator: Client, tmp_path: Path, settings: Settings) -> None:

@@ -75,6 +75,7 @@ EMPTY = [  # a site on which nothing has happened yet
             "quarantine",
             "quarantine-words",
             "people",
+            "audit-log",
         )
     ),
     *(
@@ -107,6 +108,9 @@ FULL = [
     Shown("invitation", "rita", ("round link",)),
     Shown("invitation", "", ("old link",), status=410),
     Shown("people", "ada"),
+    Shown("audit-log", "ada"),
+    Shown("audit-log", "ada", query="?since=2026-11-25&until=2026-11-01", status=422, note="refused"),
+    Shown("audit-log", "rita"),
     Shown("person-add", "ada"),
     Shown("person-add", "ada", act=submit_empty, note="refused"),
     Shown("person-invite", "ada"),
@@ -414,6 +418,7 @@ FULL = [
 # What an address gives that shows no page of its own: an act, a file, a redirect, an answer for a script.
 NO_PAGE = {
     "quarantine-rendition": "a file",
+    "audit-thing": "a redirect",
     "models-compare-file": "a file",
     "model-run-picture": "a file",
     "prediction-import-report": "a file",

@@ -83,6 +83,7 @@ def test_the_file_holds_what_the_page_shows(coordinator: Client, bank: QuestionB
     send(bank, "=Good", Q1="B", Q2="B", Q3="A")
     compare(bank)
     response = coordinator.get(FILE)
+    assert AuditEvent.objects.get(act="bank.comparison_taken").actor is not None
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
     assert rows[0]["model"] == "'=Good"
     assert (float(rows[0]["accuracy"]), rows[0]["n"], rows[0]["missing"]) == (2 / 3, "3", "0")

@@ -9,7 +9,7 @@ import re
 import pytest
 from django.test import Client
 
-from annotation.models import User
+from annotation.models import AuditEvent, User
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
@@ -138,6 +138,7 @@ def test_the_protocol_is_downloaded_as_it_was_hashed(
     assert 'filename="trial-protocol.json"' in answer["Content-Disposition"]
     assert hashlib.sha256(answer.content).hexdigest() == draft.protocol_sha256
     assert json.loads(answer.content)["study"] == "Trial"
+    assert AuditEvent.objects.get(act="study.protocol_taken").facts == {"protocol_sha256": draft.protocol_sha256}
     assert coordinator.post("/studies/trial/protocol.json").status_code == 405
     assert statuses(client, "/studies/trial/protocol.json", [ada, stan]) == [403, 404]
 

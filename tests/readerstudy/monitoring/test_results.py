@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from annotation.audit.recording import first_broken_link
+from annotation.audit.verifying import verify
 from annotation.enums import RoundState
 from annotation.models import Assignment, AuditEvent, ReviewRound, SampledQuestion, SamplingPlan, User
 from readerstudy.design.kernels.rules import Rules
@@ -70,7 +70,7 @@ def test_the_glass_asks_for_a_reason_and_notes_every_look(study: ReaderStudy, co
         ("Cora", later, "And once more, because of it."),
     ]
     assert AuditEvent.objects.filter(act="study.unblinded").count() == 1
-    assert first_broken_link() is None
+    assert verify().fault is None
 
 
 def test_a_study_that_was_closed_meanwhile_has_no_glass_to_break(
@@ -115,6 +115,9 @@ def test_seeing_ones_own_result_unblinds(study: ReaderStudy, rita: User, noon: d
     study.refresh_from_db()
     assert study.unblinded_at == noon
     assert looks_before_closing(study) == []
+    see_own_results(enrolment, at=noon)
+    [seen] = AuditEvent.objects.filter(act="reader.results_seen")
+    assert (seen.actor, seen.subject_id) == (rita, enrolment.public_id)
 
 
 # --- re-review ---

@@ -17,7 +17,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import JobState, Role
 from annotation.jobs import queueing, running
-from annotation.models import Job, User
+from annotation.models import AuditEvent, Job, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyRole
 from readerstudy.predictions.entries import enter_model
@@ -98,6 +98,7 @@ def test_check_look_store(coordinator: Client) -> None:
     assert "stored as run 1" in coordinator.get(address).content.decode()
     report = coordinator.get(address + "report.json")
     assert (report.json()["matched"], report["Content-Disposition"][:10]) == (2, "attachment")
+    assert AuditEvent.objects.filter(act="upload.report_taken").count() == 1
     again = send(coordinator, entry, content, "bank:bank")
     assert "stored already, as run 1" in coordinator.get(again).content.decode()
 

@@ -6,11 +6,12 @@ import json
 
 import numpy as np
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.models import User
+from annotation.models import AuditEvent, User
 from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, Voided
 from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
@@ -416,6 +417,15 @@ def test_stated_chances_of_readers_and_models_stand_with_n_interval_and_rule(
     assert "−15.00" in table
     assert "calibration" in page[: page.index("Brier score: mean squared distance")]  # the figure
     assert "Nobody stated" not in page
+
+
+def test_each_person_who_reads_an_analysis_is_noted_once(coordinator: Client, seen: Analysis, cora: User) -> None:
+    for name in ("study-analysed", "study-times", "study-analysed"):
+        assert coordinator.get(address(name, seen)).status_code == 200
+    cache.clear()  # as after a restart
+    coordinator.get(address("study-analysed", seen))
+    [opened] = AuditEvent.objects.filter(act="analysis.opened")
+    assert (opened.actor, opened.subject_id) == (cora, seen.public_id)
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ def test_the_command_says_that_they_are_equal(bank: QuestionBank, capsys: pytest
     said = capsys.readouterr().out
     assert "5 calls read again by letter-1; nothing was sent." in said
     assert "equal: every answer counts as it is stored" in said
+    assert AuditEvent.objects.get(act="run.replayed").subject_id == run.batch.public_id
     assert f"run {published.public_id}, repeat 1: equal; SHA-256 " in said
     call_command("replay_model_run", run.batch.public_id, "--json")
     assert capsys.readouterr().out == json.dumps(replay(run).as_json(), ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,172 @@
+"""The acts of the audit log in words, and what the things are called that they were done with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+ACTS: dict[str, _StrPromise] = {
+    "adjudication.decided": _("decided a disputed question"),
+    "adjudication.reviews_shown": _("was shown the reviews of a disputed question"),
+    "adjudication.taken": _("took a disputed question"),
+    "audit.exported": _("exported the audit log"),
+    "backup.taken": _("took a backup"),
+    "bank.archived": _("archived a bank"),
+    "bank.binned": _("deleted a bank"),
+    "bank.brought_back": _("brought an archived bank back"),
+    "bank.checked": _("had the wording of a bank checked"),
+    "bank.compared": _("had near-duplicates of a bank sought"),
+    "bank.comparison_taken": _("took the comparison of models on a bank as a file"),
+    "bank.deleted": _("deleted a bank for good"),
+    "bank.exported": _("exported a bank, with its keys"),
+    "bank.imported": _("imported questions"),
+    "bank.kept_out_changed": _("changed what keeps questions of a bank out of samples"),
+    "bank.missing_images_taken": _("took the list of missing images"),
+    "bank.models_compared": _("had models compared on a bank"),
+    "bank.restored": _("took a bank out of the bin"),
+    "bank.source_ids_taken": _("took the ids of the source of a bank"),
+    "bank.submissions_closed": _("closed a bank for predictions"),
+    "bank.submissions_opened": _("opened a bank for predictions"),
+    "bank.terms_changed": _("changed the terms of a bank"),
+    "calibration.begun": _("began a calibration"),
+    "calibration.finished": _("finished a calibration"),
+    "calibration.let_in": _("let a reviewer in without a passed calibration"),
+    "call.shown": _("was shown a call of a model, word by word"),
+    "calls.cap_changed": _("changed the cap of calls"),
+    "calls.complete": _("had every call answered"),
+    "calls.paused": _("paused calls"),
+    "calls.planned": _("planned calls of a model"),
+    "calls.responses_imported": _("imported responses of a model"),
+    "calls.running": _("started calls of a model"),
+    "calls.stopped": _("stopped calls for good"),
+    "calls.trying": _("had the first questions asked"),
+    "calls.written": _("wrote requests to files"),
+    "comment.done": _("ticked a comment off"),
+    "comment.withdrawn": _("withdrew a comment"),
+    "demonstration.built": _("built the demonstration"),
+    "embedding.asked": _("had questions embedded"),
+    "embedding.threshold_set": _("set the threshold of an embedding"),
+    "endpoint.probed": _("probed a model endpoint"),
+    "finding.dismissed": _("dismissed a finding"),
+    "form.stored": _("stored a review form"),
+    "generation.bullets_taken": _("took the findings of reports from a model"),
+    "generation.finished": _("finished writing questions by a model"),
+    "generation.planned": _("planned writing questions by a model"),
+    "identifier_rules.examined": _("examined the rules for identifiers"),
+    "image.credited": _("credited an image"),
+    "image.ingested": _("took an image in"),
+    "image.masked": _("blacked out a part of an image"),
+    "image.quarantined": _("put an image into quarantine"),
+    "image.refused": _("refused an image"),
+    "image.released": _("released an image from quarantine"),
+    "image.removed": _("removed an image"),
+    "image.searched": _("searched an image for text"),
+    "image.view_corrected": _("corrected the view of an image"),
+    "images.credited": _("credited many images"),
+    "invitation.accepted": _("accepted an invitation"),
+    "invitation.restored": _("restored an invitation"),
+    "invitation.revoked": _("revoked an invitation"),
+    "job.cancelled": _("cancelled a job"),
+    "job.retried": _("had a job tried again"),
+    "key.seen": _("saw keys for the first time"),
+    "matching.deleted": _("deleted a kept matching of columns"),
+    "matching.kept": _("kept a matching of columns"),
+    "matching.renamed": _("renamed a kept matching of columns"),
+    "pair.judged": _("judged a pair of questions"),
+    "pairs.begun": _("began judging pairs of questions"),
+    "password.link_issued": _("made a password link"),
+    "password.set": _("set a password"),
+    "permission.given": _("permitted sending a bank to an endpoint"),
+    "permission.withdrawn": _("withdrew the permission to send a bank"),
+    "person.added": _("added an account"),
+    "person.competences": _("changed the competences of a reviewer"),
+    "person.deactivated": _("deactivated an account"),
+    "person.exported": _("exported what is held about a person"),
+    "person.invited": _("invited somebody"),
+    "person.reactivated": _("reactivated an account"),
+    "person.removed": _("removed an account"),
+    "price.set": _("set a price"),
+    "profile.changed": _("changed their profile"),
+    "prompt.version_made": _("made a version of a prompt"),
+    "prompt_trial.drawn": _("drew the questions of a prompt trial"),
+    "prompt_trial.planned": _("planned a prompt trial"),
+    "prompt_trial.started": _("started a prompt trial"),
+    "question.brought_back": _("brought a question back"),
+    "question.commented": _("commented on a question"),
+    "question.revised": _("revised a question"),
+    "question.tagged": _("tagged a question"),
+    "question.untagged": _("removed a tag"),
+    "question.withdrawn": _("withdrew a question"),
+    "questions.received": _("sent a file of questions"),
+    "review.answered": _("answered a question blind"),
+    "review.report_opened": _("opened the report of a reviewed question"),
+    "review.returned": _("handed a question back"),
+    "review.skipped": _("skipped a question"),
+    "review.submitted": _("submitted a review"),
+    "reviewer.reminded": _("reminded a reviewer"),
+    "reviews.imported": _("imported reviews"),
+    "role.granted": _("gave a role"),
+    "role.withdrawn": _("took a role"),
+    "round.adjudication_begun": _("began the adjudication of a round"),
+    "round.archived": _("archived a round"),
+    "round.assigned": _("assigned the questions of a round"),
+    "round.binned": _("deleted a round"),
+    "round.brought_back": _("brought an archived round back"),
+    "round.changed": _("changed a round"),
+    "round.closed": _("closed a round"),
+    "round.completed": _("completed the reviews of a round"),
+    "round.created": _("made a round"),
+    "round.deleted": _("deleted a round for good"),
+    "round.due_changed": _("changed when a round is due"),
+    "round.exported": _("exported the reviews of a round"),
+    "round.made_of_revised": _("made a round of revised questions"),
+    "round.opened": _("opened a round"),
+    "round.reassigned": _("reassigned questions of a round"),
+    "round.report_taken": _("took the report of a round"),
+    "round.restored": _("took a round out of the bin"),
+    "round.reviewer_added": _("added a reviewer to a round"),
+    "round.reviewer_removed": _("removed a reviewer from a round"),
+    "round.viewing_changed": _("changed how a round shows images"),
+    "sample.archived": _("archived a sample"),
+    "sample.binned": _("deleted a sample"),
+    "sample.brought_back": _("brought an archived sample back"),
+    "sample.deleted": _("deleted a sample for good"),
+    "sample.drawn": _("drew a sample"),
+    "sample.restored": _("took a sample out of the bin"),
+    "upload.archived": _("archived an upload"),
+    "upload.binned": _("deleted an upload"),
+    "upload.deleted": _("deleted an upload for good"),
+    "upload.kept": _("sent images"),
+    "upload.report_taken": _("took the report of an upload"),
+    "upload.restored": _("took an upload out of the bin"),
+    "validator.planned": _("planned asking a validator"),
+    "webhook.sent_again": _("sent a message of a webhook again"),
+    "webhook.tested": _("sent a test to a webhook"),
+    "validator.verdicts_taken": _("took the verdicts of a validator"),
+    "words.added": _("allowed a word on images"),
+    "words.removed": _("took back an allowed word"),
+}
+
+
+def register_acts(acts: Mapping[str, _StrPromise]) -> None:
+    """Add those of another app. Apps call this when they start; twice changes nothing."""
+    ACTS.update(acts)
+
+
+def act_in_words(act: str) -> str:
+    """An act of another version of the program stands as it is."""
+    return str(ACTS[act]) if act in ACTS else act
+
+
+def acts_by_group() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every act with its words, grouped by what stands before the point."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for act in sorted(ACTS):
+        groups.setdefault(gettext(act.partition(".")[0].replace("_", " ")), []).append((act, str(ACTS[act])))
+    return sorted(groups.items())

@@ -1,0 +1,37 @@
+"""manage.py verify_audit: whether the audit log is as it was written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from rich.progress import MofNCompleteColumn
+
+from annotation.audit.verifying import checked_head, verify
+from annotation.management.base import ActCommand, progress_bar
+
+
+class Command(ActCommand):
+    unchanged = ""
+    help = "Check the whole audit log and print the hash of its newest event; status 1 and the first fault otherwise."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--head", default="", metavar="HASH", help="of the newest event at an earlier time: is it still there?"
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        head = checked_head(options["head"])
+        with progress_bar("Checking", MofNCompleteColumn, quiet=options["json"]) as report:
+            found = verify(head, report=report)
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(found), ensure_ascii=False, indent=1))
+        else:
+            self.stdout.write(f"{found.n_events:,} events, head {found.head_sha256}")
+            if found.n_after_head is not None:
+                self.stdout.write(f"The hash that was kept is there, with {found.n_after_head:,} events after it.")
+        if found.fault is not None:
+            raise CommandError(f"{found.fault.kind.label}: {found.fault.sentence}", returncode=1)

@@ -1,0 +1,207 @@
+"""The audit log as people read it: which events a person may see, found by person, thing, act and time; its export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import FIRST, record
+from annotation.audit.verifying import AuditRefused, checked_head, events_in_order, verify
+from annotation.audit.words import act_in_words
+from annotation.enums import FINAL_STATES, AssignmentState, JobState, Role
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue_once
+from annotation.models import Assignment, AuditEvent, Job, User
+from annotation.people.accounts import people_matching
+from annotation.people.event_things import THINGS, keys_of, names_of, type_in_words
+from annotation.site.hooks import Hooks
+from annotation.site.permissions import is_administrator, is_coordinator
+
+PER_PAGE = 50
+MOST_PEOPLE = 200  # whom a search names at most
+CHECK = "check_audit_log"
+
+readings_under_way: Hooks[Callable[[User], bool]] = Hooks()  # whether a person reads blind at the moment
+scopes: Hooks[Callable[[User], Q]] = Hooks()  # events about what a person coordinates
+
+
+def is_blinded(person: User) -> bool:
+    """Whether the person reads in a study or reviews in a round that is not over: the work of others stays hidden."""
+    rows = Assignment.objects.filter(reviewer=person).exclude(round__state__in=FINAL_STATES)
+    gone = (AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
+    return rows.exclude(state__in=gone).exists() or any(reads(person) for reads in readings_under_way)
+
+
+def sees_all(person: User) -> bool:
+    """Administrators, with the facts of each event, unless they are blinded themselves."""
+    return is_administrator(person) and not is_blinded(person)
+
+
+def visible_events(person: User, *, all_of_them: bool) -> QuerySet[AuditEvent]:
+    """All for whom ``sees_all`` is true; for others what they did, and what happened to what they coordinate.
+
+    Who is blinded sees the own events alone, whatever else they are.
+    """
+    if all_of_them:
+        return AuditEvent.objects.all()
+    own = Q(actor=person)
+    if not is_blinded(person):
+        own |= _coordinated_rounds(person)
+        for scope in scopes:
+            own |= scope(person)
+    return AuditEvent.objects.filter(own)
+
+
+def _coordinated_rounds(person: User) -> Q:
+    if is_coordinator(person):
+        return Q(subject_type="reviewround")
+    rounds = person.memberships.filter(role=Role.COORDINATOR, round__isnull=False).values_list("round_id", flat=True)
+    return Q(subject_type="reviewround", subject_id__in=[str(pk) for pk in rounds])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What somebody looks for; empty: everything."""
+
+    person: str = ""
+    kind: str = ""
+    thing: str = ""
+    act: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def matching(rows: QuerySet[AuditEvent], wanted: Wanted) -> QuerySet[AuditEvent]:
+    if wanted.person:
+        rows = rows.filter(actor__in=list(people_matching(wanted.person).values_list("pk", flat=True)[:MOST_PEOPLE]))
+    if wanted.kind:
+        rows = rows.filter(subject_type=wanted.kind)
+    if wanted.thing:
+        kinds = [wanted.kind] if wanted.kind else list(THINGS)
+        about = Q(subject_id=wanted.thing)
+        for kind in kinds:
+            if keys := keys_of(kind, wanted.thing):
+                about |= Q(subject_type=kind, subject_id__in=keys)
+        rows = rows.filter(about)
+    if wanted.act:
+        rows = rows.filter(act=wanted.act)
+    if wanted.since:
+        rows = rows.filter(at__gte=wanted.since)
+    return rows.filter(at__lte=wanted.until) if wanted.until else rows
+
+
+@dataclass(frozen=True)
+class Line:
+    """An event in words. ``name``: of the thing, where it is known by one; ``facts``: for administrators."""
+
+    event: AuditEvent
+    words: str
+    kind: str
+    name: str
+    has_page: bool
+    facts: str
+
+
+@dataclass(frozen=True)
+class Lines:
+    """One page; ``next``: the number of the event after which the following page begins, 0: there is none."""
+
+    rows: list[Line]
+    next: int
+
+
+def lines(rows: QuerySet[AuditEvent], *, after: int, oldest_first: bool, with_facts: bool) -> Lines:
+    """The same time for every page, however long the log is: it goes on from a number."""
+    if after:
+        rows = rows.filter(pk__gt=after) if oldest_first else rows.filter(pk__lt=after)
+    ordered = rows.select_related("actor").order_by("pk" if oldest_first else "-pk")
+    found = list(ordered[: PER_PAGE + 1])
+    shown = found[:PER_PAGE]
+    names = names_of(shown) if with_facts else {}
+    return Lines([_line(one, names, with_facts) for one in shown], shown[-1].pk if len(found) > PER_PAGE else 0)
+
+
+def _line(event: AuditEvent, names: dict[tuple[str, str], str], with_facts: bool) -> Line:
+    thing = THINGS.get(event.subject_type)
+    return Line(
+        event,
+        act_in_words(event.act),
+        type_in_words(event.subject_type),
+        names.get((event.subject_type, event.subject_id), ""),
+        with_facts and thing is not None and thing.address is not None,
+        json.dumps(event.facts, ensure_ascii=False, indent=1) if with_facts and event.facts else "",
+    )
+
+
+def head() -> str:
+    """The hash of the newest event."""
+    return AuditEvent.objects.order_by("-pk").values_list("sha256", flat=True).first() or FIRST
+
+
+# --- checking it from the page -------------------------------------------------------------------
+def last_check() -> Job | None:
+    """The newest check that came to an end."""
+    return Job.objects.filter(kind=CHECK, state=JobState.SUCCEEDED).order_by("-finished_at").first()
+
+
+@transaction.atomic
+def begin_check(*, actor: User, at: datetime) -> Job:
+    """Check the log in the background, against the head that the check before found. One at a time."""
+    last = last_check()
+    before = (last.result or {}).get("head", "") if last is not None else ""
+    return enqueue_once(CHECK, _("Check of the audit log"), {"head": before}, about="head", actor=actor, at=at)
+
+
+def run_check(progress: Progress, params: Params) -> Result:
+    """The handler."""
+    found = verify(checked_head(params["head"]), report=progress.report)
+    result: Result = {"events": found.n_events, "head": found.head_sha256}
+    if found.fault is not None:
+        result["fault"] = f"{_(found.fault.kind.label)}: {found.fault.sentence}"
+        result["head"] = params["head"]  # what the next check asks for stays
+    return result
+
+
+# --- export ---------------------------------------------------------------------------------------
+@transaction.atomic
+def export_log(*, after: int, actor: User | None, at: datetime) -> Iterator[bytes]:
+    """Every event after a number as a line of JSON, the oldest first; the last line is the event of this export.
+
+    Raises AuditRefused for a person who may not see all of it.
+    """
+    if actor is not None and not sees_all(actor):
+        sentence = _(
+            "You read or review blind at the moment: the log holds what is hidden from you. Ask somebody else."
+        )
+        raise AuditRefused("blinded", sentence, status=403)
+    own = record("audit.exported", actor=actor, at=at, facts={"after": after})
+    return _json_lines(after, own.pk)
+
+
+def _json_lines(after: int, last: int) -> Iterator[bytes]:
+    for event in events_in_order(after):
+        if event.pk > last:
+            return
+        yield json.dumps(as_json(event), ensure_ascii=False).encode() + b"\n"
+
+
+def as_json(event: AuditEvent) -> dict[str, Any]:
+    """The fields are described in docs/audit.md. People appear by the number of their account."""
+    return {
+        "id": event.pk,
+        "at": event.at.isoformat() if event.at else None,
+        "actor": event.actor_id,
+        "act": event.act,
+        "subject_type": event.subject_type,
+        "subject_id": event.subject_id,
+        "facts": event.facts,
+        "previous_sha256": event.previous_sha256,
+        "sha256": event.sha256,
+    }

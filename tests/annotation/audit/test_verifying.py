@@ -1,0 +1,96 @@
+"""The audit log is checked from end to end, and what its owner did to it is found."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import transaction
+
+from annotation.audit.recording import FIRST, record
+from annotation.audit.verifying import AuditRefused, FaultKind, checked_head, verify
+from annotation.models import AuditEvent, User
+from tests.processes import manage
+
+N_CHANGES = 100
+
+
+def write(n: int, actor: User | None, at: datetime) -> list[AuditEvent]:
+    with transaction.atomic():
+        return [record("test.act", actor=actor, at=at, facts={"n": one}) for one in range(n)]
+
+
+def test_whatever_an_owner_of_the_database_does_to_the_log_is_found(migrated: dict[str, str]) -> None:
+    script = f"from tests.annotation.audit.tampering import main; main({N_CHANGES})"
+    done = manage("shell", "-v0", "-c", script, env={**migrated, "DJANGO_SETTINGS_MODULE": "rexvqa_site.settings"})
+    assert done.stdout.splitlines() == [f"{N_CHANGES} of {N_CHANGES} found; afterwards None"], done.stderr
+
+
+def test_an_empty_log_is_whole(db: None) -> None:
+    found = verify()
+    assert (found.n_events, found.head_sha256, found.fault) == (0, FIRST, None)
+
+
+def test_events_after_the_head_that_was_kept_are_counted(cora: User, noon: datetime) -> None:
+    events = write(5, cora, noon)
+    found = verify(events[2].sha256)
+    assert (found.n_events, found.head_sha256, found.n_after_head) == (5, events[-1].sha256, 2)
+
+
+def test_a_time_of_another_zone_is_the_same_moment(cora: User, noon: datetime) -> None:
+    write(1, cora, noon.astimezone(timezone(timedelta(hours=2))))
+    assert verify().fault is None
+
+
+def test_the_command_prints_how_many_and_the_head(
+    cora: User, noon: datetime, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = write(3, cora, noon)
+    call_command("verify_audit", head=events[0].sha256.upper())
+    out = capsys.readouterr().out
+    assert f"3 events, head {events[-1].sha256}" in out
+    assert "with 2 events after it" in out
+    call_command("verify_audit", json=True)
+    assert json.loads(capsys.readouterr().out)["n_events"] == 3
+
+
+def test_the_command_fails_with_the_first_fault(cora: User, noon: datetime, capsys: pytest.CaptureFixture[str]) -> None:
+    events = write(3, cora, noon)
+    AuditEvent.objects.filter(pk=events[1].pk).update(act="test.forged")
+    with pytest.raises(CommandError, match=f"Event {events[1].pk} is not as it was written") as failed:
+        call_command("verify_audit")
+    assert failed.value.returncode == 1
+    assert f"1 events, head {events[0].sha256}" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="has 64 characters") as refused:
+        call_command("verify_audit", head="abc")
+    assert refused.value.returncode == 2
+
+
+def test_a_cut_end_is_found_by_the_hash_that_was_kept(cora: User, noon: datetime) -> None:
+    head = write(4, cora, noon)[-1].sha256
+    AuditEvent.objects.filter(sha256=head).delete()
+    assert verify().fault is None
+    fault = verify(head).fault
+    assert fault is not None
+    assert fault.kind == FaultKind.CUT
+
+
+def test_a_hash_is_checked_before_anything_is_read(db: None) -> None:
+    assert checked_head("") == ""
+    with pytest.raises(AuditRefused):
+        checked_head("g" * 64)
+
+
+def test_only_a_batch_is_in_memory(cora: User, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotation.audit.verifying.BATCH", 50)
+    write(2000, cora, noon)
+    told: list[tuple[int, int]] = []
+    tracemalloc.start()
+    assert verify(report=lambda done, all_: told.append((done, all_))).n_events == 2000
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000
+    assert told[0] == (50, 2000)
