@@ -1,4 +1,5 @@
-"""What the demonstration shows of models at work: a probe, a finished run, and questions made from reports.
+"""What the demonstration shows of models at work: a probe, a finished run and a variant of it, questions made from
+reports, a validator's verdicts, and a trial of two versions of the prompt.
 
 The stand-in is asked by the ordinary acts, on a bank of its own, so that nothing else of the demonstration changes.
 """
@@ -15,29 +16,50 @@ from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
+from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
 from annotation.endpoints.prices import price_on, set_price
 from annotation.endpoints.probing import newest_probe, probe
 from annotation.endpoints.sending_permissions import give_permission
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
-from annotation.enums import BatchState, Role
+from annotation.enums import BatchState, PromptPurpose, Role, SentImages
+from annotation.feedback.kernels.trial_pairs import TrialAssumptions
+from annotation.feedback.kernels.trial_states import TrialState
+from annotation.feedback.prompt_trials import start_trial, trial_state
+from annotation.feedback.trial_plans import TrialWanted, plan_trial
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation
+from annotation.generation.kernels.generation_prompts import QUESTIONS
 from annotation.imaging.kernels.picture_policies import STORED
-from annotation.models import EndpointLease, GenerationRun, QuestionBank, SendingPermission, User
-from annotation.prompts.shipped import OUR_READING, store_shipped
-from annotation.prompts.versions import prompt_named
+from annotation.models import (
+    EndpointLease,
+    GenerationRun,
+    PromptTrial,
+    PromptVersion,
+    QuestionBank,
+    SendingPermission,
+    User,
+    ValidatorRun,
+)
+from annotation.prompts.shipped import OUR_READING, store_shipped, version_of
+from annotation.prompts.versions import make_version, prompt_named
+from annotation.quality.kernels.validity_parts import C3
+from annotation.validators.taking_verdicts import take_verdicts
+from annotation.validators.validator_overview import act_on_run
+from annotation.validators.validator_plans import CheckWanted, begin_checks
 from readerstudy.demonstration.small_exams import fill_small_bank, small_exams
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 from readerstudy.running.planning import RunWanted, plan_run
-from readerstudy.running.publishing import publish
+from readerstudy.running.publishing import is_plain, publish
 from readerstudy.running.starting import ask_first_questions, start_run
 
 BANK = "Models at work (simulated)"
 N_EXAMS, FIRST_EXAM = 6, 201  # 30 questions
 MODEL = "Stand-in (simulated)"
 N_REPORTS, PER_EXAM = 4, 3
+TRIED_PER_EXAM = 4
+ASSUMED = TrialAssumptions(issue_rate=0.9, difference=0.8, power=0.8)  # 8 pairs
+CHANGE = "Every distractor is a finding that the report states, and never one that it merely does not mention."
 REASON = "demonstration"
 AGREEMENT = "None is needed: everything is simulated, and nothing leaves this machine."
 VALID_FOR = timedelta(days=365)
@@ -64,10 +86,16 @@ def add_models_at_work(
         _permit(administrator, begun)
         _price(administrator, begun)
         _probe(administrator, begun, stages)
-        _run(own, coordinator, begun + timedelta(hours=1))
-        stages.report(2, 3)
-        _generate(own, min(N_REPORTS, len(shown)), coordinator, begun + timedelta(hours=2))
-        stages.report(3, 3)
+        _run(own, SentImages.ALL, coordinator, begun + timedelta(hours=1))
+        _run(own, SentImages.NONE, coordinator, begun + timedelta(hours=1))
+        stages.report(2, 5)
+        n_reports, made = min(N_REPORTS, len(shown)), begun + timedelta(hours=2)
+        _generate(own, n_reports, coordinator, made)
+        stages.report(3, 5)
+        _check(own, coordinator, made)
+        stages.report(4, 5)
+        _try_both(own, n_reports, coordinator, made)
+        stages.report(5, 5)
 
 
 class _Stages:
@@ -119,9 +147,10 @@ def _probe(administrator: User, at: datetime, stages: _Stages) -> None:
         probe(endpoint_named(SIMULATED), OBEYS_SCHEMA, actor=administrator, at=at, progress=stages)
 
 
-def _run(bank: QuestionBank, coordinator: User, at: datetime) -> None:
+def _run(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime) -> None:
+    """With all images it is the plain run, and is published; without one a variant, compared with it."""
     store_shipped(at=at)
-    run = ModelRun.objects.filter(batch__bank=bank, batch__endpoint=SIMULATED).first()
+    run = ModelRun.objects.filter(batch__bank=bank, batch__endpoint=SIMULATED, batch__images=images).first()
     if run is None:
         wanted = RunWanted(
             name=MODEL,
@@ -129,6 +158,7 @@ def _run(bank: QuestionBank, coordinator: User, at: datetime) -> None:
             endpoint=SIMULATED,
             model=OBEYS_SCHEMA,
             prompt=prompt_named(OUR_READING),
+            images=images,
             picture_policy=STORED,
             chat=ChatSettings(temperature=0),
         )
@@ -140,20 +170,79 @@ def _run(bank: QuestionBank, coordinator: User, at: datetime) -> None:
     if run.batch.state == BatchState.PLANNED:
         start_run(run, actor=coordinator, at=at)
         _ask(at)
-    publish(ModelRun.objects.get(pk=run.pk), actor=coordinator, at=at)
+    run = ModelRun.objects.get(pk=run.pk)
+    if is_plain(run):
+        publish(run, actor=coordinator, at=at)
 
 
 def _generate(bank: QuestionBank, n_exams: int, coordinator: User, at: datetime) -> None:
-    run = GenerationRun.objects.filter(bank=bank).first()
+    run = GenerationRun.objects.filter(bank=bank).order_by("pk").first()
     if run is None:
         wanted = GenerationWanted(
             bank=bank, endpoint=SIMULATED, model=OBEYS_SCHEMA, per_exam=PER_EXAM, seed=SEED, n_exams=n_exams
         )
         run = begin_generation(wanted, actor=coordinator, at=at).run
         assert run is not None
+    _make_all([run], at)
+
+
+def _make_all(runs: Sequence[GenerationRun], at: datetime) -> None:
     for _batch in ("findings", "questions"):
         _ask(at)
-        continue_run(GenerationRun.objects.get(pk=run.pk), clock=lambda: at)
+        for run in runs:
+            continue_run(GenerationRun.objects.get(pk=run.pk), clock=lambda: at)
+
+
+def _check(bank: QuestionBank, coordinator: User, at: datetime) -> None:
+    """Whether each question is sound, by another simulated model."""
+    runs = ValidatorRun.objects.filter(bank=bank)
+    if not runs.exists():
+        wanted = CheckWanted(bank=bank, validator=C3, endpoint=SIMULATED, model=JUDGES)
+        begin_checks([wanted], actor=coordinator, at=at)
+    for run in runs.filter(batch__state=BatchState.PLANNED):  # of a build that was broken off
+        act_on_run(run, "resume", actor=coordinator, at=at)
+    _ask(at)
+    for run in runs:
+        take_verdicts(run, at=at)
+
+
+def _try_both(bank: QuestionBank, n_exams: int, coordinator: User, at: datetime) -> None:
+    """Both versions of the prompt have made their questions; the sample is left to draw, and the round to review."""
+    trial = PromptTrial.objects.filter(first_run__bank=bank).first()
+    if trial is None:
+        first = version_of(QUESTIONS, at=at)
+        wanted = TrialWanted(
+            bank=bank,
+            endpoint=SIMULATED,
+            model=OBEYS_SCHEMA,
+            first=first,
+            second=_changed(first, coordinator, at),
+            assumed=ASSUMED,
+            per_exam=TRIED_PER_EXAM,
+            seed=SEED,
+            n_exams=n_exams,
+        )
+        trial = plan_trial(wanted, actor=coordinator, at=at).trial
+        assert trial is not None
+    if trial_state(trial, None) == TrialState.PLANNED:
+        start_trial(trial, actor=coordinator, at=at)
+    _make_all([trial.first_run, trial.second_run], at)
+
+
+def _changed(first: PromptVersion, coordinator: User, at: datetime) -> PromptVersion:
+    made = PromptVersion.objects.filter(parent=first).first()
+    return made or make_version(
+        first.name,
+        PromptPurpose(first.purpose),
+        f"{first.text}\n- {CHANGE}",
+        instruction=first.instruction,
+        variables=first.variables,
+        schema=first.schema,
+        parent=first,
+        reason="Simulated: nobody reviewed a question yet. Distractors that a report does not mention may be true.",
+        actor=coordinator,
+        at=at,
+    )
 
 
 def _ask(at: datetime) -> None:

@@ -47,8 +47,9 @@ class OpenedCall:
 
     @property
     def settings(self) -> str:
-        """As they were sent."""
-        sent = {name: value for name, value in vars(self.content.settings).items() if value not in (None, "")}
+        """As they were sent, without the schema."""
+        kept = vars(self.content.settings).items()
+        sent = {name: value for name, value in kept if name != "schema" and value not in (None, "")}
         return json.dumps(sent, ensure_ascii=False) if sent else ""
 
 

@@ -16,9 +16,23 @@ from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.leases import take_lease
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
-from annotation.enums import BatchState, CallOutcome
+from annotation.enums import BatchState, CallOutcome, SentImages
+from annotation.feedback.kernels.trial_states import TrialState
+from annotation.feedback.prompt_trials import trial_state
 from annotation.jobs import queueing
-from annotation.models import CallBatch, EndpointProbe, GenerationRun, Image, ModelCall, Price, QuestionBank, User
+from annotation.models import (
+    CallBatch,
+    EndpointProbe,
+    Finding,
+    GenerationRun,
+    Image,
+    ModelCall,
+    Price,
+    PromptTrial,
+    PromptVersion,
+    QuestionBank,
+    User,
+)
 from readerstudy.demonstration import models_at_work
 from readerstudy.demonstration.models_at_work import BANK, add_models_at_work
 from readerstudy.models import ModelRun, PredictionRun
@@ -59,15 +73,22 @@ def test_a_probe_a_run_and_made_questions_are_there(bank: QuestionBank, tmp_path
     build(bank, tmp_path)
     own = QuestionBank.objects.get(name=BANK)
     assert own.simulated
-    run = ModelRun.objects.get()
+    run = ModelRun.objects.get(batch__images=SentImages.ALL)
     assert "imulated" in run.entry.name
+    variant = ModelRun.objects.get(batch__images=SentImages.NONE)
+    assert (variant.batch.state, variant.entry) == (BatchState.COMPLETE, run.entry)
     assert (run.batch.state, run.batch.n_calls, run.batch.model) == (BatchState.COMPLETE, 10, OBEYS_SCHEMA)
     calls = ModelCall.objects.filter(batch=run.batch)
     assert {(call.outcome, len(call.pictures or ())) for call in calls} == {(CallOutcome.ANSWERED, 1)}
     assert all(call.cost for call in calls)
     assert (run.estimate or {})["cost"]
     assert PredictionRun.objects.get().bank == own
-    generation = GenerationRun.objects.get(bank=own)
+    generation = GenerationRun.objects.filter(bank=own).order_by("pk")[0]
+    verdicts = Finding.objects.filter(bank=own, rule="c3").exclude(call=None)
+    assert set(verdicts.values_list("verdict", flat=True)) >= {"pass", "fail"}
+    trial = PromptTrial.objects.get()
+    assert trial_state(trial, None) == TrialState.MADE
+    assert "imulated" in trial.second_run.questions_prompt.reason
     assert generation.finished_at is not None
     assert generation.finished_at <= NOON
     assert generation.n_made > 0
@@ -80,14 +101,15 @@ def test_a_probe_a_run_and_made_questions_are_there(bank: QuestionBank, tmp_path
     assert endpoints() == ()
 
     def stored() -> list[int]:
-        return [one.objects.count() for one in (CallBatch, ModelCall, EndpointProbe, Price, PredictionRun, Image)]
+        kinds = (CallBatch, ModelCall, EndpointProbe, Price, PredictionRun, Image, Finding, PromptTrial, PromptVersion)
+        return [one.objects.count() for one in kinds]
 
     before = stored()
     build(bank, tmp_path)
     assert stored() == before
 
 
-@pytest.mark.parametrize("n_asked", range(4))
+@pytest.mark.parametrize("n_asked", [0, 1, 3, 5, 6, 8])
 def test_a_build_that_was_broken_off_is_taken_up(
     bank: QuestionBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_asked: int
 ) -> None:
@@ -106,6 +128,7 @@ def test_a_build_that_was_broken_off_is_taken_up(
         build(bank, tmp_path)
     monkeypatch.setattr(models_at_work, "ask_endpoint", ask_endpoint)
     build(bank, tmp_path)
-    assert ModelRun.objects.get().batch.state == BatchState.COMPLETE
-    assert PredictionRun.objects.count() == 1
-    assert GenerationRun.objects.get().finished_at == NOON - timedelta(hours=1)
+    assert set(CallBatch.objects.values_list("state", flat=True)) == {BatchState.COMPLETE}
+    assert (ModelRun.objects.count(), PredictionRun.objects.count()) == (2, 1)
+    assert set(GenerationRun.objects.values_list("finished_at", flat=True)) == {NOON - timedelta(hours=1)}
+    assert GenerationRun.objects.count() == 3
