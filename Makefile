@@ -15,7 +15,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics torture services backup restore lock sbom
+.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics proof-audit torture services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -83,8 +83,8 @@ bench: setup-dev
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics
-proof: proof-reading proof-orders proof-statistics
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, the audit log
+proof: proof-reading proof-orders proof-statistics proof-audit
 
 proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
@@ -97,6 +97,9 @@ proof-statistics: setup-dev
 	@$(BIN)/python -m tests.annotation.statistics.golden_table
 	@$(BIN)/python -m tests.annotation.statistics.coverage
 	@$(BIN)/python -m tests.annotation.statistics.forecast_check
+
+proof-audit: setup-dev
+	@$(BIN)/python -m tests.annotation.audit.removed_calls -n 2
 
 ## make torture      kill -9 web, worker and database under 20 readers, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS)
 torture: setup-dev

@@ -9,7 +9,7 @@ from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
-from annotation.views.people import account, audit_log, invitation_files, invitations, people
+from annotation.views.people import account, audit_log, invitation_files, invitations, leaving, people
 from annotation.views.prompts import prompt_versions
 from annotation.views.quality import compliance
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
@@ -51,6 +51,7 @@ urlpatterns = [
     path("login/", account.login, name="login"),
     path("logout/", account.logout, name="logout"),
     path("profile/", account.profile, name="profile"),
+    path("profile/data/", leaving.own_data, name="own-data"),
     path("password/", account.password_change, name="password-change"),
     path("password/forgotten/", account.password_reset, name="password-reset"),
     path("password/forgotten/sent/", account.password_reset_sent, name="password-reset-sent"),
@@ -69,6 +70,8 @@ urlpatterns = [
     path("people/<int:pk>/competences/", people.person_competences, name="person-competences"),
     path("people/<int:pk>/deactivate/", people.person_deactivate, name="person-deactivate"),
     path("people/<int:pk>/reactivate/", people.person_reactivate, name="person-reactivate"),
+    path("people/<int:pk>/data/", leaving.person_data, name="person-data"),
+    path("people/<int:pk>/remove/", leaving.person_remove, name="person-remove"),
     path("people/<int:pk>/password-link/", people.person_password_link, name="person-password-link"),
     path("rounds/<slug:slug>/invite/", invitations.round_invite, name="round-invite"),
     path("rounds/<slug:slug>/invite/file/", invitation_files.round_invite_file, name="round-invite-file"),

@@ -22,7 +22,9 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.accounts import parts as parts_of_people
         from annotation.people.event_log import readings_under_way, scopes
         from annotation.people.event_things import register_things
+        from annotation.people.leaving import forgetting, obstacles
         from annotation.people.open_work import works
+        from annotation.people.person_data import parts
         from annotation.people.roles import conflict_rules
         from annotation.questionbank.filters import register_filter
         from annotation.questionbank.keeping import register_use
@@ -32,8 +34,10 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
+        from readerstudy.enrolment.leaving_readers import data_of_reader, forget_reader, readings_to_end
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
+        from readerstudy.figures.figure_files import forget_named
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
@@ -51,6 +55,10 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.unblinding.readers_right import readers_right_on
 
         register_acts(STUDY_ACTS)
+        obstacles.register("studies", readings_to_end)
+        forgetting.register("studies", forget_reader)
+        forgetting.register("figures", forget_named)
+        parts.register("studies", data_of_reader)
         register_things(**study_things())
         readings_under_way.register("studies", reads_under_way)
         scopes.register("studies", events_of_own_studies)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from annotation.case.kernels.traces import TraceSoFar
 from annotation.enums import Role
-from annotation.models import Assignment, Membership, User
+from annotation.models import Assignment, AuditEvent, Membership, User
 from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
 from tests.processes import drop_template, migrated_site, postgres_url
@@ -126,6 +126,19 @@ def shared_data() -> Path:
 def _empty_cache() -> None:
     """What is kept by the number of a row means another row in the next test."""
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _logs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """``@pytest.mark.logs("round.closed")``: the test leaves an event of this act in the audit log."""
+    marker = request.node.get_closest_marker("logs")
+    if marker is None:
+        yield
+        return
+    request.getfixturevalue("db")  # so that it is still there afterwards
+    yield
+    found = set(AuditEvent.objects.filter(act__in=marker.args).values_list("act", flat=True))
+    assert found == set(marker.args)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])

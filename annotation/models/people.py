@@ -38,6 +38,7 @@ class User(AbstractBaseUser):
     is_active = models.BooleanField(_("may log in"), default=True)
     wants_digest = models.BooleanField(_("daily e-mail about review rounds"), default=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    removed_at = models.DateTimeField(null=True, blank=True)  # on request: a pseudonym is left
 
     objects = UserManager()
 

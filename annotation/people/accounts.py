@@ -79,8 +79,11 @@ def deactivate(person: User, *, actor: User, at: datetime) -> None:
 
 @transaction.atomic
 def reactivate(person: User, *, actor: User, at: datetime) -> None:
-    """Let the person log in again, with the roles and the password they had. Doing it twice changes nothing."""
-    if not User.objects.filter(pk=person.pk, is_active=False).update(is_active=True):
+    """Let the person log in again, with the roles and the password they had.
+
+    Doing it twice changes nothing, nor does it for an account that was removed.
+    """
+    if not User.objects.filter(pk=person.pk, is_active=False, removed_at=None).update(is_active=True):
         return
     person.is_active = True
     record("person.reactivated", actor=actor, at=at, subject=person)

@@ -21,9 +21,10 @@ from django.utils.translation import gettext as _
 
 from annotation import figures as shared_figures
 from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.models import User
 from readerstudy import figures
 from readerstudy.design.kernels.documents import canonical, sha256_of
-from readerstudy.models import Analysis
+from readerstudy.models import Analysis, Enrolment
 from readerstudy.results import kernels as results
 from readerstudy.results.looking import named_result, reader_names, stored_result
 from readerstudy.study.locking import StudyRefused
@@ -60,6 +61,12 @@ def figure_file(
     with suppress(OSError):  # what cannot be kept is shown all the same
         _keep(path, file)
     return file
+
+
+def forget_named(person: User) -> None:
+    """Kept figures that may name a reader who goes; they are drawn again when somebody asks."""
+    if Enrolment.objects.filter(reader=person).exists():
+        shutil.rmtree(_folder(), ignore_errors=True)
 
 
 def figure_tag(

@@ -64,7 +64,7 @@ def reader_names(analysis: Analysis) -> dict[str, str]:
         return {}
     agreed = Enrolment.objects.filter(
         study=analysis.study, reader__isnull=False, consented_at__isnull=False, withdrawn_at=None, replaced_at=None
-    )
+    ).filter(reader__removed_at=None)
     names = {pseudonym: name.strip() for pseudonym, name in agreed.values_list("pseudonym", "reader__name")}
     raters = [one["name"] for one in stored_result(analysis)["raters"]]
     taken = Counter(name.casefold() for name in [*raters, *names.values()])

@@ -98,6 +98,7 @@ def test_the_end_of_the_reviews_settles_by_the_rule_and_says_why_not(
     }
 
 
+@pytest.mark.logs("round.completed")
 def test_reviews_are_final_then(reviewed: ReviewRound, cora: User, rita: User, noon: datetime) -> None:
     complete_reviews(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
     own = own_assignment(rita, by_number(rita, reviewed)[1].public_id)
@@ -117,6 +118,7 @@ def test_open_assignments_have_to_be_confirmed(reviewed: ReviewRound, cora: User
     assert reviewed.state == RoundState.OPEN
 
 
+@pytest.mark.logs("round.closed")
 def test_closing_an_open_round_settles_it_too(reviewed: ReviewRound, cora: User, noon: datetime) -> None:
     close_round(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
     assert states(reviewed)[1] == "accepted"
@@ -148,6 +150,7 @@ def test_what_was_accepted_is_accepted_again_after_a_round_without_reviews(
     assert states(reviewed) == {1: "accepted", 2: "disputed", 3: "disputed", 4: "imported"}
 
 
+@pytest.mark.logs("round.adjudication_begun")
 def test_adjudication_needs_a_dispute_and_an_adjudicator(
     reviewed: ReviewRound, cora: User, judy: User, noon: datetime
 ) -> None:
@@ -191,6 +194,7 @@ def test_an_adjudicator_takes_one_after_the_other_and_comes_back_to_it(
     assert second.revision.question.number == 3
 
 
+@pytest.mark.logs("adjudication.taken")
 def test_two_adjudicators_never_have_the_same_question(
     adjudicated: ReviewRound, cora: User, judy: User, noon: datetime
 ) -> None:
@@ -297,6 +301,7 @@ def test_a_decision_needs_a_choice_and_a_reason(adjudicated: ReviewRound, judy: 
     assert settlement.decision == ""
 
 
+@pytest.mark.logs("round.made_of_revised")
 def test_a_revision_in_place_decides_and_goes_to_a_fresh_round(
     adjudicated: ReviewRound, cora: User, judy: User, noon: datetime
 ) -> None:

@@ -244,6 +244,7 @@ def test_before_and_after_adjudication_its_page_says_so(
     assert "The round is closed." in hers.get("/adjudication/spring/").content.decode()
 
 
+@pytest.mark.logs("adjudication.decided")
 def test_a_decided_question_is_read_only(hers: Client, settlement: Settlement, judy: User, noon: datetime) -> None:
     show_reviews(settlement, actor=judy, at=noon)
     decide(settlement, "accept", "Plain on the lateral view.", actor=judy, at=noon)

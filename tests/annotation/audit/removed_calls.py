@@ -166,6 +166,8 @@ def _replace(name: str, before: Any, after: Any) -> None:
 
 
 def _asks_for_events(item: pytest.Item) -> bool:
+    if item.get_closest_marker("logs") is not None:
+        return True
     text = inspect.getsource(item.function) if isinstance(item, pytest.Function) else ""
     return "AuditEvent" in text or bool(re.search(r"\bacts?\b|\"[a-z_]+\.[a-z_]+\"", text))
 

@@ -145,6 +145,7 @@ def test_the_endpoint_is_asked_more_slowly_after_too_many_and_as_long_as_it_says
     assert batch.state == BatchState.COMPLETE
 
 
+@pytest.mark.logs("calls.cap_changed")
 def test_the_cap_is_never_passed() -> None:
     price = make_price()
     batch = make_batch(10, price=price, cap=Decimal("0.25"))

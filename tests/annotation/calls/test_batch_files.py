@@ -81,6 +81,7 @@ def test_responses_come_in_any_order_in_parts_and_twice(batch: CallBatch, tmp_pa
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.logs("calls.responses_imported")
 def test_answers_from_a_file_are_those_over_the_wire(batch: CallBatch, tmp_path: Path) -> None:
     import_responses(batch, [response(line) for line in written(batch, tmp_path)], actor=None, at=NOON)
     wired = make_batch(6, bank=make_bank("Other"), prompt=batch.prompt)

@@ -46,6 +46,7 @@ def _build(folder: Path, heard: list[str] | None = None) -> bool:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.logs("demonstration.built", "person.added")
 def test_a_small_demonstration_is_complete_and_labelled_and_a_second_build_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:

@@ -147,6 +147,7 @@ def test_one_withdraws_ones_own(closed: ReviewRound, cora: User, rita: User, noo
         finish_todo(made, actor=cora, at=noon)
 
 
+@pytest.mark.logs("comment.done")
 def test_who_finishes_a_todo(closed: ReviewRound, cora: User, rita: User, remo: User, noon: datetime) -> None:
     question = first_of(closed)
     made = add_comment(question, "Ask Rita.", mentioned=[rita.pk], is_todo=True, actor=cora, at=noon)
@@ -180,6 +181,7 @@ def test_a_mention_is_on_the_home_page_until_it_is_read(
     assert "/mentions/" not in client.get("/").content.decode()
 
 
+@pytest.mark.logs("question.commented")
 def test_a_mention_is_mailed_without_what_it_says(
     settings: Settings, closed: ReviewRound, cora: User, rita: User, noon: datetime
 ) -> None:

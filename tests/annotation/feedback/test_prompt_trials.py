@@ -176,6 +176,7 @@ def test_nothing_is_drawn_before_both_have_made_their_questions(bank: QuestionBa
 
 
 # --- drawn ---
+@pytest.mark.logs("prompt_trial.drawn")
 def test_the_sample_holds_as_many_of_both_on_each_exam(made: PromptTrial) -> None:
     sample = draw_trial(made, actor=None, at=NOON)
     rows = list(sample.questions.values_list("revision__question__exam", "revision__bank_import", "stratum"))

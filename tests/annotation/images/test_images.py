@@ -87,6 +87,7 @@ def test_a_view_is_corrected_with_an_audit_row(client: Client, cora: User, make_
     assert client.get(address).status_code == 405
 
 
+@pytest.mark.logs("image.credited")
 def test_credits_are_stored(client: Client, cora: User, make_image: MakeImage) -> None:
     image = make_image()
     client.force_login(cora)

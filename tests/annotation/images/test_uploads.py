@@ -99,6 +99,7 @@ def test_the_page_and_the_report(client: Client, upload: Upload, ada: User, rita
     assert client.post(reverse("upload-new")).status_code == 403
 
 
+@pytest.mark.logs("upload.archived")
 def test_archive_and_delete(client: Client, upload: Upload, cora: User, ada: User) -> None:
     archive, delete = (reverse(f"upload-{act}", args=[upload.public_id]) for act in ("archive", "delete"))
     client.post(archive)
@@ -215,6 +216,7 @@ def named(image: Image, path: str) -> Image:
     return image
 
 
+@pytest.mark.logs("images.credited")
 def test_credits_meet_images_by_path_or_its_end(make_image: MakeImage, noon: datetime) -> None:
     one, two = named(make_image(), "x/a.png"), named(make_image(), "y/b.png")
     rows = parse_credits(b"\xef\xbb\xbffile,attribution,licence,view_position\nx/a.png,X,CC0,PA\nb.png,Y,CC BY,\n")

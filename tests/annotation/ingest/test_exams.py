@@ -35,6 +35,7 @@ def other(number: int, **values: object) -> bytes:
     return make_dicom(chest(seed=number), **{"SOPInstanceUID": f"1.2.3.{number}", **values})
 
 
+@pytest.mark.logs("image.ingested")
 def test_a_file_becomes_an_exam_with_an_image_that_nobody_sees_yet(ingest: Ingest, tmp_path: Path) -> None:
     result = ingest(write(tmp_path, "a.dcm", make_dicom()))
     assert result.as_json() == {

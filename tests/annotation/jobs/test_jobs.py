@@ -96,6 +96,7 @@ def test_a_job_that_is_over_cannot_be_cancelled(job: Job, noon: datetime, cora: 
         queueing.cancel(job, actor=cora, at=noon)
 
 
+@pytest.mark.logs("job.retried")
 def test_a_failed_job_is_tried_again(job: Job, noon: datetime, cora: User) -> None:
     Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, error="disk full", attempts=1)
     queueing.retry(job, actor=cora, at=noon)

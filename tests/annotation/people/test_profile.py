@@ -13,6 +13,7 @@ from annotation.people.invitations import Grant, invite
 from annotation.site.zones import zone_of
 
 
+@pytest.mark.logs("profile.changed")
 def test_name_and_zone_are_stored(client: Client, rita: User) -> None:
     client.force_login(rita)
     assert "Rita" in client.get("/profile/").content.decode()

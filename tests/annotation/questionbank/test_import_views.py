@@ -83,6 +83,7 @@ def test_storing_twice_is_one_job(coordinator: Client) -> None:
     assert Job.objects.filter(kind="store_questions").count() == 1
 
 
+@pytest.mark.logs("questions.received")
 def test_a_file_with_refused_records_cannot_be_stored(coordinator: Client) -> None:
     address = send(coordinator, BAD)
     work()

@@ -106,6 +106,7 @@ def test_an_open_round_asks_for_the_judgement_only(rita: User, noon: datetime) -
     assert submit_review(assignment, good_judgement(), actor=rita, at=noon).version == 1
 
 
+@pytest.mark.logs("review.report_opened")
 def test_the_report_opens_after_the_blind_answer_and_keeps_its_first_moment(
     first: Assignment, rita: User, noon: datetime
 ) -> None:
@@ -168,6 +169,7 @@ def test_a_review_is_stored_and_its_draft_goes(first: Assignment, rita: User, no
     assert first.state == AssignmentState.SUBMITTED
 
 
+@pytest.mark.logs("review.submitted")
 def test_a_change_is_a_new_version_and_the_old_one_stays(first: Assignment, rita: User, noon: datetime) -> None:
     answer(first, rita, noon)
     submit_review(first, good_judgement(), actor=rita, at=noon)
@@ -218,6 +220,7 @@ def test_the_category_is_stored_only_when_it_changes(first: Assignment, rita: Us
     assert submit_review(first, good_judgement(category="Pleura"), actor=rita, at=noon).category == "Pleura"
 
 
+@pytest.mark.logs("review.skipped")
 def test_skipped_questions_come_back_at_the_end(rita: User, noon: datetime) -> None:
     review_round = make_round(rita)
     one, two, three = assignments_of(rita, review_round)

@@ -150,6 +150,7 @@ def test_a_round_does_not_open_for_somebody_who_cannot_log_in(
         open_round(made, actor=cora, at=noon)
 
 
+@pytest.mark.logs("round.reviewer_added")
 def test_a_newcomer_takes_over_what_nobody_has_opened(
     opened: ReviewRound, cora: User, rita: User, remo: User, mia: User, noon: datetime
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_newcomer_takes_over_what_nobody_has_opened(
         add_reviewer(opened, mia, actor=cora, at=noon)
 
 
+@pytest.mark.logs("round.reviewer_removed")
 def test_who_leaves_keeps_what_they_submitted(
     opened: ReviewRound, cora: User, rita: User, remo: User, noon: datetime
 ) -> None:

@@ -183,6 +183,7 @@ def test_repeats_stay_with_their_reviewer(
     assert firsts.count() == 40
 
 
+@pytest.mark.logs("review.returned")
 def test_who_knows_the_patient_gives_the_repeat_up_too(repeated: ReviewRound, rita: User, noon: datetime) -> None:
     again = next(one for one in of_round(rita, repeated) if one.repeats_id)
     first = again.repeats
@@ -248,6 +249,7 @@ def calibrate(person: User, review_round: ReviewRound, at: datetime, **said: obj
     return CalibrationResult.objects.get(round=review_round, reviewer=person)
 
 
+@pytest.mark.logs("calibration.begun", "calibration.finished")
 def test_nothing_of_a_round_opens_before_its_calibration_is_passed(
     client: Client, calibrated: ReviewRound, rita: User, noon: datetime
 ) -> None:
@@ -359,6 +361,7 @@ def test_what_cannot_be_shared_answers(
     assert ReviewRound.everywhere.count() == before
 
 
+@pytest.mark.logs("calibration.let_in")
 def test_nobody_begins_the_calibration_of_others(
     client: Client, calibrated: ReviewRound, shared: ReviewRound, stan: User, cora: User, rita: User, noon: datetime
 ) -> None:
@@ -376,6 +379,7 @@ def test_nobody_begins_the_calibration_of_others(
 
 
 # --- competences ----------------------------------------------------------------------------------
+@pytest.mark.logs("person.competences")
 def test_a_reviewer_is_given_questions_of_their_competences_only(
     client: Client, ada: User, cora: User, rita: User, remo: User, noon: datetime
 ) -> None:
@@ -443,6 +447,7 @@ def test_a_round_is_copied_with_its_design(
     assert (wrong.status_code, list(wrong.context["form"].errors)) == (422, ["shared_answers"])
 
 
+@pytest.mark.logs("form.stored")
 def test_a_form_is_made_on_its_page(client: Client, cora: User, rita: User) -> None:
     client.force_login(cora)
     assert "No form of your own" in client.get("/rounds/new/forms/").content.decode()

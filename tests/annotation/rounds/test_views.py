@@ -361,6 +361,7 @@ def test_the_pages_cost_the_same_however_long_the_round(
         coordinator.get("/rounds/")
 
 
+@pytest.mark.logs("round.changed")
 def test_a_draft_is_edited_and_an_open_round_is_not(
     coordinator: Client, cora: User, rita: User, opened: ReviewRound, noon: datetime
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_list_says_what_is_wrong_with_it(tmp_path: Path) -> None:
     assert not ReaderStudy.objects.exists()
 
 
+@pytest.mark.logs("study.created")
 def test_questions_that_reviews_do_not_accept_need_a_reason(tmp_path: Path, rita: User) -> None:
     review_round = make_round(rita, n_questions=2, bank=make_questions(0))
     review(assignments_of(rita, review_round)[1], Verdict.REVISE)
@@ -191,6 +192,7 @@ def test_a_plan_can_draw_its_cases(tmp_path: Path) -> None:
     assert study.orders.count() == 12
 
 
+@pytest.mark.logs("study.protocol_exported")
 def test_the_plan_of_the_documentation_names_its_pairs_and_so_does_its_export(tmp_path: Path) -> None:
     plan = json.loads(DOCUMENT.read_text().split("```json\n")[1].split("```")[0])
     make_questions(4)

@@ -70,6 +70,7 @@ def test_a_study_exists_for_its_own_readers_only(
     assert client.put(page).status_code == 405
 
 
+@pytest.mark.logs("reader.instructed", "reader.declared")
 def test_the_whole_way(reader: Client, new: Enrolment) -> None:
     """Each step leads to the next, and none can be jumped over."""
     assert reader.get("/read/trial/")["Location"] == "/read/trial/consent/"

@@ -74,6 +74,7 @@ def test_a_link_is_shown_once(coordinator: Client, study: ReaderStudy) -> None:
     assert not delivered()
 
 
+@pytest.mark.logs("reader.invited")
 def test_a_letter_goes_out_when_a_mail_server_is_set_up(coordinator: Client, settings: Settings, db: None) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
     make_study(contact="study@example.org", deadline_at=timezone.now() + timedelta(days=30), time_zone="Asia/Tokyo")

@@ -68,6 +68,7 @@ def test_nobody_is_invited_where_nobody_can_start(cora: User, noon: datetime, st
     assert not StudyInvitation.objects.exists()
 
 
+@pytest.mark.logs("study_invitation.renewed")
 def test_a_reminder_is_a_new_link(study: ReaderStudy, cora: User, noon: datetime) -> None:
     old = invite(study, cora, noon, "n@example.org")
     later = noon + timedelta(days=10)

@@ -77,6 +77,7 @@ def test_more_time_for_one_is_measured_by_what_everybody_has_by_now(
     assert deadline_of(Enrolment.objects.get()) == DEADLINE + 10 * DAY
 
 
+@pytest.mark.logs("reader.deadline_extended")
 def test_a_deadline_that_has_passed_can_be_extended(study: ReaderStudy, cora: User, rita: User, noon: datetime) -> None:
     enrolment = enrol(study, rita)
     extend_reader(enrolment, DEADLINE + 3 * DAY, actor=cora, at=DEADLINE + DAY)

@@ -41,6 +41,7 @@ def shown(study: ReaderStudy) -> list[int]:
     return [run.number for run in PredictionRun.objects.live_on(study).filter(is_named=True)]
 
 
+@pytest.mark.logs("model.edited")
 def test_what_stood_there_before_stays_in_the_history(cora: User) -> None:
     entry = enter_model({"name": "M", "prompt": "Look."}, actor=cora, at=NOON)
     edit_model(entry, {"prompt": "Look twice.", "name": "M"}, actor=None, at=NOON)
@@ -65,6 +66,7 @@ def test_a_name_and_version_are_listed_once() -> None:
     enter_model({"name": "M", "version": "1"}, actor=None, at=NOON)
 
 
+@pytest.mark.logs("model.replaced", "model.withdrawn")
 def test_replaced_and_withdrawn_models_leave_the_figures_and_stay() -> None:
     study = make_study("Trial", n_cases=1)
     one, two = entry_named("One"), entry_named("Two")
@@ -101,6 +103,7 @@ def test_one_run_is_named_and_another_can_be_before_results_are_seen() -> None:
     assert (shown(study), first.named_before_unblinding) == ([1], False)
 
 
+@pytest.mark.logs("predictions.withdrawn")
 def test_a_withdrawn_run_is_not_named_again() -> None:
     study, entry = make_study("Trial", n_cases=1), entry_named()
     first = run_on(study, entry, "A")

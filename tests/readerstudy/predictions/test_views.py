@@ -103,6 +103,7 @@ def test_check_look_store(coordinator: Client) -> None:
     assert "stored already, as run 1" in coordinator.get(again).content.decode()
 
 
+@pytest.mark.logs("predictions.received")
 def test_a_refused_file_cannot_be_stored(coordinator: Client) -> None:
     keyed_bank(3)
     content = lines({"id": "Q1", "pred_answer": "B"}, {"id": "Q1", "pred_answer": "A"})
@@ -209,6 +210,7 @@ def test_nobody_sees_runs_of_a_study_that_they_read_in(client: Client, cora: Use
     assert "study:trial" not in str(form["target"])
 
 
+@pytest.mark.logs("bank.submissions_opened", "bank.submissions_closed")
 def test_submitters_send_for_banks_that_are_open_to_them(client: Client, mona: User, cora: User) -> None:
     bank = keyed_bank(2)
     make_study("Trial", n_cases=1)
@@ -233,6 +235,7 @@ def test_submitters_send_for_banks_that_are_open_to_them(client: Client, mona: U
     assert client.post("/models/submissions/bank/close/").status_code == 403
 
 
+@pytest.mark.logs("model.entered")
 def test_the_home_page_of_a_submitter_names_the_next_step(client: Client, mona: User) -> None:
     client.force_login(mona)
     assert "/models/new/" in client.get("/").content.decode()

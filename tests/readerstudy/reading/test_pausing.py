@@ -23,6 +23,7 @@ def test_the_open_case_can_still_be_answered(desk: Desk) -> None:
     assert desk.state(10).paused
 
 
+@pytest.mark.logs("reading.session_started", "reading.paused")
 def test_pausing_twice_keeps_the_first_moment(desk: Desk) -> None:
     desk.pause(2)
     desk.pause(9)

@@ -74,6 +74,7 @@ def declined(desk_with: MakeDesk) -> Desk:
 
 
 @pytest.mark.parametrize("option", "ABCD")
+@pytest.mark.logs("reading.remark")
 def test_a_best_guess_is_an_option_beside_cannot_tell(declined: Desk, option: str) -> None:
     assert declined.say(declined.places[0], "guess", option, seconds=10).value == option
     response = Response.objects.get()
