@@ -9,7 +9,7 @@ from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
-from annotation.views.people import account, invitation_files, invitations, people
+from annotation.views.people import access_tokens, account, invitation_files, invitations, people
 from annotation.views.prompts import prompt_versions
 from annotation.views.quality import compliance
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
@@ -50,6 +50,8 @@ urlpatterns = [
     path("login/", account.login, name="login"),
     path("logout/", account.logout, name="logout"),
     path("profile/", account.profile, name="profile"),
+    path("profile/tokens/new/", access_tokens.token_new, name="token-new"),
+    path("profile/tokens/<str:public_id>/revoke/", access_tokens.token_revoke, name="token-revoke"),
     path("password/", account.password_change, name="password-change"),
     path("password/forgotten/", account.password_reset, name="password-reset"),
     path("password/forgotten/sent/", account.password_reset_sent, name="password-reset-sent"),

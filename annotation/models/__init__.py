@@ -6,6 +6,7 @@ from annotation.models.feedback import PromptTrial
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
+from annotation.models.programs import AccessToken
 from annotation.models.quality import Finding, IdentifierExam, ValidatorRun
 from annotation.models.question import (
     AnswerKey,
@@ -34,6 +35,7 @@ from annotation.models.settlement import Settlement
 from annotation.models.site import AuditEvent, Job, WorkerBeat
 
 __all__ = [
+    "AccessToken",
     "AllowedWords",
     "AnswerKey",
     "Assignment",

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import LinkState, Role
 from annotation.models.fields import KeptWithRound, WordField
+from annotation.models.programs import TokenLimits
 
 
 def check_time_zone(name: str) -> None:
@@ -38,6 +39,8 @@ class User(AbstractBaseUser):
     is_active = models.BooleanField(_("may log in"), default=True)
     wants_digest = models.BooleanField(_("daily e-mail about review rounds"), default=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    limits: TokenLimits | None = None  # of this object: a program acts for the person, with a token
 
     objects = UserManager()
 

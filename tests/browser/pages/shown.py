@@ -96,6 +96,7 @@ FULL = [
     Shown("login"),
     Shown("login", act=submit_empty, note="refused"),
     Shown("profile", "rita"),
+    Shown("token-new", "cora"),
     Shown("password-change", "rita"),
     Shown("password-change", "rita", act=submit_empty, note="refused"),
     Shown("password-reset"),

@@ -28,7 +28,7 @@ from tests.readerstudy.studies import places_of
 pytestmark = pytest.mark.django_db
 ENDS = frozenset({"logout", "reading-withdraw", "reading-consent"})  # the session, or taking part
 
-PAGES = {"home", "profile", "password-change", "jobs", "review-rounds", "readings", "mentions"}
+PAGES = {"home", "profile", "token-new", "password-change", "jobs", "review-rounds", "readings", "mentions"}
 OPEN = {"healthz", "password-reset", "password-reset-sent", "password-reset-confirm"}
 ENTRY = {"reading", "reading-consent-copy", "reading-state"}
 STEPS = {"reading-room", "reading-session", "reading-facts", "reading-display", "reading-instructions", "rendition"}
