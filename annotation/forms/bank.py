@@ -31,13 +31,18 @@ else:
 
 
 class QuestionSearchForm(PlainForm):
-    """Filters of the question list; everything is optional, and what makes no sense asks for nothing."""
+    """Filters of the question list; everything is optional, and what makes no sense asks for nothing.
 
-    def __init__(self, data: Any, bank: QuestionBank, person: User) -> None:
+    ``offers_all``: also those that nobody asked for, so that a page can show their choices.
+    """
+
+    def __init__(self, data: Any, bank: QuestionBank, person: User, *, offers_all: bool = True) -> None:
         super().__init__(data)
         self.all = BankSearch(bank, {}, person)
         asked = self.all.asking({name: text for name, text in data.items() if name in FILTERS})
         for one in filters_for(person):
+            if not offers_all and one.name not in data:
+                continue
             if one.choices is None:
                 self.fields[one.name] = forms.CharField(label=one.label, max_length=100, required=False)
             elif choices := one.choices(asked):

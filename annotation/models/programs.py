@@ -67,3 +67,23 @@ class AccessToken(models.Model):
     @property
     def limits(self) -> TokenLimits:
         return TokenLimits(self.role, TokenScope(self.scope), self.place_id)
+
+
+class KeptAnswer(models.Model):
+    """What a program was told when it made something, kept for a day in case that it asks again with the same key."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    token = models.CharField(max_length=16, blank=True)  # by which it came; empty: a session
+    key = models.CharField(max_length=100)
+    request_sha256 = models.CharField(max_length=64)  # over method, address and body
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.JSONField(default=dict)
+    location = models.CharField(max_length=300, blank=True)
+    kept_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["person", "token", "key"], name="kept_answer_once"),)
+        indexes = (models.Index(fields=["kept_at"], name="kept_answer_age"),)
+
+    def __str__(self) -> str:
+        return self.key

@@ -140,8 +140,9 @@ def person_of(text: str, *, address: str, at: datetime) -> User:
 
 def limited(person: User, token: AccessToken) -> User:
     """The person, with no more rights than the token gives."""
-    person.__dict__.pop("_site_roles", None)
+    known = site_roles(person)
     person.limits = token.limits
+    person.__dict__["_site_roles"] = known & {token.role}
     return person
 
 
