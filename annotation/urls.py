@@ -25,7 +25,7 @@ from annotation.views.review import (
     worklist,
 )
 from annotation.views.sampling import samples as sampling
-from annotation.views.site import bin, home, jobs
+from annotation.views.site import api_pages, bin, home, jobs
 from annotation.views.validators import bank_validators
 
 urlpatterns = [
@@ -256,6 +256,9 @@ urlpatterns = [
     path("adjudication/decide/<str:public_id>/", adjudication.adjudication_decide, name="adjudication-decide"),
     path("adjudication/decide/<str:public_id>/revise/", adjudication.adjudication_revise, name="adjudication-revise"),
     path("rounds/<slug:slug>/fresh/", round_acts.round_fresh, name="round-fresh"),
+    # the API: its document, and a page that shows it
+    path("api/docs/", api_pages.api_docs, name="about-api"),
+    path("api/openapi.json", api_pages.api_document, name="about-api-document"),
     # jobs
     path("jobs/", jobs.job_list, name="jobs"),
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),

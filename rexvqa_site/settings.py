@@ -258,6 +258,21 @@ REST_FRAMEWORK = {
     "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
+SPECTACULAR_SETTINGS = {  # of docs/openapi.json, see manage.py write_api_schema
+    "TITLE": "Reading room",
+    "DESCRIPTION": "Banks, reviews and reader studies for programs; see docs/api.md.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "PREPROCESSING_HOOKS": ["annotation.api.description.only_resources"],
+    "POSTPROCESSING_HOOKS": [],
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {
+            "token": {"type": "http", "scheme": "bearer", "bearerFormat": "rexvqa_..."},
+            "session": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+        }
+    },
+}
 
 # --- Log ------------------------------------------------------------------------------------------
 LOG_LEVEL = env_str("REXVQA_LOG_LEVEL", "WARNING")

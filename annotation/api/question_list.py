@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -85,8 +86,13 @@ class Questions(ListOf[Revision]):
     sorted_by = SORTED_BY
     summary = "List questions of a bank"
 
-    def filter_names(self) -> set[str]:
-        return set(FILTERS)
+    beside_results = {
+        "looked_to": {"type": "integer", "description": "the number up to which the bank was looked through"}
+    }
+
+    @classmethod
+    def free_filters(cls) -> Sequence[str]:
+        return sorted(FILTERS)
 
     def get(self, request: Request, **named: Any) -> Response:
         bank = bank_named(self.person, named["slug"])
@@ -182,8 +188,10 @@ class RevisionShape(WordingShape):
     images_left_out = serializers.ListField(source="left_out", child=serializers.CharField())
     file_name = serializers.CharField(source="bank_import.file_name")
     author = PersonName(source="edit.author", default=None)
-    reason = serializers.CharField(source="edit.reason", default="")
-    made_at = Moment(source="edit.made_at", default=None, help_text="of a wording by hand; null: of an import")
+    reason = serializers.CharField(source="edit.reason", default=None, allow_null=True)
+    made_at = Moment(
+        source="edit.made_at", default=None, allow_null=True, help_text="of a wording by hand; null: of an import"
+    )
 
 
 def revisions_of(person: User, slug: str, number: int) -> QuerySet[Revision]:

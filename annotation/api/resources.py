@@ -227,14 +227,22 @@ class ListOf(Resource, Generic[Row]):
     sorted_by: ClassVar[Names] = {}
     filters: ClassVar[type[FilterSet] | None] = None
     newest_first: ClassVar[bool] = True
+    beside_results: ClassVar[Mapping[str, Any]] = {}  # what else stands in a page, as JSON schema
     asked = ("cursor", "limit", "sort")
 
     def rows(self) -> QuerySet[Row]:
         """All that the person may know."""
         raise NotImplementedError
 
+    @classmethod
+    def free_filters(cls) -> Sequence[str]:
+        """Names of filters that no ``filters`` holds."""
+        return ()
+
     def filter_names(self) -> set[str]:
-        return set(self.filters.get_filters()) if self.filters is not None and self.request.method in SAFE else set()
+        if self.request.method not in SAFE:
+            return set()
+        return set(self.filters.get_filters() if self.filters is not None else self.free_filters())
 
     def get(self, request: Request, **named: Any) -> Response:
         query, only = request.query_params, self.only()

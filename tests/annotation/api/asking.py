@@ -10,6 +10,7 @@ from django.test import Client
 from annotation.models import User
 from annotation.models.programs import TokenScope
 from annotation.people.tokens import make_token, place_named
+from tests.annotation.api.schema import faults_of
 from tests.conftest import NOON
 
 V1 = "/api/v1/"
@@ -24,7 +25,11 @@ class Program:
     def ask(self, method: str, address: str, body: Any = None, **headers: str) -> Any:
         sent = {"authorization": f"Bearer {self.token}", **{n.replace("_", "-"): v for n, v in headers.items()}}
         more: dict[str, Any] = {} if body is None else {"data": text_of(body), "content_type": "application/json"}
-        return self.client.generic(method, address_of(address), headers=sent, **more)
+        whole = address_of(address)
+        answer = self.client.generic(method, whole, headers=sent, **more)
+        faults = faults_of(method, whole.removeprefix("http://testserver"), answer)
+        assert faults == [], faults
+        return answer
 
     def get(self, address: str, **headers: str) -> Any:
         return self.ask("GET", address, **headers)
