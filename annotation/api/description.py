@@ -94,6 +94,8 @@ class Description(AutoSchema):
             if getattr(self.view, "makes", False) and self.method == "POST":
                 found.append(_header("Idempotency-Key", "your own; sent twice within a day, nothing is made again"))
             return found
+        if hasattr(self.view, "content_types"):
+            return found
         names = ", ".join(self.view.shape().fields)
         found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
         if isinstance(self.view, OneOf):
@@ -125,7 +127,10 @@ class Description(AutoSchema):
     def get_response_serializers(self) -> Any:
         good: dict[Any, Any] = {}
         status = getattr(self.view, "status", 200) if self.method == "POST" else 200
-        good[status, "application/json"] = self._page() if self._is_list() else self._shape()
+        if hasattr(self.view, "content_types"):
+            good |= {(status, one): OpenApiTypes.BINARY for one in self.view.content_types}
+        else:
+            good[status, "application/json"] = self._page() if self._is_list() else self._shape()
         if self.method == "GET" and isinstance(self.view, OneOf):
             good[304] = OpenApiResponse(description="As you have it.")
         refusals = REFUSALS | (REFUSALS_OF_ACTS if self.method != "GET" else {422: REFUSALS_OF_ACTS[422]})
@@ -141,7 +146,7 @@ class Description(AutoSchema):
         return False  # a page is an object
 
     def _shape(self) -> Any:
-        return self.view.made_shape if self.method == "POST" and hasattr(self.view, "made_shape") else self.view.shape
+        return self.view.shape
 
     def _page(self) -> dict[str, Any]:
         row = self.resolve_serializer(self.view.shape, "response").ref

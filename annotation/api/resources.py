@@ -16,6 +16,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django_filters import FilterSet
 from rest_framework import serializers
@@ -103,7 +104,7 @@ class Resource(APIView):
         answer = super().finalize_response(request, response, *args, **kwargs)
         for name, value in getattr(self, "_rate", {}).items():
             answer.headers[name] = value
-        answer["Vary"] = "Authorization, Cookie"
+        patch_vary_headers(answer, ("Authorization", "Cookie"))
         return answer
 
     def _answer_in_json(self, request: Any) -> None:

@@ -21,7 +21,7 @@ from annotation.models import QuestionBank, User
 from annotation.questionbank.filters import FILTERS, BankSearch, filters_for
 from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.uploads import allowed_path
+from annotation.questionbank.uploads import allowed_path, check_takes_questions
 from annotation.templatetags.pages import file_size
 
 if TYPE_CHECKING:
@@ -181,8 +181,10 @@ class ImportForm(forms.Form):
 
     def clean_bank(self) -> str:
         name = " ".join(self.cleaned_data["bank"].split())
-        if QuestionBank.objects.filter(name=name, archived_at__isnull=False).exists():
-            raise forms.ValidationError(_("This bank is archived. Bring it back first, or give another name."))
+        try:
+            check_takes_questions(name)
+        except BankRefused as error:
+            raise forms.ValidationError(str(error)) from None
         return name
 
     def clean(self) -> dict[str, Any]:

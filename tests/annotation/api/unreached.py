@@ -5,6 +5,12 @@ from __future__ import annotations
 REACHED = {
     "bank-archive": "api-bank-archive",
     "bank-bring-back": "api-bank-bring-back",
+    "question-import-new": "api-imports",
+    "question-import-store": "api-import-store",
+    "upload-new": "api-uploads",
+    "sample-new": "api-samples",
+    "sample-archive": "api-sample-archive",
+    "sample-bring-back": "api-sample-bring-back",
     "question-withdraw": "api-question-withdraw",
     "question-bring-back": "api-question-bring-back",
     "job-cancel": "api-job-cancel",
@@ -59,8 +65,8 @@ NOT_YET = {
         f"people and their roles: {_LATER}",
     ),
     **_each(
-        "question-import-new question-import-columns question-import-store matching-rename matching-delete "
-        "upload-new upload-archive image-view image-credits image-quarantine",
+        "question-import-columns matching-rename matching-delete upload-archive image-view "
+        "image-credits image-quarantine",
         f"files that come in: {_LATER}",
     ),
     **_each(
@@ -75,7 +81,7 @@ NOT_YET = {
         f"work on questions: {_LATER}",
     ),
     **_each(
-        "sample-new sample-archive sample-bring-back round-new review-form-new round-edit round-assign round-viewing "
+        "round-new review-form-new round-edit round-assign round-viewing "
         "calibration-let-in round-due round-remind round-open round-close round-archive round-bring-back "
         "round-reviewer-add round-reviewer-remove round-reassign round-import round-report-make round-report-file "
         "round-complete round-adjudicator-add round-adjudicate adjudication-revise round-fresh",
