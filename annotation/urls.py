@@ -9,7 +9,7 @@ from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
-from annotation.views.people import account, audit_log, invitation_files, invitations, leaving, people
+from annotation.views.people import access_tokens, account, audit_log, invitation_files, invitations, leaving, people
 from annotation.views.prompts import prompt_versions
 from annotation.views.quality import compliance
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
@@ -25,7 +25,7 @@ from annotation.views.review import (
     worklist,
 )
 from annotation.views.sampling import samples as sampling
-from annotation.views.site import administration, bin, home, jobs
+from annotation.views.site import administration, api_pages, bin, home, jobs
 from annotation.views.validators import bank_validators
 from annotation.views.webhooks import webhooks
 
@@ -52,6 +52,8 @@ urlpatterns = [
     path("logout/", account.logout, name="logout"),
     path("profile/", account.profile, name="profile"),
     path("profile/data/", leaving.own_data, name="own-data"),
+    path("profile/tokens/new/", access_tokens.token_new, name="token-new"),
+    path("profile/tokens/<str:public_id>/revoke/", access_tokens.token_revoke, name="token-revoke"),
     path("password/", account.password_change, name="password-change"),
     path("password/forgotten/", account.password_reset, name="password-reset"),
     path("password/forgotten/sent/", account.password_reset_sent, name="password-reset-sent"),
@@ -262,6 +264,9 @@ urlpatterns = [
     path("adjudication/decide/<str:public_id>/", adjudication.adjudication_decide, name="adjudication-decide"),
     path("adjudication/decide/<str:public_id>/revise/", adjudication.adjudication_revise, name="adjudication-revise"),
     path("rounds/<slug:slug>/fresh/", round_acts.round_fresh, name="round-fresh"),
+    # the API: its document, and a page that shows it
+    path("api/docs/", api_pages.api_docs, name="about-api"),
+    path("api/openapi.json", api_pages.api_document, name="about-api-document"),
     # jobs
     path("jobs/", jobs.job_list, name="jobs"),
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),

@@ -26,6 +26,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.open_work import works
         from annotation.people.person_data import parts
         from annotation.people.roles import conflict_rules
+        from annotation.people.tokens import place_rules
         from annotation.questionbank.filters import register_filter
         from annotation.questionbank.keeping import register_use
         from annotation.site import hooks
@@ -49,7 +50,12 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.running.run_access import read_of_bank
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
         from readerstudy.study.overview import studies_under_way
-        from readerstudy.study.permissions import events_of_own_studies, parts_in_studies, reads_under_way
+        from readerstudy.study.permissions import (
+            events_of_own_studies,
+            parts_in_studies,
+            reads_under_way,
+            token_places,
+        )
         from readerstudy.unblinding.failed_questions import FAILED
         from readerstudy.unblinding.question_history import events_of_studies
         from readerstudy.unblinding.readers_right import readers_right_on
@@ -79,6 +85,7 @@ class ReaderstudyConfig(AppConfig):
         hooks.question_rules.register("submitters", submitters_review_nothing)
         conflict_rules.register("readers", readers_look_nothing_up)
         conflict_rules.register("submitters", submitters_do_not_judge)
+        place_rules.register("study", token_places)
         parts_of_people.register("studies", parts_in_studies)
         hooks.bank_readings.register("studies", read_of_bank)
         hooks.show_rules.register("readings", shows_images)

@@ -78,7 +78,7 @@ class Lanes:
         self,
         application: Application,
         *,
-        images: str,
+        images: str | tuple[str, ...],
         passwords: tuple[str, ...] = (),
         patience: float = PATIENCE,
         watch: Watch | None = None,
@@ -154,7 +154,7 @@ class Watched:
         return line
 
 
-def lane_of(environ: Environ, images: str, passwords: tuple[str, ...] = ()) -> Lane:
+def lane_of(environ: Environ, images: str | tuple[str, ...], passwords: tuple[str, ...] = ()) -> Lane:
     if announced(environ) > MOST_TAKEN_IN or environ.get("HTTP_TRANSFER_ENCODING"):
         return Lane.UPLOADS
     address = environ.get("PATH_INFO", "")

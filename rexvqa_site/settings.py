@@ -262,12 +262,27 @@ STORAGES = {
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 
-# --- Interface for machines -----------------------------------------------------------------------
+# --- Interface for programs -----------------------------------------------------------------------
+API_REQUESTS_PER_MINUTE = env_int("REXVQA_API_REQUESTS_PER_MINUTE", 600, at_least=1)  # with each token
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_SCHEMA_CLASS": "annotation.api.description.Description",
+    "URL_FORMAT_OVERRIDE": None,
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {  # of docs/openapi.json, see manage.py write_api_schema
+    "TITLE": "Reading room",
+    "DESCRIPTION": "Banks, reviews and reader studies for programs; see docs/api.md.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "PREPROCESSING_HOOKS": ["annotation.api.description.only_resources"],
+    "POSTPROCESSING_HOOKS": [],
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {
+            "token": {"type": "http", "scheme": "bearer", "bearerFormat": "rexvqa_..."},
+            "session": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+        }
+    },
 }
 
 # --- Log ------------------------------------------------------------------------------------------

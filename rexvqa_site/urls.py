@@ -1,6 +1,10 @@
 from django.urls import include, path
 
-urlpatterns = [path("", include("annotation.urls")), path("", include("readerstudy.urls"))]
+urlpatterns = [
+    path("", include("annotation.urls")),
+    path("", include("readerstudy.urls")),
+    path("api/v1/", include("annotation.api.routes")),
+]
 
 handler400 = "annotation.views.site.errors.bad_request"
 handler403 = "annotation.views.site.errors.forbidden"

@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")
 program = get_wsgi_application()
 application = Lanes(
     program,
-    images="/images/",
+    images=("/images/", "/api/v1/renditions/"),
     passwords=("/login/", "/password/", "/invitation/", "/read/join/"),
     watch=Watch(cutting(settings.PORT)),
 )

@@ -10,9 +10,12 @@ from django import forms
 from django.contrib.auth import password_validation
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.enums import Role
 from annotation.models import User
+from annotation.people.tokens import MOST_DAYS, USUAL_DAYS, TokenPlace, places_of
 
 
 @cache
@@ -160,3 +163,43 @@ class ProfileForm(forms.Form):
         required=False,
         help_text=_("What waits, who is late or stuck, what became disputed. None on days without anything."),
     )
+
+
+class TokenForm(forms.Form):
+    """What a new access token is for: a role that its owner holds somewhere, as one choice."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=80, help_text=_("What will use the token, such as “nightly import”.")
+    )
+    grant = forms.ChoiceField(label=_("Good for"), help_text=_("It never gives more than you have yourself."))
+    days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=MOST_DAYS, initial=USUAL_DAYS)
+    networks = forms.CharField(
+        label=_("Only from these network addresses"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("One in a line, such as 192.0.2.7 or 10.1.0.0/16. Empty: from everywhere."),
+    )
+
+    def __init__(self, person: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.grants = {
+            f"{place.scope}:{role}:{place.slug}": (role, place)
+            for place in places_of(person)
+            for role in sorted(place.roles)
+        }
+        field = self.fields["grant"]
+        if isinstance(field, forms.ChoiceField):
+            field.choices = [(key, _grant_words(*grant)) for key, grant in self.grants.items()]
+
+    def clean(self) -> dict[str, Any]:
+        """Role and place in the words of ``make_token``."""
+        data = super().clean() or self.cleaned_data
+        if "grant" in data:
+            data["role"], data["place"] = self.grants[data.pop("grant")]
+        data["networks"] = data.get("networks", "").split()
+        return data
+
+
+def _grant_words(role: str, place: TokenPlace) -> str:
+    return f"{gettext(Role(role).label)}: {gettext(place.scope.label)} {place.name}".strip()

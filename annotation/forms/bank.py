@@ -21,7 +21,7 @@ from annotation.models import QuestionBank, User
 from annotation.questionbank.filters import FILTERS, BankSearch, filters_for
 from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.uploads import allowed_path
+from annotation.questionbank.uploads import allowed_path, check_takes_questions
 from annotation.templatetags.pages import file_size
 
 if TYPE_CHECKING:
@@ -31,13 +31,18 @@ else:
 
 
 class QuestionSearchForm(PlainForm):
-    """Filters of the question list; everything is optional, and what makes no sense asks for nothing."""
+    """Filters of the question list; everything is optional, and what makes no sense asks for nothing.
 
-    def __init__(self, data: Any, bank: QuestionBank, person: User) -> None:
+    ``offers_all``: also those that nobody asked for, so that a page can show their choices.
+    """
+
+    def __init__(self, data: Any, bank: QuestionBank, person: User, *, offers_all: bool = True) -> None:
         super().__init__(data)
         self.all = BankSearch(bank, {}, person)
         asked = self.all.asking({name: text for name, text in data.items() if name in FILTERS})
         for one in filters_for(person):
+            if not offers_all and one.name not in data:
+                continue
             if one.choices is None:
                 self.fields[one.name] = forms.CharField(label=one.label, max_length=100, required=False)
             elif choices := one.choices(asked):
@@ -176,8 +181,10 @@ class ImportForm(forms.Form):
 
     def clean_bank(self) -> str:
         name = " ".join(self.cleaned_data["bank"].split())
-        if QuestionBank.objects.filter(name=name, archived_at__isnull=False).exists():
-            raise forms.ValidationError(_("This bank is archived. Bring it back first, or give another name."))
+        try:
+            check_takes_questions(name)
+        except BankRefused as error:
+            raise forms.ValidationError(str(error)) from None
         return name
 
     def clean(self) -> dict[str, Any]:

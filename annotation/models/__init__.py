@@ -6,6 +6,7 @@ from annotation.models.feedback import PromptTrial
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
+from annotation.models.programs import AccessToken, KeptAnswer
 from annotation.models.quality import Finding, IdentifierExam, ValidatorRun
 from annotation.models.question import (
     AnswerKey,
@@ -35,6 +36,7 @@ from annotation.models.site import AuditEvent, Job, WorkerBeat
 from annotation.models.webhooks import WebhookCursor, WebhookDelivery
 
 __all__ = [
+    "AccessToken",
     "AllowedWords",
     "AnswerKey",
     "Assignment",
@@ -60,6 +62,7 @@ __all__ = [
     "Invitation",
     "Job",
     "JudgedPair",
+    "KeptAnswer",
     "Membership",
     "Mention",
     "ModelCall",

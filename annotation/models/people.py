@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import LinkState, Role
 from annotation.models.fields import KeptWithRound, WordField
+from annotation.models.programs import TokenLimits
 
 
 def check_time_zone(name: str) -> None:
@@ -39,6 +40,8 @@ class User(AbstractBaseUser):
     wants_digest = models.BooleanField(_("daily e-mail about review rounds"), default=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     removed_at = models.DateTimeField(null=True, blank=True)  # on request: a pseudonym is left
+
+    limits: TokenLimits | None = None  # of this object: a program acts for the person, with a token
 
     objects = UserManager()
 

@@ -23,6 +23,7 @@ from annotation.models import Competence, Membership, User
 from annotation.models.people import OneTimeLink
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
+from annotation.people.tokens import revoke_tokens
 from annotation.site.hooks import Hooks
 
 MOST_COMPETENCES = 50
@@ -63,7 +64,7 @@ def _new_account(email: str, password: str | None, *, name: str, time_zone: str,
 
 @transaction.atomic
 def deactivate(person: User, *, actor: User, at: datetime) -> None:
-    """Log the person out for good and revoke the open links that they gave out; roles and work stay.
+    """Log the person out for good and revoke their tokens and the open links that they gave out; roles and work stay.
 
     Doing it twice changes nothing. Raises PeopleRefused for oneself and for the last administrator.
     """
@@ -74,6 +75,7 @@ def deactivate(person: User, *, actor: User, at: datetime) -> None:
         return
     person.is_active = False
     revoke_issued_by(person, actor=actor, at=at)
+    revoke_tokens(person.access_tokens.all(), actor=actor, at=at, reason="deactivated")
     record("person.deactivated", actor=actor, at=at, subject=person)
 
 

@@ -18,9 +18,10 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import FINAL_STATES, AssignmentState
-from annotation.models import Assignment, Invitation, User
+from annotation.models import AccessToken, Assignment, Invitation, KeptAnswer, User
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.roles import check_is_not_last_administrator, revoke_issued_by
+from annotation.people.tokens import revoke_tokens
 from annotation.site.hooks import Hooks
 
 OVER = (AssignmentState.SUBMITTED, AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
@@ -84,6 +85,10 @@ def _forget_traces(person: User, *, actor: User | None, at: datetime) -> None:
     person.competences.all().delete()
     for model in (AccessAttempt, AccessFailureLog, AccessLog):
         model.objects.filter(username__iexact=person.email).delete()
+    tokens = AccessToken.objects.filter(owner=person)
+    revoke_tokens(tokens, actor=actor, at=at, reason="the account was removed")
+    tokens.update(name="", networks=[])
+    KeptAnswer.objects.filter(person=person).delete()
     end_sessions(person)
     _delete_emails(person.email)
 

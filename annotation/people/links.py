@@ -21,7 +21,7 @@ Link = TypeVar("Link", bound=OneTimeLink)
 
 
 class PeopleRefused(Refused):
-    """Somebody cannot be invited, given a role, or come in with a link; nothing was stored."""
+    """Somebody cannot be invited, given a role or a token, or come in with a link or a token; nothing was stored."""
 
 
 def new_token() -> str:

@@ -12,7 +12,9 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
+from annotation.models.programs import TokenScope
 from annotation.people.links import PeopleRefused, revoke_links
+from annotation.people.tokens import revoke_tokens
 from annotation.site.hooks import Hooks
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES
 
@@ -49,7 +51,7 @@ def grant(
 
 @transaction.atomic
 def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_round: ReviewRound | None = None) -> None:
-    """Take a role, and revoke the open links that this person gave out with it; work done stays.
+    """Take a role, and revoke the tokens that carry it and the open links that were given out with it; work stays.
 
     Taking a role that the person does not hold changes nothing. Raises PeopleRefused.
     """
@@ -62,6 +64,10 @@ def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_roun
     _forget_roles(person)
     if role in (Role.ADMINISTRATOR, Role.COORDINATOR):
         revoke_issued_by(person, actor=actor, at=at)
+    tokens = person.access_tokens.filter(role=role)
+    if review_round is not None:
+        tokens = tokens.filter(scope=TokenScope.ROUND, place_id=review_round.pk)
+    revoke_tokens(tokens, actor=actor, at=at, reason="role")
     record(WITHDRAWN, actor=actor, at=at, subject=person, facts=_facts(role, review_round))
 
 

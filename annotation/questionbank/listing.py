@@ -82,6 +82,7 @@ class _PageRequest:
     far: int | None = None  # of the question that is WINDOW numbers away from it
     few: str | None = None  # a filter through which at most MOST_LISTED questions come
     is_small: bool = False  # the bank holds at most MOST_LISTED
+    per_page: int = PER_PAGE
 
     @property
     def moves_down(self) -> bool:
@@ -89,10 +90,12 @@ class _PageRequest:
         return self.is_down != self.place.is_backward
 
 
-def questions_page(search: BankSearch, sorting: Sorting, place: PageStart) -> QuestionPage:
+def questions_page(
+    search: BankSearch, sorting: Sorting, place: PageStart, *, per_page: int | None = None
+) -> QuestionPage:
     """The page that begins at the place; nonsense in a place shows the first page or the last."""
     column = sorting.column if sorting.column in FILTERS else ""
-    asked = _told(_PageRequest(search, column, sorting.is_down, place))
+    asked = _told(_PageRequest(search, column, sorting.is_down, place, per_page=per_page or PER_PAGE))
     return _listed(asked) if asked.is_small or asked.few is not None else _walked(asked)
 
 
@@ -169,16 +172,16 @@ def _few_rows(asked: _PageRequest) -> QuerySet[Revision]:
 def _slice(keys: list[tuple[int, int]], asked: _PageRequest, rank: dict[str, int]) -> tuple[int, int]:
     """Which ones stand on the page; the place may be that of a question which is not among them any more."""
     if asked.place.is_start:
-        return 0, min(PER_PAGE, len(keys))
+        return 0, min(asked.per_page, len(keys))
     sign = -1 if asked.is_down else 1
     edge = asked.edge if asked.edge is not None else _BEYOND if asked.moves_down else 0
     key = (sign * (rank.get(asked.place.group, len(rank)) if rank else 0), sign * edge)
     if asked.place.is_backward:
-        start = max(0, bisect_left(keys, key) - PER_PAGE)
-        end = bisect_left(keys, key) or PER_PAGE
+        start = max(0, bisect_left(keys, key) - asked.per_page)
+        end = bisect_left(keys, key) or asked.per_page
         return start, min(end, len(keys))
     start = bisect_right(keys, key)
-    return start, min(start + PER_PAGE, len(keys))
+    return start, min(start + asked.per_page, len(keys))
 
 
 # --- along an index -------------------------------------------------------------------------------
@@ -202,10 +205,10 @@ def _walked(asked: _PageRequest) -> QuestionPage:
         span = _span(asked, search.also(column, groups[n]) if column else search, is_first=n == at)
         found += [(groups[n], pk) for pk in span.found]
         left, far = left - span.n_queries, span.far
-        if len(found) > PER_PAGE or far is not None or left < span.n_queries:
+        if len(found) > asked.per_page or far is not None or left < span.n_queries:
             break
-    is_full = len(found) > PER_PAGE
-    found = found[:PER_PAGE]
+    is_full = len(found) > asked.per_page
+    found = found[: asked.per_page]
     page = QuestionPage(_shown([pk for _group, pk in found]), asked.last_number)
     page.looked_to = None if is_full else far
     if is_full:
@@ -253,7 +256,7 @@ def _span(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _IndexS
         rows, far, far_number, n_queries = _by_number(asked, search, is_first=is_first)
     some = search.narrowed(_beyond(rows, edge, far, down=asked.moves_down), without=indexed)
     some = some.order_by("-question_id" if asked.moves_down else "question_id")
-    return _IndexSpan(list(some.values_list("pk", flat=True)[: PER_PAGE + 1]), far_number, n_queries)
+    return _IndexSpan(list(some.values_list("pk", flat=True)[: asked.per_page + 1]), far_number, n_queries)
 
 
 def _beyond(rows: QuerySet[Revision], edge: int | None, far: int | None, *, down: bool) -> QuerySet[Revision]:
@@ -307,7 +310,7 @@ def _in_state(asked: _PageRequest, search: BankSearch, start: int | None) -> _In
     down = asked.moves_down
     if start is not None:
         questions = questions.filter(number__lt=start) if down else questions.filter(number__gt=start)
-    ids = questions.order_by("-number" if down else "number")[: PER_PAGE + 1]
+    ids = questions.order_by("-number" if down else "number")[: asked.per_page + 1]
     rows = search.rows().filter(question__in=ids).order_by("-question_id" if down else "question_id")
     return _IndexSpan(list(rows.values_list("pk", flat=True)))
 

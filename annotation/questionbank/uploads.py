@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -19,7 +19,7 @@ from annotation.enums import ImportState, JobState
 from annotation.jobs.checked_files import CheckedFiles
 from annotation.jobs.handlers import JobCancelled, Params, Progress, Result
 from annotation.jobs.queueing import enqueue
-from annotation.models import BankImport, Job, Revision, Upload, User
+from annotation.models import BankImport, Job, QuestionBank, Revision, Upload, User
 from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate
 from annotation.questionbank.kernels.column_matching import Matching
@@ -43,6 +43,21 @@ def allowed_path(text: str) -> Path:
     if not path.is_file():
         raise BankRefused("no_file", _("There is no file at this path."), status=422)
     return path
+
+
+def check_takes_questions(bank_name: str) -> None:
+    """Raises BankRefused for a bank that is archived."""
+    if QuestionBank.objects.filter(name=bank_name, archived_at__isnull=False).exists():
+        sentence = _("This bank is archived. Bring it back first, or give another name.")
+        raise BankRefused("bank_archived", sentence, field="bank")
+
+
+def with_newest_jobs(uploads: Sequence[Upload]) -> list[Upload]:
+    """With the job that stores each file, or while there is none the one that checks it; not to be saved."""
+    stores = FILES.store_jobs([upload.public_id for upload in uploads])
+    for upload in uploads:
+        upload.job = stores.get(upload.public_id, upload.job)
+    return list(uploads)
 
 
 def receive_file(

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.enums import Role
 from annotation.models import User
+from annotation.models.programs import TokenScope
 from annotation.people.accounts import PartElsewhere
-from annotation.site.permissions import Person, is_administrator, is_coordinator, site_roles
+from annotation.people.tokens import TokenPlace
+from annotation.site.permissions import (
+    Person,
+    acts_as,
+    is_administrator,
+    is_coordinator,
+    reaches,
+    site_roles,
+    within_reach,
+)
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 
@@ -19,6 +29,8 @@ from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 def may_coordinate_study(person: Person, study: ReaderStudy) -> bool:
     """Coordinators of the site and of this study, unless they read in it."""
     if not isinstance(person, User) or not person.is_active or reads(person, study):
+        return False
+    if not acts_as(person, Role.COORDINATOR) or not reaches(person, bank=study.bank_id, study=study.pk):
         return False
     return is_coordinator(person) or StudyRole.objects.filter(user=person, study=study).exists()
 
@@ -29,7 +41,11 @@ def reads(person: Person, study: ReaderStudy) -> bool:
 
 def knows_study(person: Person, study: ReaderStudy) -> bool:
     """Whether the pages of its coordinators exist for this person; administrators look on."""
-    return may_coordinate_study(person, study) or (is_administrator(person) and not reads(person, study))
+    if may_coordinate_study(person, study):
+        return True
+    if not isinstance(person, User) or not reaches(person, bank=study.bank_id, study=study.pk):
+        return False
+    return is_administrator(person) and not reads(person, study)
 
 
 def may_enter_models(person: Person) -> bool:
@@ -40,9 +56,10 @@ def may_enter_models(person: Person) -> bool:
 
 
 def coordinates_a_study(person: Person) -> bool:
-    if not isinstance(person, User) or not person.is_active:
+    if not isinstance(person, User) or not person.is_active or not acts_as(person, Role.COORDINATOR):
         return False
-    return StudyRole.objects.filter(user=person, study__deleted_at=None).exists()
+    held = StudyRole.objects.filter(user=person, study__deleted_at=None)
+    return within_reach(person, held, bank="study__bank", study="study").exists()
 
 
 def may_change_model(person: Person, entry: ModelEntry) -> bool:
@@ -70,6 +87,31 @@ def parts_in_studies(people: Collection[int]) -> Iterator[PartElsewhere]:
     reading = Enrolment.objects.filter(reader__in=people, withdrawn_at__isnull=True, replaced_at__isnull=True)
     yield from _parts(_("reader"), reading, "reader")
     yield from _parts(_("coordinator of a study"), StudyRole.objects.filter(user__in=people), "user")
+
+
+def token_places(person: User, pk: int | None) -> Iterator[TokenPlace]:
+    """The studies in which the person holds a role, or the one of this id: for tokens that are good in one study.
+
+    Whoever was ever enrolled in a study is nothing but its reader.
+    """
+    everywhere = site_roles(person) & {Role.COORDINATOR, Role.ADMINISTRATOR}
+    enrolments = dict(
+        Enrolment.objects.filter(reader=person).values_list("study", Exists(_reading.filter(pk=OuterRef("pk"))))
+    )
+    coordinated = set(StudyRole.objects.filter(user=person).values_list("study", flat=True))
+    rows = ReaderStudy.objects.order_by("name")
+    if pk is not None:
+        rows = rows.filter(pk=pk)
+    elif not everywhere:
+        rows = rows.filter(pk__in=coordinated | {study for study, is_reading in enrolments.items() if is_reading})
+    for study in rows:
+        roles = everywhere | ({Role.COORDINATOR} if study.pk in coordinated else set())
+        if study.pk in enrolments:
+            roles = frozenset({Role.READER} if enrolments[study.pk] else set())
+        yield TokenPlace(TokenScope.STUDY, study.pk, study.name, study.slug, roles)
+
+
+_reading = Enrolment.objects.filter(withdrawn_at=None, replaced_at=None)
 
 
 def _parts(label: str, rows: QuerySet[Enrolment] | QuerySet[StudyRole], who: str) -> Iterator[PartElsewhere]:

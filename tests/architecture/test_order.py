@@ -13,7 +13,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks", "prompts",
         "statistics", "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls",
         "generation", "people", "sampling", "review", "adjudication", "validators", "diversity", "feedback",
-        "discussion", "exports", "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
+        "discussion", "exports", "demonstration", "templatetags", "forms", "views", "api", "management", "urls", "apps",
     ),
     "readerstudy": (
         "enums", "models", "study", "design", "predictions", "unblinding", "running", "enrolment", "reading",

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Prefetch, QuerySet
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
@@ -116,23 +116,23 @@ def image_quarantine(request: AuthenticatedRequest, public_id: str) -> HttpRespo
 @require_safe
 def rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:
     """An available image, to whoever may see it; for everybody else there is nothing here."""
-    zstd, now = _accepts_zstd(request), timezone.now()
-    return _response(serving.serve_rendition(name, person=request.user, accepts_zstd=zstd, at=now), KEEP)
+    zstd, now = accepts_zstd(request), timezone.now()
+    return bytes_response(serving.serve_rendition(name, person=request.user, accepts_zstd=zstd, at=now), KEEP)
 
 
 @person_required
 @require_safe
 def thumbnail(request: AuthenticatedRequest, name: str) -> HttpResponse:
     """The same, small, for lists; by the name of its preview."""
-    return _response(serving.serve_thumbnail(name, person=request.user, at=timezone.now()), KEEP)
+    return bytes_response(serving.serve_thumbnail(name, person=request.user, at=timezone.now()), KEEP)
 
 
 @role_required(Role.DEIDENTIFIER)
 @require_safe
 def quarantine_rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:
     """An image in quarantine, to the people who decide about it; no browser keeps it."""
-    served = serving.serve_quarantined(name, accepts_zstd=_accepts_zstd(request), at=timezone.now())
-    return _response(served, KEEP_NOTHING)
+    served = serving.serve_quarantined(name, accepts_zstd=accepts_zstd(request), at=timezone.now())
+    return bytes_response(served, KEEP_NOTHING)
 
 
 def _flash_readings(request: AuthenticatedRequest, image: Image) -> None:
@@ -173,7 +173,7 @@ def _image_page(
     return render(request, "annotation/images/image.html", context, status=422 if any(sent) else 200)
 
 
-def _accepts_zstd(request: AuthenticatedRequest) -> bool:
+def accepts_zstd(request: HttpRequest) -> bool:
     """Whether zstd is listed, and not with a quality of zero (RFC 9110, 12.5.3)."""
     for part in request.headers.get("Accept-Encoding", "").lower().split(","):
         coding, _, parameters = part.strip().partition(";")
@@ -182,7 +182,7 @@ def _accepts_zstd(request: AuthenticatedRequest) -> bool:
     return False
 
 
-def _response(served: serving.Served, cache_control: str) -> HttpResponse:
+def bytes_response(served: serving.Served, cache_control: str) -> HttpResponse:
     response = HttpResponse(served.content, content_type=served.content_type)
     response["Cache-Control"] = cache_control
     response["Content-Length"] = str(len(served.content))

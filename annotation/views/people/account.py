@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
 from annotation.people import accounts, mailing
 from annotation.people.backend import has_failed_too_often
+from annotation.views.people.access_tokens import listed_tokens
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
 _log_in = auth_views.LoginView.as_view(
@@ -66,7 +67,8 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
         accounts.change_profile(person, **form.cleaned_data, at=timezone.now())
         messages.success(request, _("Saved."))
         return redirect("profile")
-    return render(request, "annotation/people/profile.html", {"form": form}, status=422 if form.errors else 200)
+    context = {"form": form, "tokens": listed_tokens(person, timezone.now())}
+    return render(request, "annotation/people/profile.html", context, status=422 if form.errors else 200)
 
 
 @person_required

@@ -14,12 +14,17 @@ from django.utils.translation import gettext as _
 from annotation.refusals import Refused
 from annotation.site.health import Outage, outage_of
 from annotation.views.site.decorators import anyone, is_from_script
+from annotation.views.site.problem_documents import is_for_api, problem_answer
 
 TEMPLATE = "annotation/error.html"
+_WORDS = {400: "bad_request", 403: "forbidden", 404: "not_found", 413: "too_large"}  # for programs
 SECONDS_UNTIL_BACK = 2  # a database that is restarted
+NOTHING_HERE = "There is nothing at this address, or you have no access to it."  # the same for both
 
 
 def _page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
+    if is_for_api(request):
+        return problem_answer(status, _WORDS[status], message)
     return render(request, TEMPLATE, {"title": title, "message": message}, status=status)
 
 
@@ -34,6 +39,8 @@ def _page_without_person(status: int, title: str, message: str) -> HttpResponse:
 
 @anyone
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if is_for_api(request):
+        return problem_answer(400, _WORDS[400], _("This request could not be read."))
     return _page_without_person(
         400,
         _("This request could not be read"),
@@ -46,6 +53,8 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 @anyone
 def too_large(request: HttpRequest) -> HttpResponse:
+    if is_for_api(request):
+        return problem_answer(413, _WORDS[413], _("This is more than this site takes at once."))
     return _page_without_person(
         413,
         _("This is more than this site takes at once"),
@@ -67,6 +76,8 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 @anyone
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if is_for_api(request):
+        return problem_answer(404, _WORDS[404], NOTHING_HERE)
     return _page(
         request,
         404,
@@ -153,6 +164,8 @@ def answer_to(request: HttpRequest, error: BaseException | None) -> HttpResponse
 
 def _problem(request: HttpRequest, status: int, reason: str, title: str, message: str) -> HttpResponse:
     """One shape for whatever went wrong: JSON with the reason for a script, a page for people."""
+    if is_for_api(request):
+        return problem_answer(status, reason, message)
     if is_from_script(request):
         return JsonResponse({"reason": reason, "message": message}, status=status)
     return _page_without_person(status, title, message)

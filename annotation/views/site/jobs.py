@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,10 +11,10 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.discussion.selected_questions import outcome_of_job
 from annotation.jobs import queueing
+from annotation.jobs.access import check_may_manage, facts_of_result, jobs_of, may_manage, refusals_of
 from annotation.jobs.handlers import JobRefused
-from annotation.models import Job, User
+from annotation.models import Job
 from annotation.site.health import health_of_site
-from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, asks_for_part, person_required
 
@@ -24,20 +22,10 @@ JOBS_PER_PAGE = 50
 SORTED_BY: Columns = {"job": Lower("title"), "state": "state", "who": Lower("created_by__name"), "when": "created_at"}
 
 
-def _jobs_of(person: User) -> QuerySet[Job]:
-    """Coordinators and administrators see every job, others their own."""
-    jobs = Job.objects.select_related("created_by")
-    return jobs if is_coordinator(person) or is_administrator(person) else jobs.filter(created_by=person)
-
-
-def _may_manage(person: User, job: Job) -> bool:
-    return job.created_by_id == person.pk or is_coordinator(person)
-
-
 @person_required
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
-    jobs = _jobs_of(request.user).defer("params", "result")  # of an act on a whole bank they are long
+    jobs = jobs_of(request.user).defer("params", "result")  # of an act on a whole bank they are long
     context = sorted_page(request.GET, jobs, SORTED_BY, JOBS_PER_PAGE)
     return render(request, "annotation/jobs/list.html", context)
 
@@ -46,18 +34,15 @@ def job_list(request: AuthenticatedRequest) -> HttpResponse:
 @require_GET
 @vary_on_headers("HX-Request")
 def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
+    job = get_object_or_404(jobs_of(request.user), public_id=public_id)
     template = "annotation/jobs/_job.html" if asks_for_part(request) else "annotation/jobs/detail.html"
-    result = job.result or {}
     outcome = outcome_of_job(job) if job.created_by_id == request.user.pk else None
     context = {
         "job": job,
         "outcome": outcome,
-        "facts": {
-            name: value for name, value in result.items() if name != "page" and not isinstance(value, list | dict)
-        },
-        "refusals": result.get("refused") or result.get("errors") or [],
-        "may_manage": _may_manage(request.user, job),
+        "facts": facts_of_result(job),
+        "refusals": refusals_of(job),
+        "may_manage": may_manage(request.user, job),
     }
     return render(request, template, context)
 
@@ -86,9 +71,8 @@ def job_retry(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 
 
 def _managed_job(request: AuthenticatedRequest, public_id: str) -> Job:
-    job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
-    if not _may_manage(request.user, job):
-        raise PermissionDenied(_("Only who started a job, or a coordinator, can stop it or try it again."))
+    job = get_object_or_404(jobs_of(request.user), public_id=public_id)
+    check_may_manage(request.user, job)
     return job
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotation.refusals import Refused
 from annotation.site.zones import zone_of
 from annotation.views.site.errors import answer_to, bad_request, too_large
+from annotation.views.site.problem_documents import is_for_api
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,8 @@ class PersonalTimeZoneMiddleware(Middleware):
 class BodyLimitMiddleware(Middleware):
     """A body that is too large is refused by its announced length, before a byte of it is read.
 
-    Only a person who is logged in may send more than a form holds. Stands after the session and before whatever reads
+    Only a person who is logged in may send more than a form holds; of a program with a token the API asks that itself,
+    before it reads. Stands after the session and before whatever reads
     the body first, which is the check of the CSRF token.
     """
 
@@ -99,7 +101,8 @@ class BodyLimitMiddleware(Middleware):
             announced = 0
         if announced <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             return self.get_response(request)
-        if announced > settings.UPLOAD_MAX_BYTES + ROOM_FOR_FIELDS or not request.user.is_authenticated:
+        may_send = request.user.is_authenticated or (is_for_api(request) and "Authorization" in request.headers)
+        if announced > settings.UPLOAD_MAX_BYTES + ROOM_FOR_FIELDS or not may_send:
             return too_large(request)
         return self.get_response(request)
 

@@ -97,6 +97,8 @@ FULL = [
     Shown("login"),
     Shown("login", act=submit_empty, note="refused"),
     Shown("profile", "rita"),
+    Shown("token-new", "cora"),
+    Shown("about-api", "cora", act=unfold),
     Shown("password-change", "rita"),
     Shown("password-change", "rita", act=submit_empty, note="refused"),
     Shown("password-reset"),
@@ -417,6 +419,7 @@ FULL = [
 
 # What an address gives that shows no page of its own: an act, a file, a redirect, an answer for a script.
 NO_PAGE = {
+    "about-api-document": "a file",
     "quarantine-rendition": "a file",
     "audit-thing": "a redirect",
     "models-compare-file": "a file",

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client, override_settings
@@ -90,6 +91,7 @@ class Recorder:
 def fixed(media: Path) -> Iterator[tuple[Chance, Clock]]:
     """Random names and the time are those of the test, and files lie in a folder of their own."""
     chance, clock = Chance(), Clock()
+    cache.clear()  # what was counted and kept in the other world
     with pytest.MonkeyPatch.context() as patch, override_settings(MEDIA_ROOT=media):
         for name in ("token_bytes", "token_hex", "token_urlsafe", "choice"):
             patch.setattr(f"secrets.{name}", getattr(chance, name))

@@ -28,9 +28,13 @@ from tests.readerstudy.studies import places_of
 pytestmark = pytest.mark.django_db
 ENDS = frozenset({"logout", "reading-withdraw", "reading-consent"})  # the session, or taking part
 
-PAGES = {"home", "profile", "password-change", "audit-log", "own-data", "jobs", "review-rounds", "readings", "mentions"}
+PAGES = {
+    *("home", "profile", "token-new", "password-change", "audit-log", "own-data", "jobs", "review-rounds", "readings"),
+    "mentions",
+}
 OPEN = {"healthz", "password-reset", "password-reset-sent", "password-reset-confirm"}
 ENTRY = {"reading", "reading-consent-copy", "reading-state"}
+API = {"api-me", "api-jobs", "about-api", "about-api-document"}
 STEPS = {"reading-room", "reading-session", "reading-facts", "reading-display", "reading-instructions", "rendition"}
 
 
@@ -44,9 +48,9 @@ class As(StrEnum):
 
 
 SHOWN = {  # which pages answer
-    As.READER: PAGES | OPEN | ENTRY | STEPS,
-    As.LEFT: PAGES | OPEN | ENTRY,
-    As.STRANGER: PAGES | OPEN,
+    As.READER: PAGES | OPEN | API | ENTRY | STEPS,
+    As.LEFT: PAGES | OPEN | API | ENTRY,
+    As.STRANGER: PAGES | OPEN | API,
     As.NOBODY: OPEN | {"login"},
 }
 
@@ -64,7 +68,8 @@ def addresses(world: World) -> Iterator[tuple[str, str]]:
         if name in ENDS:
             continue
         parts = list(pattern.pattern.converters) or list(pattern.pattern.regex.groupindex)
-        closest = max((page for page in of_page if name.startswith(page)), key=len, default="")
+        page_name = name.removeprefix("api-")
+        closest = max((page for page in of_page if page_name.startswith(page)), key=len, default="")
         stands_for = {**anywhere, **of_page.get(closest, {})}
         for values in product(*(stands_for.get(part, [NOBODY]) for part in parts)):
             yield name, reverse(name, kwargs=dict(zip(parts, values, strict=True)))
@@ -108,6 +113,7 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
     anywhere: dict[str, list[Any]] = {
         "slug": [bank.slug],
         "number": [1, 2],
+        "revision": [1],
         "pk": list(User.objects.order_by("pk").values_list("pk", flat=True)),
         "membership": [1],
         "first": [0],

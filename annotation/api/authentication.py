@@ -1,0 +1,51 @@
+"""Who asks: a program with a token, or a person whose browser has a session."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from annotation.models import User
+from annotation.people.links import PeopleRefused
+from annotation.people.tokens import PREFIX, holds_token, person_of
+
+SCHEME = "Bearer"
+
+
+def check_no_token_in_address(request: Request) -> None:
+    """Addresses stand in logs, histories and the heads of other requests. Raises PeopleRefused."""
+    query = request.META.get("QUERY_STRING", "")
+    if holds_token(query) or "access_token" in request.query_params:
+        sentence = _(
+            "A token does not belong into an address, where others can read it. Revoke it, and send a new one in the "
+            "header Authorization."
+        )
+        raise PeopleRefused("token_in_address", sentence, status=400)
+
+
+class TokenAuthentication(BaseAuthentication):
+    """``Authorization: Bearer rexvqa_...``; the person is limited to what the token gives."""
+
+    def authenticate(self, request: Request) -> tuple[User, str] | None:
+        scheme, _blank, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if not scheme:
+            return None
+        if scheme.lower() != SCHEME.lower():
+            raise AuthenticationFailed(_("Send a token: Authorization: Bearer rexvqa_..."))
+        text = text.strip()
+        address = request.META.get("REMOTE_ADDR", "")
+        person = person_of(text, address=address, at=timezone.now())
+        return person, text.removeprefix(PREFIX).partition("_")[0]
+
+    def authenticate_header(self, request: Request) -> str:
+        return SCHEME
+
+
+class PersonSession(SessionAuthentication):
+    """The session of the pages; what changes something needs the CSRF token of the browser."""
+
+    def authenticate_header(self, request: Request) -> str:
+        return SCHEME

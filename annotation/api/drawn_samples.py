@@ -1,0 +1,182 @@
+"""Samples: drawn, listed, read, put away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import django_filters
+from django.db.models import Count, QuerySet
+from django.db.models.functions import Lower
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.api.bodies import SentBody
+from annotation.api.question_list import bank_named
+from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.bin.deleting import archive, bring_back
+from annotation.enums import Role, Task
+from annotation.forms.bank import QuestionSearchForm
+from annotation.models import QuestionBank, SampledQuestion, SamplingPlan
+from annotation.people.kept_answers import MadeAnswer
+from annotation.sampling.kernels.drawing import SEED_MAX, RatedBy, StratifyBy
+from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample
+
+READERS: tuple[Role, ...] = (Role.COORDINATOR, Role.ADMINISTRATOR)
+WRITERS: tuple[Role, ...] = (Role.COORDINATOR,)
+
+
+class StratumShape(Shown):
+    stratum = serializers.CharField()
+    n_frame = serializers.IntegerField()
+    n_drawn = serializers.IntegerField()
+
+
+class SampleShape(Shown):
+    id = serializers.SlugField(source="slug")
+    name = serializers.CharField()
+    bank = serializers.SlugField(source="bank.slug")
+    by = WordChoice(StratifyBy, source="stratify_by")
+    per_thousand = serializers.IntegerField()
+    seed = serializers.IntegerField()
+    rule = serializers.CharField()
+    n_frame = serializers.IntegerField()
+    n_drawn = serializers.IntegerField()
+    frame_sha256 = serializers.CharField()
+    strata = StratumShape(many=True)
+    created_by = PersonName()
+    created_at = Moment()
+    archived_at = Moment(allow_null=True)
+
+
+class SampleSent(SentBody):
+    bank = serializers.SlugField()
+    name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
+    by = serializers.ChoiceField(choices=[(w.value, w.label) for w in StratifyBy], default=StratifyBy.DIFFICULTY)
+    rated_by = serializers.ChoiceField(choices=[(w.value, w.label) for w in RatedBy], default=RatedBy.STATED)
+    per_thousand = serializers.IntegerField(min_value=1, max_value=1000, default=DEFAULT_PER_THOUSAND)
+    seed = serializers.IntegerField(min_value=0, max_value=SEED_MAX, default=DEFAULT_SEED)
+    filters = serializers.DictField(
+        child=serializers.CharField(), default=dict, help_text="of the list of questions: what is drawn from"
+    )
+
+
+class SampleFilters(django_filters.FilterSet):
+    bank = django_filters.CharFilter(field_name="bank__slug")
+    archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
+
+
+def _samples() -> QuerySet[SamplingPlan]:
+    rows = SamplingPlan.objects.select_related("bank", "created_by")
+    return rows.annotate(n_drawn=Count("questions"))
+
+
+class Samples(ListOf[SamplingPlan]):
+    """Samples of banks. A POST draws one and stores it: the same seed draws the same sample."""
+
+    roles, writers = READERS, WRITERS
+    reach = {"bank": "bank"}
+    shape, body = SampleShape, SampleSent
+    sorted_by = {"sample": Lower("name"), "bank": Lower("bank__name"), "frame": "n_frame", "drawn": "created_at"}
+    filters = SampleFilters
+    makes, status = True, 201
+    summary, post_summary = "List samples", "Draw a sample"
+
+    def rows(self) -> QuerySet[SamplingPlan]:
+        return _samples()
+
+    def post(self, request: Request, **named: Any) -> Response:
+        sent = self.sent(SampleSent)
+        bank = bank_named(self.person, sent["bank"])
+        wanted = self._wanted(bank, sent["filters"])
+
+        def draw() -> MadeAnswer:
+            plan = draw_sample(
+                bank,
+                name=sent["name"],
+                by=StratifyBy(sent["by"]),
+                rated_by=RatedBy(sent["rated_by"]),
+                per_thousand=sent["per_thousand"],
+                seed=sent["seed"],
+                wanted=wanted,
+                **self.by(),
+            )
+            shown = self.shown(_samples().get(pk=plan.pk))
+            return MadeAnswer(201, shown, reverse("api-sample", args=[plan.slug]))
+
+        return self.once(draw)
+
+    def _wanted(self, bank: QuestionBank, filters: dict[str, str]) -> dict[str, str]:
+        """What the page would draw from by these filters. Raises ValidationError for one that means nothing."""
+        form = QuestionSearchForm(filters, bank, self.person, offers_all=False)
+        wanted = dict(form.search().wanted)
+        if unknown := sorted(set(filters) - set(wanted)):
+            raise serializers.ValidationError(
+                {f"filters.{name}": [_("There is no such filter or value.")] for name in unknown}
+            )
+        return wanted
+
+
+class OneSample(OneOf[SamplingPlan]):
+    """One sample: how it was drawn."""
+
+    roles = READERS
+    writers = WRITERS
+    reach = Samples.reach
+    lookup = "slug"
+    shape = SampleShape
+    summary = "Read one sample"
+
+    def rows(self) -> QuerySet[SamplingPlan]:
+        return _samples()
+
+
+class SampledShape(Shown):
+    position = serializers.IntegerField()
+    number = serializers.IntegerField(source="revision.question.number")
+    revision = serializers.IntegerField(source="revision.number")
+    task = WordChoice(Task, source="revision.task")
+    stratum = serializers.CharField()
+
+
+class SampledQuestions(ListOf[SampledQuestion]):
+    """The drawn questions, in the order of the sample."""
+
+    roles = READERS
+    reach = {"bank": "plan__bank"}
+    shape = SampledShape
+    newest_first = False
+    summary = "List questions of a sample"
+
+    def rows(self) -> QuerySet[SampledQuestion]:
+        rows = SampledQuestion.objects.filter(plan__in=SamplingPlan.objects.filter(slug=self.kwargs["slug"]))
+        return rows.select_related("revision__question")
+
+
+class _SampleAct(OneSample):
+    act: Callable[..., None]
+    http_method_names = ["post"]
+
+    def post(self, request: Request, **named: Any) -> Response:
+        plan = self.one()
+        self.check_unchanged(plan)
+        type(self).act(plan, **self.by())
+        return Response(self.shown(self.one()))
+
+
+class ArchiveSample(_SampleAct):
+    """Off the lists; nothing is deleted."""
+
+    act = archive
+    summary = "Archive a sample"
+
+
+class BringBackSample(_SampleAct):
+    """An archived sample is in use again."""
+
+    act = bring_back
+    summary = "Bring a sample back"

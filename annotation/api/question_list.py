@@ -1,0 +1,261 @@
+"""Questions of a bank, as its page lists them: by the same filters, in the same orders, along the same indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.api.bodies import SentBody
+from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write_cursor
+from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.discussion.tagging import tags_of
+from annotation.enums import Difficulty, ImageState, ImportState, OptionLetter, QuestionState, Role, Task, ViewPosition
+from annotation.forms.bank import QuestionSearchForm
+from annotation.models import AnswerKey, Question, QuestionBank, Revision, User
+from annotation.questionbank import question_states
+from annotation.questionbank.answers import read_truth
+from annotation.questionbank.filters import FILTERS
+from annotation.questionbank.listing import SORTED_BY, PageStart, questions_page
+from annotation.review.onlookers import withheld_questions
+from annotation.site.permissions import within_reach
+from annotation.site.sorted_tables import Sorting
+
+READERS: tuple[Role, ...] = (Role.COORDINATOR, Role.ADMINISTRATOR)
+
+
+class ImageOfQuestion(Shown):
+    id = serializers.CharField(source="public_id")
+    view_position = WordChoice(ViewPosition)
+    state = WordChoice(ImageState)
+
+
+class WordingShape(Shown):
+    """What a revision says, without key, explanation and report."""
+
+    stem = serializers.CharField()
+    options = serializers.ListField(child=serializers.CharField(), min_length=4, max_length=4)
+    task = WordChoice(Task)
+    category = serializers.CharField()
+    subcategory = serializers.CharField()
+    question_class = serializers.CharField()
+    difficulty = WordChoice(Difficulty)
+
+
+class QuestionShape(WordingShape):
+    number = serializers.IntegerField(source="question.number")
+    id = serializers.CharField(source="question.public_id")
+    state = WordChoice(QuestionState, source="question.state")
+    revision = serializers.IntegerField(source="number")
+    exam = serializers.CharField(source="question.exam.public_id")
+    images = serializers.SerializerMethodField(help_text="images that count, in the order of the exam")
+    tags = serializers.SerializerMethodField()
+
+    def get_images(self, revision: Revision) -> list[dict[str, Any]]:
+        return [
+            {"id": image.public_id, "view_position": image.view_position, "state": image.state}
+            for image in revision.question.exam.images.all()
+            if image.public_id not in revision.left_out
+        ]
+
+    def get_tags(self, revision: Revision) -> list[str]:
+        return list(self.context["tags"].get(revision.question_id, []))
+
+
+def bank_named(person: User, slug: str) -> QuestionBank:
+    """The bank of an address; 404 for one that a token does not reach."""
+    return get_object_or_404(within_reach(person, QuestionBank.objects.all(), bank="pk"), slug=slug)
+
+
+class Questions(ListOf[Revision]):
+    """Questions of a bank in their current wording. Filters are those of the page of the bank: what a filter finds, and
+    which values it takes, is the same there. ``looked_to`` stands beside a page that is not full, and whose ``next``
+    goes on: so far the bank was looked through.
+    """
+
+    roles = READERS
+    shape = QuestionShape
+    sorted_by = SORTED_BY
+    summary = "List questions of a bank"
+
+    beside_results = {
+        "looked_to": {"type": "integer", "description": "the number up to which the bank was looked through"}
+    }
+
+    @classmethod
+    def free_filters(cls) -> Sequence[str]:
+        return sorted(FILTERS)
+
+    def get(self, request: Request, **named: Any) -> Response:
+        bank = bank_named(self.person, named["slug"])
+        only, query = self.only(), request.query_params
+        form = QuestionSearchForm(query, bank, self.person, offers_all=False)
+        search = form.search()
+        if dropped := form.dropped():
+            message = _("This bank knows no such value.")
+            raise serializers.ValidationError({name: [message] for name in dropped})
+        sort = query.get("sort", "")
+        sorting = sorting_named(sort, SORTED_BY)
+        place = _place(query.get("cursor", ""), sort)
+        page = questions_page(search, _upward(sorting), place, per_page=self.number("limit", 100, 1000))
+        self.tags = tags_of([row.question_id for row in page.revisions], self.person)
+        cursor = write_cursor(sort, [page.next.after, page.next.group]) if page.next else ""
+        response = self.listed(page.revisions, cursor, only)
+        if page.looked_to is not None:
+            response.data["looked_to"] = page.looked_to
+        return response
+
+    def context(self) -> dict[str, Any]:
+        return {"view": self, "tags": self.tags}
+
+
+def _upward(sorting: Sorting) -> Sorting:
+    return sorting if sorting.column else Sorting("number")
+
+
+def _place(cursor: str, sort: str) -> PageStart:
+    if not cursor:
+        return PageStart()
+    place = read_cursor(cursor, sort)
+    if len(place) != 2 or not isinstance(place[0], int) or not isinstance(place[1], str):
+        raise bad_cursor()
+    return PageStart(after=place[0], group=place[1])
+
+
+class _OfQuestion(OneOf[Revision]):
+    roles = READERS
+    reach = {"bank": "bank"}
+    lookup = "question__number"
+
+    def rows(self) -> QuerySet[Revision]:
+        rows = Revision.objects.current().select_related("question__bank", "question__exam", "bank_import")
+        return rows.prefetch_related("question__exam__images")
+
+    def one(self) -> Revision:
+        place = {"question__bank__slug": self.kwargs["slug"], "question__number": self.kwargs["number"]}
+        bank = bank_named(self.person, self.kwargs["slug"])
+        return get_object_or_404(self.in_reach(self.rows()).filter(bank=bank), **place)
+
+    def context(self) -> dict[str, Any]:
+        question = self.one_shown.question_id
+        return {"view": self, "tags": tags_of([question], self.person)}
+
+    def shown(self, row: Any, only: Any = None) -> Any:
+        self.one_shown = row
+        return super().shown(row, only)
+
+
+class OneQuestion(_OfQuestion):
+    """One question in its current wording."""
+
+    shape = QuestionShape
+    summary = "Read one question"
+
+
+class KeyShape(Shown):
+    key = WordChoice(OptionLetter)
+    explanation = serializers.CharField()
+    indication = serializers.CharField(source="report.indication", default="")
+    comparison = serializers.CharField(source="report.comparison", default="")
+    findings = serializers.CharField(source="report.findings", default="")
+    impression = serializers.CharField(source="report.impression", default="")
+
+
+class KeyOfQuestion(_OfQuestion):
+    """Key, explanation and report. Whoever reads them is noted, and never judges the question blind again."""
+
+    roles = (Role.COORDINATOR,)
+    shape = KeyShape
+    summary = "Read the key of a question"
+
+    def get(self, request: Request, **named: Any) -> Response:
+        truth: AnswerKey = read_truth(self.one(), person=self.person, at=timezone.now())
+        response = Response(self.shape(truth, only=self.only()).data)
+        response["Cache-Control"] = "private, no-store"
+        return response
+
+
+class RevisionShape(WordingShape):
+    number = serializers.IntegerField()
+    images_left_out = serializers.ListField(source="left_out", child=serializers.CharField())
+    file_name = serializers.CharField(source="bank_import.file_name")
+    author = PersonName(source="edit.author", default=None)
+    reason = serializers.CharField(source="edit.reason", default=None, allow_null=True)
+    made_at = Moment(
+        source="edit.made_at", default=None, allow_null=True, help_text="of a wording by hand; null: of an import"
+    )
+
+
+def revisions_of(person: User, slug: str, number: int) -> QuerySet[Revision]:
+    """All published wordings; of a question that the person judges in a round under way none."""
+    rows = Revision.objects.filter(bank=bank_named(person, slug), question__number=number)
+    rows = rows.filter(bank_import__state=ImportState.PUBLISHED)
+    return rows.exclude(question__in=withheld_questions(person)).select_related("bank_import", "edit__author")
+
+
+class Revisions(ListOf[Revision]):
+    """The wordings of a question, the newest first."""
+
+    roles = READERS
+    reach = {"bank": "bank"}
+    shape = RevisionShape
+    summary = "List revisions of a question"
+
+    def rows(self) -> QuerySet[Revision]:
+        return revisions_of(self.person, self.kwargs["slug"], self.kwargs["number"])
+
+
+class OneRevision(OneOf[Revision]):
+    """One wording. It never changes."""
+
+    roles = READERS
+    reach = {"bank": "bank"}
+    shape = RevisionShape
+    lookup = "revision"
+    summary = "Read one revision"
+
+    def one(self) -> Revision:
+        rows = revisions_of(self.person, self.kwargs["slug"], self.kwargs["number"])
+        return get_object_or_404(self.in_reach(rows), number=self.kwargs["revision"])
+
+
+class ReasonSent(SentBody):
+    reason = serializers.CharField(max_length=5000)
+
+
+class WithdrawQuestion(OneQuestion):
+    """No sample draws it any more."""
+
+    writers = roles = (Role.COORDINATOR,)
+    http_method_names = ["post"]
+    body = ReasonSent
+    summary = "Withdraw a question"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        revision = self.one()
+        self.check_unchanged(revision)
+        question_states.withdraw_question(revision.question, self.sent(ReasonSent)["reason"], **self.by())
+        return Response(self.shown(self.one()))
+
+
+class BringBackQuestion(OneQuestion):
+    """A withdrawn question can be drawn again."""
+
+    writers = roles = (Role.COORDINATOR,)
+    http_method_names = ["post"]
+    summary = "Bring a question back"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        revision = self.one()
+        self.check_unchanged(revision)
+        question: Question = revision.question
+        question_states.bring_back_question(question, **self.by())
+        return Response(self.shown(self.one()))

@@ -1,0 +1,290 @@
+"""What every address of the API does by itself, so that a resource says only what it is about.
+
+A resource names who may ask (``roles``), who may send (``writers``) and through which places a token reaches its rows
+(``reach``): a token whose scope is not among them finds nothing. Rows that a person must not know are left out by
+``rows``, so that a strange id is 404 as if it did not exist. Everything that changes something is one act of a room.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django_filters import FilterSet
+from rest_framework import serializers
+from rest_framework.exceptions import NotAuthenticated, Throttled
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
+from rest_framework.views import APIView
+
+from annotation.api.authentication import PersonSession, TokenAuthentication, check_no_token_in_address
+from annotation.api.bodies import BodyRefused, SentBody, StrictJSONParser, digest_of
+from annotation.api.cursors import MOST, USUAL, Names, page_of
+from annotation.api.rates import count_request
+from annotation.api.refusing import handle
+from annotation.enums import Role
+from annotation.models import User
+from annotation.people.kept_answers import Caller, MadeAnswer, answer_once
+from annotation.site.permissions import site_roles, within_reach
+from annotation.views.site.decorators import By
+
+Row = TypeVar("Row", bound=Model)
+SAFE = ("GET", "HEAD")
+Shape = type["Shown"]
+
+
+class Shown(serializers.Serializer[Any]):
+    """What a program is shown of a thing. ``only``: the names of fields that it asked for."""
+
+    def __init__(self, *args: Any, only: Sequence[str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if only is not None:
+            for name in set(self.fields) - set(only):
+                self.fields.pop(name)
+
+
+class Resource(APIView):
+    """An address of the API."""
+
+    roles: ClassVar[tuple[Role, ...]] = ()  # of the site; none: every person, whose rows decide
+    writers: ClassVar[tuple[Role, ...] | None] = None  # of them; None: all of them
+    reach: ClassVar[Mapping[str, str]] = {}  # by scope of a token, the lookup from a row to the place
+    asked: ClassVar[tuple[str, ...]] = ()  # further names that the query of the address may hold
+    shape: ClassVar[Shape]
+    summary: ClassVar[str] = ""
+
+    authentication_classes = [TokenAuthentication, PersonSession]
+    permission_classes: Sequence[Any] = []
+    renderer_classes = [JSONRenderer]
+    parser_classes: Sequence[Any] = [StrictJSONParser]
+    metadata_class = None
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+
+    @classmethod
+    def as_view(cls, **options: Any) -> Any:
+        """With its policy on it, as views of pages carry theirs."""
+        view: Any = super().as_view(**options)
+        view.policy = "role:" + ",".join(cls.roles) if cls.roles else "person"
+        return view
+
+    @property
+    def person(self) -> User:
+        return cast(User, self.request.user)
+
+    def by(self) -> By:
+        """The person of this request, now, for an act."""
+        return By(actor=self.person, at=timezone.now())
+
+    # --- before and after ---------------------------------------------------------------------------
+    def get_exception_handler(self) -> Callable[..., Response | None]:
+        return handle
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Who asks, how often, and whether they may: in this order, before anything is read."""
+        self._answer_in_json(request)
+        check_no_token_in_address(request)
+        if not request.user.is_authenticated:
+            raise NotAuthenticated(_("Send a token, or log in: Authorization: Bearer rexvqa_..."))
+        self._count(request)
+        self._check_policy(request)
+        self._check_query(request)
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        self._answer_in_json(request)
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        for name, value in getattr(self, "_rate", {}).items():
+            answer.headers[name] = value
+        patch_vary_headers(answer, ("Authorization", "Cookie"))
+        return answer
+
+    def _answer_in_json(self, request: Any) -> None:
+        """Whatever a client would like better: there is one form of answers."""
+        request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
+
+    def _count(self, request: Request) -> None:
+        caller = f"token:{request.auth}" if request.auth else f"person:{self.person.pk}"
+        allowance = count_request(caller, at=timezone.now())
+        self._rate = allowance.headers()
+        if allowance.is_used_up:
+            raise Throttled(wait=allowance.resets_in)
+
+    def _check_policy(self, request: Request) -> None:
+        limits = self.person.limits
+        is_safe = request.method in SAFE
+        if limits is not None and limits.is_read_only and not is_safe:
+            raise PermissionDenied(_("This token is for reading only."))
+        allowed = self.roles if is_safe or self.writers is None else self.writers
+        if allowed and not set(allowed) & site_roles(self.person):
+            names = ", ".join(_(role.label) for role in allowed)
+            raise PermissionDenied(_("This is for people with the role: %(roles)s.") % {"roles": names})
+
+    def _check_query(self, request: Request) -> None:
+        known = {*self.asked, *(("fields",) if request.method in SAFE else ())}
+        if unknown := sorted(set(request.query_params) - known - self.filter_names()):
+            sentence = _("The address of this resource takes no %(names)s.")
+            raise BodyRefused("unknown_parameter", sentence % {"names": ", ".join(unknown)}, status=400)
+
+    def filter_names(self) -> set[str]:
+        return set()
+
+    # --- what is shown ------------------------------------------------------------------------------
+    def in_reach(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        return within_reach(self.person, rows, **self.reach)
+
+    def only(self) -> list[str] | None:
+        """The fields that were asked for. Raises BodyRefused for one that there is none of."""
+        asked = self.request.query_params.get("fields")
+        if asked is None:
+            return None
+        known = set(self.shape().fields)
+        names = [name for name in asked.split(",") if name]
+        if unknown := [name for name in names if name not in known]:
+            sentence = _("There is no field %(unknown)s. There are: %(known)s.")
+            words = {"unknown": ", ".join(unknown), "known": ", ".join(sorted(known))}
+            raise BodyRefused("unknown_field", sentence % words, status=400, field="fields")
+        return names
+
+    def shown(self, row: object, only: Sequence[str] | None = None) -> Any:
+        return self.shape(row, only=only, context=self.context()).data
+
+    def context(self) -> dict[str, Any]:
+        """What a shape needs beside the row."""
+        return {"view": self}
+
+    def number(self, name: str, usual: int, most: int) -> int:
+        text = self.request.query_params.get(name, str(usual))
+        if not (text.isascii() and text.isdecimal() and 0 < len(text) < 10 and 1 <= int(text) <= most):
+            sentence = _("%(name)s is a number from 1 to %(most)s.") % {"name": name, "most": most}
+            raise BodyRefused("bad_number", sentence, status=400, field=name)
+        return int(text)
+
+    # --- what is sent -------------------------------------------------------------------------------
+    def sent(self, shape: type[SentBody]) -> dict[str, Any]:
+        """The body, as its shape reads it. Raises ValidationError."""
+        body = shape(data=self.request.data)
+        body.is_valid(raise_exception=True)
+        return cast(dict[str, Any], body.validated_data)
+
+    def once(self, act: Callable[[], MadeAnswer]) -> Response:
+        """What a POST makes is made once for each Idempotency-Key, where the request has one."""
+        key = self.request.headers.get("Idempotency-Key")
+        if key is None:
+            answer = act()
+        else:
+            caller = Caller(self.person, str(self.request.auth or ""))
+            answer = answer_once(caller, key, digest_of(self.request), act, at=timezone.now())
+        response = Response(answer.body, status=answer.status)
+        if answer.location:
+            response["Location"] = answer.location
+        if answer.is_repeated:
+            response["Idempotent-Replayed"] = "true"
+        return response
+
+    def check_unchanged(self, row: object) -> None:
+        """Raises BodyRefused where If-Match names another state of the thing than the present one."""
+        asked = self.request.headers.get("If-Match")
+        if asked is not None and asked != "*" and etag_of(self.shown(row)) not in _etags(asked):
+            sentence = _("This was changed since you read it. Read it again, and decide again.")
+            raise BodyRefused("changed_since", sentence, status=412)
+
+
+class OneOf(Resource, Generic[Row]):
+    """One thing, found by what its address holds. With an ETag: who has it already gets 304."""
+
+    lookup: ClassVar[str] = "public_id"
+
+    def rows(self) -> QuerySet[Row]:
+        """All that the person may know."""
+        raise NotImplementedError
+
+    def one(self) -> Row:
+        return get_object_or_404(self.in_reach(self.rows()), **{self.lookup: self.kwargs[self.lookup]})
+
+    def get(self, request: Request, **named: Any) -> Response:
+        return self.conditional(self.shown(self.one(), self.only()))
+
+    def conditional(self, body: Any) -> Response:
+        etag = etag_of(body)
+        is_known = etag in _etags(self.request.headers.get("If-None-Match", ""))
+        response = Response(status=304) if is_known else Response(body)
+        response["ETag"] = etag
+        response["Cache-Control"] = "private, no-cache"
+        return response
+
+
+class ListOf(Resource, Generic[Row]):
+    """Things by page: ``cursor``, ``limit``, ``sort``, filters and ``fields`` in the query of the address."""
+
+    sorted_by: ClassVar[Names] = {}
+    filters: ClassVar[type[FilterSet] | None] = None
+    newest_first: ClassVar[bool] = True
+    beside_results: ClassVar[Mapping[str, Any]] = {}  # what else stands in a page, as JSON schema
+    asked = ("cursor", "limit", "sort")
+
+    def rows(self) -> QuerySet[Row]:
+        """All that the person may know."""
+        raise NotImplementedError
+
+    @classmethod
+    def free_filters(cls) -> Sequence[str]:
+        """Names of filters that no ``filters`` holds."""
+        return ()
+
+    def filter_names(self) -> set[str]:
+        if self.request.method not in SAFE:
+            return set()
+        return set(self.filters.get_filters() if self.filters is not None else self.free_filters())
+
+    def get(self, request: Request, **named: Any) -> Response:
+        query, only = request.query_params, self.only()
+        page = page_of(
+            self.filtered(self.in_reach(self.rows())),
+            self.sorted_by,
+            sort=query.get("sort", ""),
+            cursor=query.get("cursor", ""),
+            limit=self.number("limit", USUAL, MOST),
+            newest_first=self.newest_first,
+        )
+        return self.listed(page.rows, page.next, only)
+
+    def filtered(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        if self.filters is None:
+            return rows
+        filters = self.filters(data=self.request.query_params, queryset=rows, request=self.request)
+        if not filters.is_valid():
+            raise serializers.ValidationError({name: list(errors) for name, errors in filters.errors.items()})
+        return cast("QuerySet[Row]", filters.qs)
+
+    def listed(self, rows: Sequence[object], cursor: str, only: Sequence[str] | None) -> Response:
+        """A page of the list, with the whole address of the next one."""
+        following = self._address_of(cursor) if cursor else None
+        results = self.shape(rows, many=True, only=only, context=self.context()).data
+        response = Response({"next": following, "results": results})
+        if following:
+            response["Link"] = f'<{following}>; rel="next"'
+        return response
+
+    def _address_of(self, cursor: str) -> str:
+        query = self.request.query_params.copy()
+        query["cursor"] = cursor
+        return self.request.build_absolute_uri(f"?{query.urlencode()}")
+
+
+def etag_of(body: Any) -> str:
+    """Made of what is shown and of nothing else, so that it tells nothing else."""
+    text = json.dumps(body, sort_keys=True, cls=JSONEncoder, ensure_ascii=True)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def _etags(header: str) -> set[str]:
+    return {one.strip().removeprefix("W/") for one in header.split(",")}
