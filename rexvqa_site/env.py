@@ -49,6 +49,14 @@ def env_int(name: str, default: int, *, at_least: int = 0) -> int:
     return value
 
 
+def env_word(name: str, words: tuple[str, ...]) -> str:
+    """One of these words, the first without a value. Raises ImproperlyConfigured for any other."""
+    word = env_str(name, words[0])
+    if word not in words:
+        raise ImproperlyConfigured(f"{name}={word!r} is none of: {', '.join(words)}")
+    return word
+
+
 def env_path(name: str, default: Path) -> Path:
     raw = env_str(name)
     return Path(raw).expanduser().resolve() if raw else default

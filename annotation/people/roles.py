@@ -73,15 +73,16 @@ def add_role(
     granted_by: User | None,
     actor: User | None,
     at: datetime,
+    by_provider: bool = False,
 ) -> Membership:
     """Write one membership in the transaction of the act that decided on it. Raises PeopleRefused."""
-    membership, is_new = Membership.objects.get_or_create(
-        user=person, role=role, round=review_round, defaults={"granted_by": granted_by, "granted_at": at}
-    )
+    given = {"granted_by": granted_by, "granted_at": at, "by_provider": by_provider}
+    membership, is_new = Membership.objects.get_or_create(user=person, role=role, round=review_round, defaults=given)
     if is_new:
         check_no_role_conflict(person, role, review_round)
         _forget_roles(person)
-        record("role.granted", actor=actor, at=at, subject=person, facts=_facts(role, review_round))
+        facts = _facts(role, review_round) | ({"by": "provider"} if by_provider else {})
+        record("role.granted", actor=actor, at=at, subject=person, facts=facts)
     return membership
 
 

@@ -13,6 +13,9 @@ from annotation.views.site import errors
 POLICIES = {"anyone", "person"}
 OPEN = {  # what people see who are not logged in
     "login",
+    "account_login",  # the same
+    "mfa_authenticate",
+    "mfa_login_webauthn",
     "logout",
     "password-reset",
     "password-reset-sent",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from rexvqa_site.env import env_bool, env_int, env_secret, secret_from_file
+from rexvqa_site.env import env_bool, env_int, env_secret, env_word, secret_from_file
 from rexvqa_site.settings import database_from
 
 
@@ -72,3 +72,9 @@ def test_sqlite_keeps_what_it_acknowledged() -> None:
 def test_another_database_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured):
         database_from("mysql://localhost/x")
+
+
+def test_a_word_that_is_none_of_those_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "sometimes")
+    with pytest.raises(ImproperlyConfigured, match="none of"):
+        env_word("X", ("never", "always"))

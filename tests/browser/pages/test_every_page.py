@@ -141,7 +141,7 @@ def send_without_token(page: Page) -> None:
 def log_in(page: Page) -> None:
     page.get_by_label("E-mail").fill("nobody@example.org")
     page.get_by_label("Password").fill("not this one")
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
 
 
 REFUSALS = {

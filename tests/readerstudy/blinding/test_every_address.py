@@ -26,9 +26,12 @@ from tests.readerstudy.blinding.worlds import World
 from tests.readerstudy.studies import places_of
 
 pytestmark = pytest.mark.django_db
-ENDS = frozenset({"logout", "reading-withdraw", "reading-consent"})  # the session, or taking part
+ENDS = frozenset({"logout", "session-end", "reading-withdraw", "reading-consent"})  # the session, or taking part
 
-PAGES = {"home", "profile", "password-change", "jobs", "review-rounds", "readings", "mentions"}
+PAGES = {
+    *("home", "profile", "password-change", "jobs", "review-rounds", "readings", "mentions"),
+    *("mfa_index", "account_reauthenticate", "open-sessions", "email-confirm"),
+}
 OPEN = {"healthz", "password-reset", "password-reset-sent", "password-reset-confirm"}
 ENTRY = {"reading", "reading-consent-copy", "reading-state"}
 STEPS = {"reading-room", "reading-session", "reading-facts", "reading-display", "reading-instructions", "rendition"}
@@ -47,7 +50,7 @@ SHOWN = {  # which pages answer
     As.READER: PAGES | OPEN | ENTRY | STEPS,
     As.LEFT: PAGES | OPEN | ENTRY,
     As.STRANGER: PAGES | OPEN,
-    As.NOBODY: OPEN | {"login"},
+    As.NOBODY: OPEN | {"login", "account_login"},
 }
 
 
