@@ -15,6 +15,7 @@ from annotation.views.people import (
     invitations,
     open_sessions,
     people,
+    provider,
     second_factors,
 )
 from annotation.views.prompts import prompt_versions
@@ -64,6 +65,10 @@ urlpatterns = [
     path("profile/sessions/<int:pk>/end/", open_sessions.session_end, name="session-end"),
     # second factors, under the names by which allauth goes from one to the other
     path("login/", account.login, name="account_login"),
+    path("login/provider/", provider.provider_login, name="provider-login"),
+    path("login/provider/answer/", provider.provider_answer, name="provider-answer"),
+    path("profile/provider/", provider.provider_connect, name="provider-connect"),
+    path("profile/provider/disconnect/", provider.provider_disconnect, name="provider-disconnect"),
     path("login/factor/", second_factors.ask_for_factor, name="mfa_authenticate"),
     path("login/passkey/", second_factors.login_passkey, name="mfa_login_webauthn"),
     path("profile/again/", second_factors.password_again, name="account_reauthenticate"),

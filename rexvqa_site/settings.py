@@ -19,6 +19,7 @@ from rexvqa_site.env import (
     env_int,
     env_networks,
     env_path,
+    env_provider,
     env_secret,
     env_str,
     env_word,
@@ -189,6 +190,7 @@ MFA_TOTP_ISSUER = "Reading room"
 MFA_TOTP_TOLERANCE = 1  # a code of the 30 seconds before or after: clocks differ
 SECOND_FACTOR = env_word("REXVQA_SECOND_FACTOR", ("optional", "required-for-coordinators"))
 SECOND_FACTOR_REQUIRED = SECOND_FACTOR != "optional" and not DEMO
+OIDC_PROVIDER = None if DEMO else env_provider()  # the only one by which people log in
 
 # --- Web safety -----------------------------------------------------------------------------------
 SESSION_ENGINE = "rexvqa_site.sessions"

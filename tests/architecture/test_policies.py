@@ -16,6 +16,8 @@ OPEN = {  # what people see who are not logged in
     "account_login",  # the same
     "mfa_authenticate",
     "mfa_login_webauthn",
+    "provider-login",
+    "provider-answer",
     "logout",
     "password-reset",
     "password-reset-sent",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth import views as auth_views
@@ -28,6 +29,9 @@ class _LogIn(auth_views.LoginView):
     template_name = "annotation/people/login.html"
     authentication_form = LoginForm
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"provider": settings.OIDC_PROVIDER}
 
     def form_valid(self, form: Any) -> HttpResponse:
         return sign_in(self.request, form.get_user(), "password", self.get_success_url())
@@ -73,7 +77,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
         accounts.change_profile(person, **form.cleaned_data, at=timezone.now())
         messages.success(request, _("Saved."))
         return redirect("profile")
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, Any] = {"form": form, "provider": settings.OIDC_PROVIDER}
     context["is_confirmed"] = not mailing.can_send() or confirmations.is_confirmed(person)
     return render(request, "annotation/people/profile.html", context, status=422 if form.errors else 200)
 

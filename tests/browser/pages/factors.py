@@ -14,8 +14,11 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page
 
+from annotation.people.kernels.provider_settings import Provider
 from tests.annotation.people.authenticator import Passkey
 from tests.browser.pages.place import Place
+
+PROVIDER = Provider("https://login.example.org", "reading-room", "the hospital", "a secret")
 
 
 def prove(page: Page) -> None:

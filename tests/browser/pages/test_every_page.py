@@ -15,6 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
 from tests.browser.pages.endpoints import ENDPOINTS
+from tests.browser.pages.factors import PROVIDER
 from tests.browser.pages.inspection import AXE, axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
 from tests.browser.pages.sending import NAMED
@@ -112,6 +113,7 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
 def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: Settings) -> None:
     """With long names and texts, which is where a page breaks."""
     settings.MODEL_ENDPOINTS = (*NAMED, *ENDPOINTS, STAND_IN)
+    settings.OIDC_PROVIDER = PROVIDER
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
 
 
