@@ -9,7 +9,18 @@ from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
-from annotation.views.people import access_tokens, account, audit_log, invitation_files, invitations, leaving, people
+from annotation.views.people import (
+    access_tokens,
+    account,
+    audit_log,
+    invitation_files,
+    invitations,
+    leaving,
+    open_sessions,
+    people,
+    provider,
+    second_factors,
+)
 from annotation.views.prompts import prompt_versions
 from annotation.views.quality import compliance
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
@@ -54,6 +65,29 @@ urlpatterns = [
     path("profile/data/", leaving.own_data, name="own-data"),
     path("profile/tokens/new/", access_tokens.token_new, name="token-new"),
     path("profile/tokens/<str:public_id>/revoke/", access_tokens.token_revoke, name="token-revoke"),
+    path("profile/email/ask/", account.email_ask, name="email-ask"),
+    path("profile/email/<str:token>/", account.email_confirm, name="email-confirm"),
+    path("profile/sessions/", open_sessions.open_sessions, name="open-sessions"),
+    path("profile/sessions/end-others/", open_sessions.sessions_end_others, name="sessions-end-others"),
+    path("profile/sessions/<int:pk>/end/", open_sessions.session_end, name="session-end"),
+    # second factors, under the names by which allauth goes from one to the other
+    path("login/", account.login, name="account_login"),
+    path("login/provider/", provider.provider_login, name="provider-login"),
+    path("login/provider/answer/", provider.provider_answer, name="provider-answer"),
+    path("profile/provider/", provider.provider_connect, name="provider-connect"),
+    path("profile/provider/disconnect/", provider.provider_disconnect, name="provider-disconnect"),
+    path("login/factor/", second_factors.ask_for_factor, name="mfa_authenticate"),
+    path("login/passkey/", second_factors.login_passkey, name="mfa_login_webauthn"),
+    path("profile/again/", second_factors.password_again, name="account_reauthenticate"),
+    path("profile/again/code/", second_factors.code_again, name="mfa_reauthenticate"),
+    path("profile/again/passkey/", second_factors.passkey_again, name="mfa_reauthenticate_webauthn"),
+    path("profile/factors/", second_factors.factors, name="mfa_index"),
+    path("profile/factors/app/", second_factors.app_set_up, name="mfa_activate_totp"),
+    path("profile/factors/app/remove/", second_factors.app_remove, name="mfa_deactivate_totp"),
+    path("profile/factors/passkeys/add/", second_factors.passkey_add, name="mfa_add_webauthn"),
+    path("profile/factors/passkeys/<int:pk>/remove/", second_factors.passkey_remove, name="mfa_remove_webauthn"),
+    path("profile/factors/codes/", second_factors.recovery_codes, name="mfa_view_recovery_codes"),
+    path("profile/factors/codes/new/", second_factors.recovery_codes_new, name="mfa_generate_recovery_codes"),
     path("password/", account.password_change, name="password-change"),
     path("password/forgotten/", account.password_reset, name="password-reset"),
     path("password/forgotten/sent/", account.password_reset_sent, name="password-reset-sent"),
@@ -74,6 +108,7 @@ urlpatterns = [
     path("people/<int:pk>/reactivate/", people.person_reactivate, name="person-reactivate"),
     path("people/<int:pk>/data/", leaving.person_data, name="person-data"),
     path("people/<int:pk>/remove/", leaving.person_remove, name="person-remove"),
+    path("people/<int:pk>/factors/reset/", people.person_factors_reset, name="person-factors-reset"),
     path("people/<int:pk>/password-link/", people.person_password_link, name="person-password-link"),
     path("rounds/<slug:slug>/invite/", invitations.round_invite, name="round-invite"),
     path("rounds/<slug:slug>/invite/file/", invitation_files.round_invite_file, name="round-invite-file"),

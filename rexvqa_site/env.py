@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from annotation.diversity.kernels.embedding_folder import folders_from
 from annotation.endpoints.kernels.endpoint_list import Endpoint, endpoints_from
+from annotation.people.kernels.provider_settings import Provider, check_provider, role_table
 from annotation.site.privacy import SHORTEST_SECRET
 from annotation.webhooks.kernels.webhook_list import Webhook, webhooks_from
 
@@ -87,6 +88,14 @@ def env_int(name: str, default: int, *, at_least: int = 0) -> int:
     return value
 
 
+def env_word(name: str, words: tuple[str, ...]) -> str:
+    """One of these words, the first without a value. Raises ImproperlyConfigured for any other."""
+    word = env_str(name, words[0])
+    if word not in words:
+        raise ImproperlyConfigured(f"{name}={word!r} is none of: {', '.join(words)}")
+    return word
+
+
 def env_path(name: str, default: Path) -> Path:
     raw = env_str(name)
     value = Path(raw).expanduser().resolve() if raw else default
@@ -150,6 +159,37 @@ def env_certificates(name: str) -> str:
             f"{name}: {path} holds no certificates that can be read; they begin with -----BEGIN CERTIFICATE-----"
         ) from None
     return text
+
+
+def env_provider() -> Provider | None:
+    """The provider of OpenID Connect; None without an issuer. Raises ImproperlyConfigured, which tells no secret."""
+    issuer = env_str("REXVQA_OIDC_ISSUER")
+    if not issuer:
+        return None
+    try:
+        provider = Provider(
+            issuer=issuer,
+            client_id=env_str("REXVQA_OIDC_CLIENT_ID"),
+            name=env_str("REXVQA_OIDC_NAME") or "OpenID Connect",
+            secret=env_str("REXVQA_OIDC_CLIENT_SECRET") or _secret_in(env_str("REXVQA_OIDC_CLIENT_SECRET_FILE")),
+            roles_claim=env_str("REXVQA_OIDC_ROLES_CLAIM", "roles"),
+            roles=role_table(env_str("REXVQA_OIDC_ROLES")),
+            links_by_email=env_word("REXVQA_OIDC_LINK", ("never", "verified-email")) == "verified-email",
+            certificates=env_certificates("REXVQA_OIDC_CA_FILE"),
+        )
+        check_provider(provider)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"REXVQA_OIDC_…: {error}") from None
+    return provider
+
+
+def _secret_in(path: str) -> str:
+    if not path:
+        return ""
+    try:
+        return Path(path).expanduser().read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        raise ImproperlyConfigured(f"REXVQA_OIDC_CLIENT_SECRET_FILE: {path} cannot be read") from None
 
 
 def env_secret(name: str, path: Path) -> str:

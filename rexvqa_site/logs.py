@@ -6,7 +6,10 @@ import logging
 import re
 
 # How the addresses of one-time and shared links begin; a test holds them against the routes.
-SECRET_ADDRESSES = ("/invitation/", "/read/join/", "/shared/", "/password/new/")
+SECRET_ADDRESSES = (
+    *("/invitation/", "/read/join/", "/shared/", "/password/new/", "/profile/email/"),
+    "/login/provider/",  # its answer brings a code that is worth a log-in until it is used
+)
 _SECRET = re.compile(rf"({'|'.join(SECRET_ADDRESSES)})[^\s'\"<>]+")
 _TOKEN = re.compile(r"(rexvqa_[0-9A-Za-z]{12})_[0-9A-Za-z]+")  # annotation.people.tokens; its visible name stays
 

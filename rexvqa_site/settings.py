@@ -21,10 +21,12 @@ from rexvqa_site.env import (
     env_networks,
     env_password,
     env_path,
+    env_provider,
     env_secret,
     env_str,
     env_url,
     env_webhooks,
+    env_word,
     settings_read,
 )
 
@@ -69,6 +71,10 @@ INSTALLED_APPS = [
     "django_htmx",
     "axes",
     "csp",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.usersessions",
     "rexvqa_site",
     "annotation",
     "readerstudy",
@@ -90,7 +96,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
+    "annotation.views.site.middleware.SecondFactorMiddleware",
     "annotation.views.site.middleware.ProblemMiddleware",
 ]
 ROOT_URLCONF = "rexvqa_site.urls"
@@ -166,7 +174,29 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the time that the page 
 AXES_LOCKOUT_TEMPLATE = "annotation/people/locked_out.html"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+# Of what was sent with a wrong try, which axes keeps. Passwords it leaves out by itself.
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "credential", "csrfmiddlewaretoken"]
 INVITATION_DAYS = env_int("REXVQA_INVITATION_DAYS", 14, at_least=1)
+# Of allauth: the stages of a log-in, second factors, and lists of sessions. Sign-up, passwords and throttling are ours,
+# so its own are off.
+ACCOUNT_ADAPTER = "annotation.views.people.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds after which a password or factor is asked for again
+MFA_ADAPTER = "annotation.views.people.adapters.FactorAdapter"
+MFA_FORMS = {"authenticate": "annotation.forms.second_factors.CodeForm"}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "Reading room"
+MFA_TOTP_TOLERANCE = 1  # a code of the 30 seconds before or after: clocks differ
+SECOND_FACTOR = env_word("REXVQA_SECOND_FACTOR", ("optional", "required-for-coordinators"))
+SECOND_FACTOR_REQUIRED = SECOND_FACTOR != "optional" and not DEMO
+OIDC_PROVIDER = None if DEMO else env_provider()  # the only one by which people log in
 
 # --- Web safety -----------------------------------------------------------------------------------
 SESSION_ENGINE = "rexvqa_site.sessions"

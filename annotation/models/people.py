@@ -81,6 +81,7 @@ class Membership(models.Model):
     )  # null: the whole site
     granted_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     granted_at = models.DateTimeField()
+    by_provider = models.BooleanField(default=False)  # given by the claims of a log-in, and taken again by them
 
     objects: KeptWithRound[Membership] = KeptWithRound()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from allauth.account.models import EmailAddress
 from axes.utils import reset as lift_lock
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
@@ -33,14 +34,14 @@ MOST_COMPETENCES = 50
 def add_person(*, email: str, name: str, time_zone: str, roles: Collection[Role], actor: User, at: datetime) -> User:
     """An account without a password: its owner sets one with a one-time link. Raises PeopleRefused."""
     advice = _("Find it on the People page.")
-    person = _new_account(email, None, name=name, time_zone=time_zone, advice=advice)
+    person = new_account(email, None, name=name, time_zone=time_zone, advice=advice, is_confirmed=True)
     record("person.added", actor=actor, at=at, subject=person)
     for role in roles:
         grant(person, role, actor=actor, at=at)
     return person
 
 
-def account_for(link: OneTimeLink, *, email: str, name: str, password: str, time_zone: str) -> User:
+def account_for(link: OneTimeLink, *, email: str, name: str, password: str | None, time_zone: str) -> User:
     """The account of somebody new behind a link, in the transaction of the act that needs it. Raises PeopleRefused.
 
     The address of a link that has one cannot be changed: it is how the person was meant.
@@ -49,14 +50,21 @@ def account_for(link: OneTimeLink, *, email: str, name: str, password: str, time
     if link.email and link.email != email:
         raise PeopleRefused("other_address", _("The invitation is for another address."), field="email")
     advice = _("Log in with it, then open the link again.")
-    return _new_account(email, password, name=name, time_zone=time_zone, advice=advice)
+    return new_account(email, password, name=name, time_zone=time_zone, advice=advice, is_confirmed=bool(link.email))
 
 
-def _new_account(email: str, password: str | None, *, name: str, time_zone: str, advice: str) -> User:
-    """Raises PeopleRefused where another account has the address, also in a race."""
+def new_account(
+    email: str, password: str | None, *, name: str, time_zone: str, advice: str, is_confirmed: bool
+) -> User:
+    """An account with its address. ``is_confirmed``: somebody else named the address, or vouches for it.
+
+    Raises PeopleRefused where another account has the address, also in a race.
+    """
     try:
         with transaction.atomic():
-            return User.objects.create_user(email, password, name=name, time_zone=time_zone)
+            person = User.objects.create_user(email, password, name=name, time_zone=time_zone)
+            EmailAddress.objects.create(user=person, email=person.email, primary=True, verified=is_confirmed)
+            return person
     except IntegrityError as reason:
         sentence = f"{_('There is an account with this address.')} {advice}"
         raise PeopleRefused("address_taken", sentence, field="email") from reason

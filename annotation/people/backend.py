@@ -10,16 +10,18 @@ from django.contrib.auth.backends import ModelBackend
 from django.db.models import QuerySet, Sum
 
 from annotation.models import User
+from annotation.people.second_factors import IS_DUE
 from annotation.site.kept_queries import KeptQuery
 
 _BY_ID = KeptQuery(lambda pk: User.objects.filter(pk=pk), int)
+_BY_ID_AND_FACTOR = KeptQuery(lambda pk: User.objects.filter(pk=pk).annotate(factor_is_due=IS_DUE), int)
 
 
 class PersonBackend(ModelBackend):
     """Every request asks for its person, so that query is compiled once."""
 
     def get_user(self, user_id: int) -> User | None:
-        person = _BY_ID.first(user_id)
+        person = (_BY_ID_AND_FACTOR if settings.SECOND_FACTOR_REQUIRED else _BY_ID).first(user_id)
         return person if person is not None and self.user_can_authenticate(person) else None
 
 

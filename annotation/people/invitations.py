@@ -155,9 +155,12 @@ def first_administrator_link(at: datetime) -> str | None:
 
 @transaction.atomic
 def accept_as_new_person(
-    invitation: Invitation, *, email: str, name: str, password: str, time_zone: str, at: datetime
+    invitation: Invitation, *, email: str, name: str, password: str | None, time_zone: str, at: datetime
 ) -> User:
-    """Make an account with the roles of the link. Raises PeopleRefused; then there is no account."""
+    """Make an account with the roles of the link; without a password for who logs in by the provider.
+
+    Raises PeopleRefused; then there is no account.
+    """
     roles = _locked(invitation, at)
     person = account_for(invitation, email=email, name=name, password=password, time_zone=time_zone)
     _use(roles, person, at)

@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.apps import apps
 from django.conf import settings
@@ -90,6 +94,8 @@ def _forget_traces(person: User, *, actor: User | None, at: datetime) -> None:
     tokens.update(name="", networks=[])
     KeptAnswer.objects.filter(person=person).delete()
     end_sessions(person)
+    for held in (EmailAddress, Authenticator, SocialAccount, UserSession):
+        held.objects.filter(user=person).delete()
     _delete_emails(person.email)
 
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any
 
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
 from axes.models import AccessAttempt, AccessLog
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -22,6 +25,7 @@ from django.utils import translation
 from annotation.audit.recording import record
 from annotation.audit.words import act_in_words
 from annotation.models import (
+    AccessToken,
     Assignment,
     AuditEvent,
     BlindAnswer,
@@ -117,6 +121,18 @@ def _own_tables(person: User) -> Iterator[PersonFile]:
     )
     asked = Invitation.objects.filter(used_by=person)
     yield _table("invitations.csv", "links that the person used", asked, "role", "email", "name", "used_at")
+    factors = Authenticator.objects.filter(user=person)
+    yield _table("second_factors.csv", "second factors, without their secrets", factors, "type", "created_at",
+                 "last_used_at")  # fmt: skip
+    came = SocialAccount.objects.filter(user=person)
+    yield _table("providers.csv", "accounts by which the person logs in elsewhere", came, "provider", "uid",
+                 "date_joined", "last_login")  # fmt: skip
+    sessions = UserSession.objects.filter(user=person)
+    yield _table("sessions.csv", "where the person is logged in", sessions, "created_at", "last_seen_at", "ip",
+                 "user_agent")  # fmt: skip
+    tokens = AccessToken.objects.filter(owner=person)
+    yield _table("tokens.csv", "access tokens, without what opens them", tokens, "public_id", "name", "role", "scope",
+                 "place_name", "created_at", "expires_at", "last_used_at", "revoked_at")  # fmt: skip
     logins = AccessLog.objects.filter(username__iexact=person.email)
     yield _table("logins.csv", "log-ins", logins, "attempt_time", "ip_address", "user_agent", "logout_time")
     failed = AccessAttempt.objects.filter(username__iexact=person.email)

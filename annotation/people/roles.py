@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -79,16 +80,42 @@ def add_role(
     granted_by: User | None,
     actor: User | None,
     at: datetime,
+    by_provider: bool = False,
 ) -> Membership:
     """Write one membership in the transaction of the act that decided on it. Raises PeopleRefused."""
-    membership, is_new = Membership.objects.get_or_create(
-        user=person, role=role, round=review_round, defaults={"granted_by": granted_by, "granted_at": at}
-    )
+    given = {"granted_by": granted_by, "granted_at": at, "by_provider": by_provider}
+    membership, is_new = Membership.objects.get_or_create(user=person, role=role, round=review_round, defaults=given)
     if is_new:
         check_no_role_conflict(person, role, review_round)
         _forget_roles(person)
-        record("role.granted", actor=actor, at=at, subject=person, facts=_facts(role, review_round))
+        facts = _facts(role, review_round) | ({"by": "provider"} if by_provider else {})
+        record("role.granted", actor=actor, at=at, subject=person, facts=facts)
     return membership
+
+
+def follow_provider(person: User, roles: frozenset[Role], *, at: datetime) -> None:
+    """The roles of the site that the provider says: given, and those that it gave before and says no more, taken.
+
+    A role that somebody gave by hand stays as it is. One that the person must not hold is not given, and the last
+    administrator stays one. Runs in the transaction of the act that needs it.
+    """
+    before = set(Membership.objects.filter(user=person, by_provider=True).values_list("role", flat=True))
+    for role in sorted(before - roles):
+        with suppress(PeopleRefused), transaction.atomic():
+            _take_back(person, Role(role), at)
+    for role in sorted(roles - before):
+        with suppress(PeopleRefused), transaction.atomic():
+            add_role(person, role, None, granted_by=None, actor=None, at=at, by_provider=True)
+
+
+def _take_back(person: User, role: Role, at: datetime) -> None:
+    if role == Role.ADMINISTRATOR:
+        check_is_not_last_administrator(person)
+    Membership.objects.filter(user=person, role=role, round__isnull=True, by_provider=True).delete()
+    _forget_roles(person)
+    if role in (Role.ADMINISTRATOR, Role.COORDINATOR):
+        revoke_issued_by(person, actor=None, at=at)
+    record(WITHDRAWN, actor=None, at=at, subject=person, facts=_facts(role, None) | {"by": "provider"})
 
 
 def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -> None:

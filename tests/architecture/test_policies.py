@@ -12,6 +12,11 @@ from annotation.views.site.policies import patterns
 POLICIES = {"anyone", "person"}
 OPEN = {  # what people see who are not logged in
     "login",
+    "account_login",  # the same
+    "mfa_authenticate",
+    "mfa_login_webauthn",
+    "provider-login",
+    "provider-answer",
     "logout",
     "password-reset",
     "password-reset-sent",

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from rexvqa_site.env import env_bool, env_int, env_secret, secret_from_file
+from annotation.enums import Role
+from rexvqa_site.env import env_bool, env_int, env_provider, env_secret, env_word, secret_from_file
 from rexvqa_site.settings import database_from
 
 
@@ -72,3 +73,60 @@ def test_sqlite_keeps_what_it_acknowledged() -> None:
 def test_another_database_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured):
         database_from("mysql://localhost/x")
+
+
+OIDC = {"ISSUER": "https://login.example.org", "CLIENT_ID": "room", "CLIENT_SECRET": "a secret of the client"}
+
+
+def test_no_issuer_is_no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REXVQA_OIDC_ISSUER", raising=False)
+    assert env_provider() is None
+
+
+def test_a_provider_is_read_with_its_table_and_its_secret_from_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("a secret in a file\n")
+    table = "CN=leads,OU=rad=coordinator; CN=leads,OU=rad=reviewer; readers=reviewer;"
+    given = {**OIDC, "CLIENT_SECRET": "", "CLIENT_SECRET_FILE": str(tmp_path / "secret"), "ROLES": table}
+    for name, value in given.items():
+        monkeypatch.setenv(f"REXVQA_OIDC_{name}", value)
+    provider = env_provider()
+    assert provider is not None
+    assert provider.roles_of({"roles": "CN=leads,OU=rad"}) == {Role.COORDINATOR, Role.REVIEWER}
+    assert provider.roles_of({"roles": ["readers", 7, "x"]}) == {Role.REVIEWER}
+    assert provider.roles_of({"roles": {"readers": 1}}) == provider.roles_of({}) == frozenset()
+    assert "in a file" not in repr(provider)
+    assert provider.secret == "a secret in a file"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ISSUER", "http://login.example.org"),
+        ("ISSUER", "https://user:password@login.example.org"),
+        ("ISSUER", "login.example.org"),
+        ("ISSUER", "https://[broken"),
+        ("CLIENT_ID", ""),
+        ("CLIENT_SECRET", ""),
+        ("CLIENT_SECRET_FILE", "/nowhere/secret"),
+        ("ROLES", "readers"),
+        ("ROLES", "readers=king"),
+        ("ROLES", "=reviewer"),
+        ("LINK", "always"),
+        ("CA_FILE", "/nowhere/ca.pem"),
+    ],
+)
+def test_a_provider_that_makes_no_sense_stops_the_start(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    given = {**OIDC, **({"CLIENT_SECRET": ""} if name == "CLIENT_SECRET_FILE" else {}), name: value}
+    for key, text in given.items():
+        monkeypatch.setenv(f"REXVQA_OIDC_{key}", text)
+    with pytest.raises(ImproperlyConfigured) as refused:
+        env_provider()
+    assert OIDC["CLIENT_SECRET"] not in str(refused.value)
+
+
+def test_a_word_that_is_none_of_those_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "sometimes")
+    with pytest.raises(ImproperlyConfigured, match="none of"):
+        env_word("X", ("never", "always"))

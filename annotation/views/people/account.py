@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -19,24 +18,36 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
-from annotation.people import accounts, mailing
-from annotation.people.backend import has_failed_too_often
+from annotation.people import accounts, confirmations, mailing
 from annotation.views.people.access_tokens import listed_tokens
+from annotation.views.people.open_sessions import note_session
+from annotation.views.people.signing_in import sign_in
+from annotation.views.people.throttling import locked_page
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
-_log_in = auth_views.LoginView.as_view(
-    template_name="annotation/people/login.html", authentication_form=LoginForm, redirect_authenticated_user=True
-)
+
+class _LogIn(auth_views.LoginView):
+    template_name = "annotation/people/login.html"
+    authentication_form = LoginForm
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"provider": settings.OIDC_PROVIDER}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        return sign_in(self.request, form.get_user(), "password", self.get_success_url())
+
+
+_log_in = _LogIn.as_view()
 
 
 @anyone
 def login(request: HttpRequest) -> HttpResponseBase:
     """Refused before anything is hashed where too many passwords were wrong."""
-    if request.method == "POST" and settings.AXES_ENABLED:
-        account = request.POST.get("username", "").strip().lower()
-        if has_failed_too_often(account, request.META.get("REMOTE_ADDR", ""), at=timezone.now()):
-            context = {"cooloff_timedelta": timedelta(hours=settings.AXES_COOLOFF_TIME)}
-            return render(request, settings.AXES_LOCKOUT_TEMPLATE, context, status=429)
+    if request.method == "POST":
+        locked = locked_page(request, request.POST.get("username", "").strip().lower())
+        if locked is not None:
+            return locked
     return _log_in(request)
 
 
@@ -67,8 +78,36 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
         accounts.change_profile(person, **form.cleaned_data, at=timezone.now())
         messages.success(request, _("Saved."))
         return redirect("profile")
-    context = {"form": form, "tokens": listed_tokens(person, timezone.now())}
+    context: dict[str, Any] = {"form": form, "provider": settings.OIDC_PROVIDER}
+    context["is_confirmed"] = not mailing.can_send() or confirmations.is_confirmed(person)
+    context["tokens"] = listed_tokens(person, timezone.now())
     return render(request, "annotation/people/profile.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_POST
+def email_ask(request: AuthenticatedRequest) -> HttpResponse:
+    """Send a link that confirms the address of the person, once more."""
+    source = request.META.get("REMOTE_ADDR", "")
+    if confirmations.ask_for_confirmation(request.user, source=source, at=timezone.now()):
+        messages.success(request, _("A link is on its way to %(email)s.") % {"email": request.user.email})
+    else:
+        messages.warning(request, _("Nothing was sent. Try again in an hour."))
+    return redirect("profile")
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def email_confirm(request: AuthenticatedRequest, token: str) -> HttpResponse:
+    """The page behind that link. A look confirms nothing: programs that examine e-mails look at links, too."""
+    if request.method != "POST":
+        return render(request, "annotation/people/email_confirm.html")
+    if confirmations.confirm(request.user, token, at=timezone.now()):
+        messages.success(request, _("Your address is confirmed."))
+    else:
+        messages.warning(request, _("This link does not work for your account: it is too old, or of another one."))
+    return redirect("profile")
 
 
 @person_required
@@ -78,6 +117,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         accounts.set_password(request.user, form.cleaned_data["password"], at=timezone.now())
         update_session_auth_hash(request, request.user)
+        note_session(request)
         messages.success(request, _("Your password is changed. You are logged out everywhere else."))
         return redirect("profile")
     status = 422 if form.errors else 200

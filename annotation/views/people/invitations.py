@@ -153,7 +153,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             "annotation/people/invitation.html",
             invitations.accept_as_new_person,
             next_page=lambda _person: "home",
-            context={"roles": roles},
+            context={"roles": roles, "provider": settings.OIDC_PROVIDER, "token": token},
         )
 
     def accept() -> HttpResponse:

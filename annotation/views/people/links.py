@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth import login as log_in
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render, resolve_url
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,11 +15,12 @@ from annotation.forms.people import AcceptForm
 from annotation.models import User
 from annotation.models.people import OneTimeLink
 from annotation.people.accounts import has_account
+from annotation.people.confirmations import ask_for_confirmation
+from annotation.people.mailing import try_to_send
 from annotation.refusals import Refused
+from annotation.views.people.signing_in import sign_in
 from annotation.views.site.confirming import Confirmation, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest
-
-BACKEND = "annotation.people.backend.PersonBackend"
 
 
 def closed_page(request: HttpRequest, refusal: Refused, status: int = 0) -> HttpResponse:
@@ -44,9 +44,10 @@ def new_account_page(
     if request.method == "POST" and not knows_account and form.is_valid():
         person = run_on_form(form, lambda: accept(link, **form.account(), at=timezone.now()))
         if person is not None:
-            log_in(request, person, backend=BACKEND)
             messages.success(request, _("Welcome. Your account is ready."))
-            return redirect(next_page(person))
+            source, now = request.META.get("REMOTE_ADDR", ""), timezone.now()
+            try_to_send(lambda: ask_for_confirmation(person, source=source, at=now))
+            return sign_in(request, person, "password", resolve_url(next_page(person)))
     context = {**context, "form": form, "invitation": link, "here": request.path, "knows_account": knows_account}
     return render(request, template, context, status=422 if form.errors else 200)
 

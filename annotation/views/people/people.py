@@ -18,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import Role
 from annotation.forms.people import PeopleSearchForm, PersonForm, RoleForm
 from annotation.models import Membership, User
-from annotation.people import accounts, mailing, roles
+from annotation.people import accounts, mailing, roles, second_factors
 from annotation.people.accounts import parts_of, people_matching
 from annotation.people.invitations import open_invitations, revoked_invitations
 from annotation.people.open_work import n_open_assignments
@@ -158,6 +158,36 @@ def person_reactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @role_required(Role.ADMINISTRATOR)
+@require_POST
+def person_factors_reset(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """For somebody who has lost phone, key and recovery codes; asked back, since it opens the account a little."""
+    somebody = get_object_or_404(User, pk=pk)
+    if somebody.pk == request.user.pk:
+        messages.error(request, _("Your own second factor is changed on your profile."))
+        return redirect("person", pk)
+    if not is_confirmed(request):
+        return confirm(request, _factors_reset(somebody))
+
+    def take_away() -> str:
+        if second_factors.reset(somebody, actor=request.user, at=timezone.now()):
+            return _("The second factor is taken away. Tell %(name)s to set up a new one.") % {"name": somebody}
+        return _("There was no second factor.")
+
+    run_and_flash(request, take_away)
+    return redirect("person", pk)
+
+
+def _factors_reset(somebody: User) -> Confirmation:
+    label = _("Take the second factor away")
+    sentences = [
+        _("The password alone lets %(name)s in then: be sure that it is %(name)s who asks.") % {"name": somebody},
+        _("Passkeys, app and recovery codes stop working. An e-mail tells the person, where a mail server is set up."),
+    ]
+    back = reverse("person", args=[somebody.pk])
+    return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(somebody))
+
+
+@role_required(Role.ADMINISTRATOR)
 @never_cache
 @require_POST
 def person_password_link(request: AuthenticatedRequest, pk: int) -> HttpResponse:
@@ -174,6 +204,7 @@ def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpRe
         "removed": roles.removed_roles(somebody, timezone.now()),
         "competences": "\n".join(somebody.competences.values_list("word", flat=True)),
         "n_waiting": n_open_assignments(somebody),
+        "has_factor": second_factors.has_factor(somebody),
         "form": form,
     }
     return render(request, "annotation/people/person.html", context, status=422 if form.errors else 200)

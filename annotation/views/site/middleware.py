@@ -3,13 +3,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from annotation.people.second_factors import is_due
 from annotation.refusals import Refused
 from annotation.site.zones import zone_of
+from annotation.views.site.decorators import is_from_script
 from annotation.views.site.errors import answer_to, bad_request, too_large
 from annotation.views.site.problem_documents import is_for_api
 
@@ -105,6 +110,27 @@ class BodyLimitMiddleware(Middleware):
         if announced > settings.UPLOAD_MAX_BYTES + ROOM_FOR_FIELDS or not may_send:
             return too_large(request)
         return self.get_response(request)
+
+
+class SecondFactorMiddleware(Middleware):
+    """Who has to set up a second factor comes to nothing else before: neither to a page nor to an interface."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        if not settings.SECOND_FACTOR_REQUIRED or not request.user.is_authenticated:
+            return None
+        if getattr(view, "policy", "") == "anyone" or getattr(view, "sets_up_factor", False):
+            return None
+        if not is_due(request.user):
+            return None
+        if is_from_script(request):
+            return JsonResponse(
+                {"reason": "second_factor_due", "message": _("Set up a second factor first, on your profile.")},
+                status=403,
+            )
+        return redirect("mfa_index")
 
 
 class ProblemMiddleware(Middleware):

@@ -24,7 +24,11 @@ def _each(names: str, reason: str) -> dict[str, str]:
 
 NOT = {
     **_each(
-        "login logout password-change password-reset password-reset-confirm profile invitation study-invitation",
+        "login logout password-change password-reset password-reset-confirm profile invitation study-invitation "
+        "account_login account_reauthenticate email-ask email-confirm mfa_activate_totp mfa_add_webauthn "
+        "mfa_authenticate mfa_deactivate_totp mfa_generate_recovery_codes mfa_login_webauthn mfa_reauthenticate "
+        "mfa_reauthenticate_webauthn mfa_remove_webauthn mfa_view_recovery_codes person-factors-reset "
+        "provider-connect provider-disconnect provider-login session-end sessions-end-others",
         "who somebody is, is settled between a person and a browser, never by a token",
     ),
     **_each("token-new token-revoke", "no token makes or revokes tokens: a stolen one would never end"),

@@ -107,6 +107,7 @@ def cast(place: Place) -> None:
 
 def furnish(words: str = "") -> Place:
     from tests.browser.pages.endpoints import probe_endpoints
+    from tests.browser.pages.factors import equip
     from tests.browser.pages.feedback import judge_prompts
     from tests.browser.pages.model_runs import run_models
     from tests.browser.pages.models import enter_models
@@ -128,6 +129,7 @@ def furnish(words: str = "") -> Place:
     _furnish_rooms(place)
     _start_jobs(place)
     _hand_out_links(place)
+    equip(place)
     hold_studies(place)
     seat_readers(place)
     enter_models(place)

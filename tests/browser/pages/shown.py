@@ -24,6 +24,7 @@ from tests.browser.pages.acts import (
     unfold,
     view_interim_results,
 )
+from tests.browser.pages.factors import log_in, prove
 from tests.browser.pages.place import Place
 
 
@@ -99,6 +100,23 @@ FULL = [
     Shown("profile", "rita"),
     Shown("token-new", "cora"),
     Shown("about-api", "cora", act=unfold),
+    Shown("provider-answer", query="?error=none", status=400),
+    Shown("provider-connect", "rita", act=prove),
+    Shown("open-sessions", "judy"),
+    Shown("email-confirm", "judy", ("token",)),
+    Shown("mfa_authenticate", act=log_in),
+    Shown("account_reauthenticate", "judy"),
+    Shown("mfa_reauthenticate", "judy"),
+    Shown("mfa_reauthenticate_webauthn", "judy"),
+    *(Shown("mfa_index", person) for person in ("rita", "judy")),
+    Shown("mfa_activate_totp", "rita"),
+    Shown("mfa_deactivate_totp", "judy", act=prove),
+    Shown("mfa_add_webauthn", "judy"),
+    Shown("mfa_remove_webauthn", "judy", ("passkey",)),
+    Shown("mfa_view_recovery_codes", "judy"),
+    Shown("mfa_view_recovery_codes", "judy", note="again"),
+    Shown("mfa_generate_recovery_codes", "judy"),
+    Shown("person", "ada", ("judy",), note="with a second factor"),
     Shown("password-change", "rita"),
     Shown("password-change", "rita", act=submit_empty, note="refused"),
     Shown("password-reset"),
@@ -445,6 +463,8 @@ NO_PAGE = {
     "study-protocol": "a file",
     "study-dry-state": "for a script",
     "upload-report": "a file",
+    "account_login": "the page login, under the name by which allauth knows it",
+    "mfa_login_webauthn": "for a script",
     "healthz": "for machines",
     "review-categories": "for a script",
     "review-continue": "a redirect",

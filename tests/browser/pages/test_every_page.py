@@ -15,6 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
 from tests.browser.pages.endpoints import ENDPOINTS
+from tests.browser.pages.factors import PROVIDER
 from tests.browser.pages.inspection import AXE, axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
 from tests.browser.pages.sending import NAMED
@@ -113,6 +114,7 @@ def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: 
     """With long names and texts, which is where a page breaks."""
     settings.MODEL_ENDPOINTS = (*NAMED, *ENDPOINTS, STAND_IN)
     settings.EMBEDDING_FOLDERS = {"all-minilm-l6-v2": Path("/srv/models/all-MiniLM-L6-v2")}
+    settings.OIDC_PROVIDER = PROVIDER
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
 
 
@@ -142,7 +144,7 @@ def send_without_token(page: Page) -> None:
 def log_in(page: Page) -> None:
     page.get_by_label("E-mail").fill("nobody@example.org")
     page.get_by_label("Password").fill("not this one")
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
 
 
 REFUSALS = {

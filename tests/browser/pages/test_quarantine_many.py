@@ -34,7 +34,7 @@ def logged_in(page: Page, live_server: LiveServer, person: User) -> Page:
     page.goto(f"{live_server.url}/login/")
     page.get_by_label("E-mail").fill(person.email)
     page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url(f"{live_server.url}/")
     return page
 

@@ -42,7 +42,7 @@ def test_log_out_empties_the_caches(page: Page, live_server: LiveServer, rita: U
     page.goto(f"{live_server.url}/login/")
     page.get_by_label("E-mail").fill(rita.email)
     page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url(f"{live_server.url}/")
     only_here = f"{live_server.url}/static/annotation/people.css"  # the log-in page does not load it again
     assert page.evaluate(IS_KEPT, only_here)

@@ -23,7 +23,7 @@ def page(browser: Browser, live_server: LiveServer, ada: User) -> Iterator[Page]
     page.goto(f"{live_server.url}/login/")
     page.get_by_label("E-mail").fill(ada.email)
     page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url(f"{live_server.url}/")
     yield page
     leave(context, live_server)

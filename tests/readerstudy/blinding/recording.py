@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.core.cache import cache
 from django.db import connection
 from django.http import HttpResponse
@@ -97,8 +98,9 @@ def fixed(media: Path) -> Iterator[tuple[Chance, Clock]]:
             patch.setattr(f"secrets.{name}", getattr(chance, name))
         patch.setattr("uuid.uuid4", chance.uuid4)
         patch.setattr("django.utils.timezone.now", clock.now)
-        for module in ("django.http.response", "django.utils.cache"):
+        for module in ("django.http.response", "django.utils.cache", "django.core.signing"):
             patch.setattr(f"{module}.time", SimpleNamespace(time=clock.seconds))
+        patch.setattr(UserSession._meta.get_field("created_at"), "_get_default", clock.now, raising=False)
         yield chance, clock
 
 

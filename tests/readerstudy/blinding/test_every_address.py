@@ -26,11 +26,11 @@ from tests.readerstudy.blinding.worlds import World
 from tests.readerstudy.studies import places_of
 
 pytestmark = pytest.mark.django_db
-ENDS = frozenset({"logout", "reading-withdraw", "reading-consent"})  # the session, or taking part
+ENDS = frozenset({"logout", "session-end", "reading-withdraw", "reading-consent"})  # the session, or taking part
 
 PAGES = {
     *("home", "profile", "token-new", "password-change", "audit-log", "own-data", "jobs", "review-rounds", "readings"),
-    "mentions",
+    *("mentions", "mfa_index", "account_reauthenticate", "open-sessions", "email-confirm"),
 }
 OPEN = {"healthz", "password-reset", "password-reset-sent", "password-reset-confirm"}
 ENTRY = {"reading", "reading-consent-copy", "reading-state"}
@@ -51,7 +51,7 @@ SHOWN = {  # which pages answer
     As.READER: PAGES | OPEN | API | ENTRY | STEPS,
     As.LEFT: PAGES | OPEN | API | ENTRY,
     As.STRANGER: PAGES | OPEN | API,
-    As.NOBODY: OPEN | {"login"},
+    As.NOBODY: OPEN | {"login", "account_login"},
 }
 
 
