@@ -12,7 +12,7 @@ class ReaderstudyConfig(AppConfig):
         """Tell annotation, which does not know this app, what it must know."""
         from django.utils.translation import gettext_lazy as _
 
-        from annotation.audit.words import register_acts
+        from annotation.audit.acts_in_words import register_acts
         from annotation.bin import deleting
         from annotation.calls.call_batches import completed
         from annotation.demonstration import registry

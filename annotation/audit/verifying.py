@@ -37,7 +37,7 @@ class FaultKind(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class AuditFault:
     """The first thing that is wrong. ``event``: the number of the row at which it shows; 0: the log as a whole."""
 
     kind: FaultKind
@@ -51,7 +51,7 @@ class Verified:
 
     n_events: int = 0
     head_sha256: str = FIRST
-    fault: Fault | None = None
+    fault: AuditFault | None = None
     n_after_head: int | None = None  # events newer than the hash that was kept; None where none was given
 
 
@@ -82,7 +82,7 @@ def verify(head: str = "", *, report: Report | None = None) -> Verified:
             report(found.n_events, n_all)
     if head and found.n_after_head is None and head != FIRST:
         sentence = _("No event carries the hash that was kept, %(head)s: the end of the log was cut off or rewritten.")
-        found.fault = Fault(FaultKind.CUT, 0, sentence % {"head": head})
+        found.fault = AuditFault(FaultKind.CUT, 0, sentence % {"head": head})
     return found
 
 
@@ -124,7 +124,7 @@ def _readable(pk: int) -> AuditEvent:
         return AuditEvent(pk=pk, previous_sha256=previous, sha256=own)
 
 
-def _fault_of(event: AuditEvent, previous: str) -> Fault | None:
+def _fault_of(event: AuditEvent, previous: str) -> AuditFault | None:
     if not _fits_itself(event):
         return _changed(event)
     if event.previous_sha256 != previous:
@@ -139,7 +139,7 @@ def _fits_itself(event: AuditEvent) -> bool:
         return False
 
 
-def _changed(event: AuditEvent) -> Fault:
+def _changed(event: AuditEvent) -> AuditFault:
     """A hash does not tell which field was changed; a time that is not between its neighbours' gives itself away."""
     before = AuditEvent.objects.filter(pk__lt=event.pk).order_by("-pk").values_list("at", flat=True).first()
     after = AuditEvent.objects.filter(pk__gt=event.pk).order_by("pk").values_list("at", flat=True)
@@ -150,25 +150,25 @@ def _changed(event: AuditEvent) -> Fault:
         is_moved = False
     if is_moved:
         sentence = _("Event %(id)s is not as it was written: its time is not between those of its neighbours.")
-        return Fault(FaultKind.TIME_MOVED, event.pk, sentence % {"id": event.pk})
+        return AuditFault(FaultKind.TIME_MOVED, event.pk, sentence % {"id": event.pk})
     sentence = _("Event %(id)s is not as it was written: its content does not give its hash.")
-    return Fault(FaultKind.CHANGED, event.pk, sentence % {"id": event.pk})
+    return AuditFault(FaultKind.CHANGED, event.pk, sentence % {"id": event.pk})
 
 
-def _misplaced(event: AuditEvent, previous: str) -> Fault:
+def _misplaced(event: AuditEvent, previous: str) -> AuditFault:
     """An event that is as it was written, behind one that it was not written after."""
     later = AuditEvent.objects.filter(pk__gt=event.pk)
     about = {"id": event.pk}
     if later.filter(sha256=event.previous_sha256).exists():
         sentence = _("Event %(id)s stands before the one that it was written after: the order was changed.")
-        return Fault(FaultKind.REORDERED, event.pk, sentence % about)
+        return AuditFault(FaultKind.REORDERED, event.pk, sentence % about)
     rival = AuditEvent.objects.filter(pk__lt=event.pk, sha256=event.previous_sha256).order_by("-pk").first()
     if rival is not None or event.previous_sha256 == FIRST:
         first = AuditEvent.objects.filter(pk__gt=rival.pk if rival else 0).order_by("pk").values_list("pk", flat=True)
         sentence = _("Event %(id)s was not written where it stands: it was inserted.")
-        return Fault(FaultKind.INSERTED, first[0], sentence % {"id": first[0]})
+        return AuditFault(FaultKind.INSERTED, first[0], sentence % {"id": first[0]})
     if later.filter(previous_sha256=previous).exists():
         sentence = _("Event %(id)s was not written where it stands: it was inserted.")
-        return Fault(FaultKind.INSERTED, event.pk, sentence % about)
+        return AuditFault(FaultKind.INSERTED, event.pk, sentence % about)
     sentence = _("The event that event %(id)s was written after is not there: one or more are missing.")
-    return Fault(FaultKind.MISSING, event.pk, sentence % about)
+    return AuditFault(FaultKind.MISSING, event.pk, sentence % about)

@@ -9,7 +9,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotation.audit.words import acts_by_group
+from annotation.audit.acts_in_words import acts_by_group
 from annotation.people.event_log import Wanted
 from annotation.people.event_things import THINGS
 

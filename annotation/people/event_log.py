@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import FIRST, record
 from annotation.audit.verifying import AuditRefused, checked_head, events_in_order, verify
-from annotation.audit.words import act_in_words
 from annotation.enums import FINAL_STATES, AssignmentState, JobState, Role
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
@@ -98,7 +98,7 @@ def matching(rows: QuerySet[AuditEvent], wanted: Wanted) -> QuerySet[AuditEvent]
 
 
 @dataclass(frozen=True)
-class Line:
+class EventLine:
     """An event in words. ``name``: of the thing, where it is known by one; ``facts``: for administrators."""
 
     event: AuditEvent
@@ -113,7 +113,7 @@ class Line:
 class Lines:
     """One page; ``next``: the number of the event after which the following page begins, 0: there is none."""
 
-    rows: list[Line]
+    rows: list[EventLine]
     next: int
 
 
@@ -128,9 +128,9 @@ def lines(rows: QuerySet[AuditEvent], *, after: int, oldest_first: bool, with_fa
     return Lines([_line(one, names, with_facts) for one in shown], shown[-1].pk if len(found) > PER_PAGE else 0)
 
 
-def _line(event: AuditEvent, names: dict[tuple[str, str], str], with_facts: bool) -> Line:
+def _line(event: AuditEvent, names: dict[tuple[str, str], str], with_facts: bool) -> EventLine:
     thing = THINGS.get(event.subject_type)
-    return Line(
+    return EventLine(
         event,
         act_in_words(event.act),
         type_in_words(event.subject_type),

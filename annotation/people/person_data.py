@@ -22,8 +22,8 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import translation
 
+from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import record
-from annotation.audit.words import act_in_words
 from annotation.models import (
     AccessToken,
     Assignment,

@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.backup.kept import JOB_KIND, ask_for_backup, is_backup_due, kept_backups
 from annotation.enums import Role
 from annotation.jobs.queueing import job_under_way
-from annotation.site.overview import parts_of_site, versions
+from annotation.site.site_overview import parts_of_site, versions
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 from annotation.views.site.policies import ROLES, policies_by_room
 

@@ -15,7 +15,7 @@ from annotation.models import WebhookDelivery
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 from annotation.webhooks.deliveries import send_again, send_test, webhook_named
 from annotation.webhooks.kernels.webhook_list import EVENTS
-from annotation.webhooks.overview import deliveries, webhook_lines
+from annotation.webhooks.webhook_overview import deliveries, webhook_lines
 
 DELIVERIES_PER_PAGE = 50
 

@@ -13,9 +13,9 @@ from django.db import transaction
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.audit.acts_in_words import ACTS
 from annotation.audit.recording import record
 from annotation.audit.verifying import verify
-from annotation.audit.words import ACTS
 from annotation.enums import AssignmentState, JobState, RoundState
 from annotation.jobs import running
 from annotation.models import AuditEvent, Job, User

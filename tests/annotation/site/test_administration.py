@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from annotation.backup.kept import ask_for_backup, is_backup_due, kept_backups, run_backup
 from annotation.enums import JobState, Role
 from annotation.models import AuditEvent, Job, User
-from annotation.site.overview import parts_of_site
+from annotation.site.site_overview import parts_of_site
 from annotation.views.site.policies import ROLES, policies_by_room
 from rexvqa_site.env import HIDDEN, env_password, env_secret, env_url, settings_read, without_password
 from tests.conftest import NOON

@@ -30,7 +30,7 @@ OK = "ok"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SitePart:
     """One part of the site, in words; ``is_well`` is None where nothing is wrong and something is off."""
 
     label: str
@@ -38,20 +38,20 @@ class Part:
     is_well: bool | None = True
 
 
-def parts_of_site(*, at: datetime) -> list[Part]:
+def parts_of_site(*, at: datetime) -> list[SitePart]:
     """How database, files, disk, worker, jobs, mail and clock are; extras that are not installed stand last."""
     health = health_of_site(at=at)
     parts = [
-        Part(_("Database"), _sentence(health.database, _database()), health.database == OK),
-        Part(_("Files"), _sentence(health.storage, str(settings.HOME)), health.storage == OK),
-        Part(_("Privacy of the files"), _sentence(health.privacy, _("only this user")), health.privacy == OK),
+        SitePart(_("Database"), _sentence(health.database, _database()), health.database == OK),
+        SitePart(_("Files"), _sentence(health.storage, str(settings.HOME)), health.storage == OK),
+        SitePart(_("Privacy of the files"), _sentence(health.privacy, _("only this user")), health.privacy == OK),
         _disk(settings.HOME),
-        Part(_("Worker"), _sentence(health.worker, _("runs")), health.worker == OK),
+        SitePart(_("Worker"), _sentence(health.worker, _("runs")), health.worker == OK),
         *_jobs_and_mail(at),
         _clock(health, at),
     ]
     labels = {"parquet": _("Parquet"), "text_search": _("Search for text in pixels")}
-    return parts + [Part(labels[name], sentence, None) for name, sentence in extras_off().items()]
+    return parts + [SitePart(labels[name], sentence, None) for name, sentence in extras_off().items()]
 
 
 def versions() -> dict[str, str]:
@@ -86,13 +86,13 @@ def _version_of_database() -> dict[str, str]:
         return {"PostgreSQL": str(cursor.fetchone()[0])}
 
 
-def _disk(folder: Path) -> Part:
+def _disk(folder: Path) -> SitePart:
     space = shutil.disk_usage(folder)
     words = {"free": filesizeformat(space.free), "all": filesizeformat(space.total)}
-    return Part(_("Disk"), _("%(free)s free of %(all)s") % words, space.free >= LEAST_FREE * space.total)
+    return SitePart(_("Disk"), _("%(free)s free of %(all)s") % words, space.free >= LEAST_FREE * space.total)
 
 
-def _jobs_and_mail(at: datetime) -> list[Part]:
+def _jobs_and_mail(at: datetime) -> list[SitePart]:
     """What waits and what failed lately; and which server sends e-mails, if it took them."""
     failed = Q(state=JobState.FAILED, finished_at__gte=at - RECENT)
     n = Job.objects.aggregate(
@@ -100,20 +100,20 @@ def _jobs_and_mail(at: datetime) -> list[Part]:
         failed=Count("pk", filter=failed),
         unsent=Count("pk", filter=failed & Q(kind__startswith="send_")),
     )
-    jobs = Part(_("Jobs"), _("%(waiting)d waiting, %(failed)d failed within 7 days") % n, n["failed"] == 0)
+    jobs = SitePart(_("Jobs"), _("%(waiting)d waiting, %(failed)d failed within 7 days") % n, n["failed"] == 0)
     if not settings.EMAIL_HOST:
-        return [jobs, Part(_("E-mail"), _("no mail server: links are on the pages of those who make them"), None)]
+        return [jobs, SitePart(_("E-mail"), _("no mail server: links are on the pages of those who make them"), None)]
     words = {"server": f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}", "n": n["unsent"]}
-    return [jobs, Part(_("E-mail"), _("%(server)s, %(n)d not sent within 7 days") % words, n["unsent"] == 0)]
+    return [jobs, SitePart(_("E-mail"), _("%(server)s, %(n)d not sent within 7 days") % words, n["unsent"] == 0)]
 
 
-def _clock(health: Health, at: datetime) -> Part:
+def _clock(health: Health, at: datetime) -> SitePart:
     """How far the clock of the database is from that of this machine; SQLite has none of its own."""
     now = date_format(timezone.localtime(at), "DATETIME_FORMAT")
     if connection.vendor != "postgresql" or health.database != OK:
-        return Part(_("Clock"), now)
+        return SitePart(_("Clock"), now)
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         apart = abs((cursor.fetchone()[0] - at).total_seconds())
     sentence = _("%(now)s; that of the database is %(s).1f s away") % {"now": now, "s": apart}
-    return Part(_("Clock"), sentence, apart <= MOST_SECONDS_APART)
+    return SitePart(_("Clock"), sentence, apart <= MOST_SECONDS_APART)
