@@ -23,7 +23,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.calls.attempts import Received, read_attempt, store_attempts
+from annotation.calls.attempts import Received, count_as_sent, read_attempt, store_attempts
 from annotation.calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.calls.kernels.batch_states import AT_WORK
 from annotation.calls.kernels.pacing import Pace, seconds_to_wait
@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 LONGEST_WAIT = 0.5  # seconds until the state of the batches is read again
 SHORT_TURN = 0.0005  # seconds that a thread keeps the others from going on: an answer waits for several of them
+LONGEST_STAY = 0.1  # seconds that a call may wait for a free connection since the state of its batch was read
 MOST_RESTS = 20  # times in a row that an endpoint says that it has too many calls
 
 
@@ -54,8 +55,9 @@ class Sent:
     call: ModelCall
     batch: CallBatch
     pictures: CallPictures
+    until: float  # in the seconds of time.monotonic: later the state of the batch has to be read again
     exchange: Exchange | None = None
-    refusal: str = ""
+    refusal: str = ""  # and no exchange: a person has to look; with neither, it was too late
 
 
 def ask_endpoint(
@@ -155,7 +157,7 @@ class Asker:
             chosen = self._choose(batches)
         for batch, calls in chosen:
             for call, pictures in zip(calls, pictures_of(batch, calls), strict=True):
-                self.to_send.put(Sent(call, batch, pictures))
+                self.to_send.put(Sent(call, batch, pictures, until=time.monotonic() + LONGEST_STAY))
         return bool(self.n_in_flight or batches)
 
     def _gather(self) -> list[Sent]:
@@ -184,11 +186,17 @@ class Asker:
             self.works[sent.batch.pk].n_in_flight -= 1
             if sent.exchange is None:  # it was counted as sent, and was not
                 ModelCall.objects.filter(pk=sent.call.pk).update(n_sent=F("n_sent") - 1)
-                _pause(sent.batch, sent.refusal, self.clock())
+                self._not_sent(sent)
                 continue
             attempts.append(self._read(sent, sent.exchange))
             calls.append(sent.call)
         store_attempts(attempts, calls)
+
+    def _not_sent(self, sent: Sent) -> None:
+        if sent.refusal:
+            _pause(sent.batch, sent.refusal, self.clock())
+        else:
+            self.works[sent.batch.pk].try_again(sent.call, time.monotonic())
 
     def _read(self, sent: Sent, exchange: Exchange) -> CallAttempt:
         now, at = time.monotonic(), self.clock()
@@ -206,9 +214,7 @@ class Asker:
     def _choose(self, batches: Sequence[CallBatch]) -> list[tuple[CallBatch, list[ModelCall]]]:
         """The calls that are sent now, counted as sent. The oldest batch comes first."""
         chosen = [(batch, self._take(batch)) for batch in batches]
-        sent = [call.pk for _batch, calls in chosen for call in calls]
-        if sent:
-            ModelCall.objects.filter(pk__in=sent).update(n_sent=F("n_sent") + 1)
+        count_as_sent([call for _batch, calls in chosen for call in calls])
         return chosen
 
     def _take(self, batch: CallBatch) -> list[ModelCall]:
@@ -263,6 +269,8 @@ class Asker:
 
     def _send(self, sent: Sent) -> Sent:
         call, at = sent.call, self.clock()
+        if self.stop.is_set() or time.monotonic() > sent.until:
+            return sent
         try:
             call.pictures = sent.pictures.made(at=at)
             request = contents_of(sent.batch, [call])[0].request()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 FIRST_CONNECTIONS = 2
+SHARE_WAITING = 4  # for each so many connections one call waits for the next that is free
 MINUTE = 60.0
 SHORTEST_REST, LONGEST_REST = 1.0, 600.0  # seconds after a 429
 
@@ -52,13 +53,19 @@ class Pace:
         """How many calls may be sent now."""
         if now < self.closed_until:
             return 0
-        places = [min(int(self.connections), self.most_connections) - n_in_flight]
+        places = [self._open() - n_in_flight]
         if self.calls_per_minute is not None:
             _forget(self._sent, now - MINUTE)
             places.append(self.calls_per_minute - len(self._sent))
         if self.tokens_per_minute is not None:
             places.append(self._places_by_tokens(n_in_flight, now))
         return max(0, min(places))
+
+    def _open(self) -> int:
+        """So many calls may be under way. With every connection in use some more wait for the next that is free."""
+        if self.connections < self.most_connections:
+            return int(self.connections)
+        return self.most_connections + self.most_connections // SHARE_WAITING
 
     def sent(self, n_calls: int, now: float) -> None:
         if self.calls_per_minute is not None:

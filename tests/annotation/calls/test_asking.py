@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from django.db.models import F
 
-from annotation.calls.asking import ask_endpoint
+from annotation.calls.asking import Asker, Sent, ask_endpoint
 from annotation.calls.call_batches import BatchRefused, ask_first, change_cap, pause, start, stop
 from annotation.calls.leases import lease_until, take_lease
 from annotation.calls.request_bodies import request_of
@@ -263,6 +264,26 @@ def test_stopping_the_worker_stores_what_is_under_way_and_sends_nothing_more() -
         assert server.ledger == []
     batch.refresh_from_db()
     assert batch.state == BatchState.RUNNING
+
+
+def test_a_call_that_waited_too_long_for_a_connection_is_chosen_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of its batch was read too long ago. It was counted as sent, and counts once."""
+    batch = make_batch(6)
+    send = Asker._send
+    late: list[int] = []
+
+    def first_ones_late(asker: Asker, sent: Sent) -> Sent:
+        if len(late) == 3:
+            return send(asker, sent)
+        late.append(sent.call.number)
+        return send(asker, replace(sent, until=0.0))
+
+    monkeypatch.setattr(Asker, "_send", first_ones_late)
+    with asked_server(connections=4) as server:
+        ask(batch)
+        assert len(server.ledger) == 6
+    assert batch.state == BatchState.COMPLETE
+    assert set(batch.calls.values_list("n_sent", "n_attempts")) == {(1, 1)}
 
 
 def test_people_pause_resume_and_stop_with_an_audit_event_each() -> None:

@@ -22,14 +22,14 @@ def test_connections_double_at_first_up_to_the_most() -> None:
     for _ in range(4):
         answered(pace, found[-1])
         found.append(pace.free(0, 0.0))
-    assert found == [2, 4, 8, 16, 16]
-    assert pace.free(5, 0.0) == 11
+    assert found == [2, 4, 8, 16 + 4, 16 + 4]  # four wait for the next connection that is free
+    assert pace.free(5, 0.0) == 15
 
 
 def test_they_halve_when_there_are_too_many_and_then_grow_by_one_in_a_round() -> None:
     pace = Pace(16)
     answered(pace, 14)
-    assert pace.free(0, 0.0) == 16
+    assert pace.free(0, 0.0) == 16 + 4
     pace.too_many(None, 1.0)
     pace.too_many(None, 1.1)  # of the same round
     assert pace.free(0, 1.5) == 0
