@@ -23,7 +23,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.calls.attempts import Received, read_attempt, store_attempts
+from annotation.calls.attempts import Received, count_as_sent, read_attempt, store_attempts
 from annotation.calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.calls.kernels.batch_states import AT_WORK
 from annotation.calls.kernels.pacing import Pace, seconds_to_wait
@@ -206,9 +206,7 @@ class Asker:
     def _choose(self, batches: Sequence[CallBatch]) -> list[tuple[CallBatch, list[ModelCall]]]:
         """The calls that are sent now, counted as sent. The oldest batch comes first."""
         chosen = [(batch, self._take(batch)) for batch in batches]
-        sent = [call.pk for _batch, calls in chosen for call in calls]
-        if sent:
-            ModelCall.objects.filter(pk__in=sent).update(n_sent=F("n_sent") + 1)
+        count_as_sent([call for _batch, calls in chosen for call in calls])
         return chosen
 
     def _take(self, batch: CallBatch) -> list[ModelCall]:

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import connection
+from django.db.models import Field, Model
 
 from annotation.calls.kernels.answer_field import ANSWER_FIELD_RULE, answer_in
 from annotation.calls.kernels.extraction import RULE, RULES
@@ -107,23 +109,45 @@ def answers_of(batch: CallBatch) -> Iterator[tuple[ModelCall, str | None]]:
 
 
 def store_attempts(attempts: Sequence[CallAttempt], calls: Iterable[ModelCall]) -> None:
-    """In the transaction of the caller."""
-    CallAttempt.objects.bulk_create(attempts)
-    _update(calls)
-
-
-def _update(calls: Iterable[ModelCall]) -> None:
-    """As ``bulk_update`` would, whose statements take ten times as long to make as to run."""
-    fields = [each for each in ModelCall._meta.concrete_fields if each.name in CHANGED]
-    columns = ", ".join(f"{connection.ops.quote_name(each.attname)} = %s" for each in fields)
-    rows = [
-        [*(each.get_db_prep_save(getattr(call, each.attname), connection) for each in fields), call.pk]
-        for call in calls
-    ]
-    if rows:
+    """In the transaction of the caller, by SQL that takes Django ten times as long to make as to run."""
+    if attempts:
+        own = [each for each in CallAttempt._meta.concrete_fields if not each.primary_key]
+        columns, places = ", ".join(f'"{each.column}"' for each in own), ", ".join("%s" for _ in own)
+        table = CallAttempt._meta.db_table
         with connection.cursor() as cursor:
-            table = connection.ops.quote_name(ModelCall._meta.db_table)
-            cursor.executemany(f"UPDATE {table} SET {columns} WHERE id = %s", rows)  # noqa: S608 - names of our model
+            cursor.execute(
+                f'INSERT INTO "{table}" ({columns}) VALUES ' + ", ".join(f"({places})" for _ in attempts),  # noqa: S608
+                [value for attempt in attempts for value in _values(attempt, own)],
+            )
+    changed = [each for each in ModelCall._meta.concrete_fields if each.name in CHANGED]
+    columns = ", ".join(f'"{each.column}" = %s' for each in changed)
+    sql = f'UPDATE "{ModelCall._meta.db_table}" SET {columns} WHERE id = %s'  # noqa: S608 - names of our models
+    _execute_each(sql, [[*_values(call, changed), call.pk] for call in calls])
+
+
+def count_as_sent(calls: Sequence[ModelCall]) -> None:
+    """In the transaction of the caller, before they go out."""
+    if calls:
+        places = ", ".join("%s" for _ in calls)
+        sql = f'UPDATE "{ModelCall._meta.db_table}" SET n_sent = n_sent + 1 WHERE id IN ({places})'  # noqa: S608
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [call.pk for call in calls])
+
+
+def _values(row: Model, fields: Iterable[Field[Any, Any]]) -> list[Any]:
+    """As the database takes them."""
+    return [each.get_db_prep_save(getattr(row, each.attname), connection) for each in fields]
+
+
+def _execute_each(sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    """One statement for each row: sent to PostgreSQL together, where each would be a journey of its own."""
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("; ".join([sql] * len(rows)), [value for row in rows for value in row])
+        else:
+            cursor.executemany(sql, rows)
 
 
 def cost_in(price: Price | None, usage: Usage) -> Decimal | None:

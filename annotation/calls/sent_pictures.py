@@ -12,8 +12,21 @@ from django.utils.translation import gettext as _
 from annotation.calls.kernels.swapping import SwappableExam, swapped
 from annotation.enums import ImageState, SentImages
 from annotation.imaging.kernels.picture_policies import BLANK, PicturePolicy, policy_named
-from annotation.ingest.model_pictures import PictureRefused, images_of_exam, known_pictures, pictures_for, policy_for
+from annotation.ingest.model_pictures import (
+    EXAMS_AT_ONCE,
+    PictureRefused,
+    images_of_exam,
+    in_batches,
+    known_pictures,
+    pictures_for,
+    policy_for,
+)
 from annotation.models import CallBatch, Exam, Image, ModelCall, ModelPicture, QuestionBank
+from annotation.site.kept_queries import KeptQuery
+
+_images_of = KeptQuery(
+    lambda *exams: Image.objects.filter(exam__in=exams).order_by("position", "pk"), *[int] * EXAMS_AT_ONCE
+)
 
 
 @dataclass(frozen=True)
@@ -44,12 +57,13 @@ class CallPictures:
 
 
 def pictures_of(batch: CallBatch, calls: Sequence[ModelCall]) -> list[CallPictures]:
-    """Of each of these calls, with exam and question loaded. Two queries at most."""
-    exams = {call.exam_id for call in calls if _sends_images(batch, call)}
+    """Of each of these calls, with exam and question loaded, as their images are now."""
+    exams = {call.exam_id for call in calls if call.exam_id is not None and _sends_images(batch, call)}
     images: dict[int, list[Image]] = defaultdict(list)
-    for image in Image.objects.filter(exam__in=exams).order_by("position", "pk") if exams else ():
-        images[image.exam_id].append(image)
-    known = known_pictures((one for some in images.values() for one in some), _policy_of(batch)) if exams else {}
+    for some in in_batches(exams):
+        for image in _images_of(*some):
+            images[image.exam_id].append(image)
+    known = known_pictures(exams, _policy_of(batch)) if exams else {}
     return [CallPictures(batch, call, images.get(call.exam_id or 0, ()), known) for call in calls]
 
 

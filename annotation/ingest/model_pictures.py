@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +17,9 @@ from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import storage
 from annotation.models import Exam, Image, ModelPicture, QuestionBank, Rendition
 from annotation.refusals import Refused
+from annotation.site.kept_queries import KeptQuery
+
+EXAMS_AT_ONCE = 8
 
 
 class PictureRefused(Refused):
@@ -74,10 +77,24 @@ def images_never_sent(bank: QuestionBank) -> NeverSent:
     )
 
 
-def known_pictures(images: Iterable[Image], policy: PicturePolicy) -> dict[int, ModelPicture]:
-    """Those that were made before, by the row of their image. One query."""
-    rows = ModelPicture.objects.filter(image__in=[image.pk for image in images], policy=policy.name)
-    return {one.image_id: one for one in rows}
+_known = KeptQuery(
+    lambda policy, *exams: ModelPicture.objects.filter(image__exam__in=exams, policy=policy),
+    str,
+    *[int] * EXAMS_AT_ONCE,
+)
+
+
+def in_batches(exams: Collection[int]) -> Iterator[list[int]]:
+    """Always as many as a kept query takes: the last one is named again where there are too few."""
+    left = sorted(exams)
+    for start in range(0, len(left), EXAMS_AT_ONCE):
+        some = left[start : start + EXAMS_AT_ONCE]
+        yield some + some[-1:] * (EXAMS_AT_ONCE - len(some))
+
+
+def known_pictures(exams: Collection[int], policy: PicturePolicy) -> dict[int, ModelPicture]:
+    """Those of these exams that were made before, by the row of their image. One query for each batch."""
+    return {one.image_id: one for some in in_batches(exams) for one in _known(policy.name, *some)}
 
 
 def pictures_for(

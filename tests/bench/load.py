@@ -47,7 +47,7 @@ def measure() -> list[Row]:
 def _on(name: str, database_url: str) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
         env = environment(Path(folder), database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-        way_in = _fill(env)
+        way_in = _fill(env, N_READERS + N_SLOW, N_WARM + N_PACED + N_FLAT_OUT)
         with _served(env, is_sqlite=not database_url) as site, _slow_readers(site.port, way_in):
             _load(site, way_in, slice(0, N_WARM))
             bare = _load(site, way_in, slice(0), n_bare=N_BARE)
@@ -73,11 +73,10 @@ def _rows(name: str, found: dict[str, Any], bare: dict[str, Any]) -> list[Row]:
 
 
 # --- the site -------------------------------------------------------------------------------------
-def _fill(env: dict[str, str]) -> dict[str, Any]:
+def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> dict[str, Any]:
     manage("migrate", "--verbosity", "0", env=env).check_returncode()
     manage("collectstatic", "--verbosity", "0", "--no-input", env=env).check_returncode()
-    sizes = (str(N_READERS + N_SLOW), str(N_WARM + N_PACED + N_FLAT_OUT))
-    command = [sys.executable, "-m", "tests.bench.load_site", *sizes]
+    command = [sys.executable, "-m", "tests.bench.load_site", str(n_readers), str(n_cases)]
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
     way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return way_in

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.bench import turns_beside_calls
 from tests.bench.rows import Row, median
 from tests.processes import ROOT, environment, postgres_url, temporary_database
 
@@ -30,13 +31,15 @@ DATABASE = "rexvqa_bench_calls"
 
 def measure() -> list[Row]:
     """Rows for the table, for SQLite and for PostgreSQL when one answers."""
-    rows = _measured("SQLite", "")
+    rows = _measured("SQLite", "") + _beside("SQLite", "")
     server = postgres_url()
     if server is None:
         print("No PostgreSQL answers: calls stored in it were not measured.")
         return rows
     with temporary_database(server, DATABASE) as url:
-        return rows + _measured("PostgreSQL", url)
+        rows += _measured("PostgreSQL", url)
+    with temporary_database(server, DATABASE) as url:
+        return rows + _beside("PostgreSQL", url)
 
 
 def _measured(name: str, url: str) -> list[Row]:
@@ -57,9 +60,14 @@ def _measured(name: str, url: str) -> list[Row]:
         what = f"answering after {milliseconds} ms, {connections} connections" if milliseconds else "answering at once"
         goal = "144" if milliseconds else "100"
         title = f"{name}: questions with 2 images a second, {what} ({told['mb']:.0f} MB)"
-        base = f"possible: {connections} connections" if milliseconds else "a bare loop with the same bytes"
+        base = f"a bare loop with the same bytes over {connections if milliseconds else 1}"
         rows.append(Row(title, told["per_second"], "1/s", goal, base, told["baseline"]))
     return rows
+
+
+def _beside(name: str, url: str) -> list[Row]:
+    with _stand_in(0) as endpoint:
+        return turns_beside_calls.measure_on(name, url, endpoint)
 
 
 @contextmanager
@@ -92,18 +100,18 @@ def run(milliseconds: int, n_questions: int) -> dict[str, Any]:
 
     call_command("migrate", verbosity=0)
     call_command("flush", verbosity=0, interactive=False)
-    batch = _filled(n_questions)
+    batch = filled(n_questions)
     start = time.perf_counter()
     ask_endpoint("stand-in", clock=timezone.now)
     seconds = time.perf_counter() - start
     batch = CallBatch.objects.get(pk=batch.pk)
     assert tally(batch).n_done == n_questions, (batch.state, batch.paused_because)
     megabytes = _peak_memory()
-    baseline = SLOW_CONNECTIONS * 1000 / milliseconds if milliseconds else _posted(batch)
+    baseline = _posted(batch, SLOW_CONNECTIONS if milliseconds else 1)
     return {"per_second": n_questions / seconds, "baseline": baseline, "mb": megabytes}
 
 
-def _filled(n_questions: int) -> Any:
+def filled(n_questions: int) -> Any:
     """A batch at work whose pictures are made."""
     import io
     from datetime import timedelta
@@ -115,7 +123,7 @@ def _filled(n_questions: int) -> Any:
     from annotation.enums import ImageState, SentImages
     from annotation.imaging.kernels.picture_policies import STORED
     from annotation.ingest import storage
-    from annotation.models import Exam, Image, ModelCall, ModelPicture
+    from annotation.models import Image, ModelCall, ModelPicture
     from tests.annotation.calls.simulated_calls import NOON, make_batch, make_permission
     from tests.annotation.review.cases import make_bank
 
@@ -133,7 +141,6 @@ def _filled(n_questions: int) -> Any:
     batch = make_batch(n_questions, bank=bank, permission=permission, images=SentImages.ALL, picture_policy=STORED)
     ModelCall.objects.update(exam_id=_exam_of_revision())
     Image.objects.update(state=ImageState.AVAILABLE)
-    assert Exam.objects.count() == n_questions
     ModelPicture.objects.bulk_create(
         (
             ModelPicture(
@@ -160,9 +167,10 @@ def _exam_of_revision() -> Any:
     return Subquery(Revision.objects.filter(pk=OuterRef("revision")).values("question__exam")[:1])
 
 
-def _posted(batch: Any) -> float:
-    """Requests a second of a bare loop over one connection."""
-    import requests
+def _posted(batch: Any, connections: int) -> float:
+    """Requests a second of a bare loop over each of so many connections: what endpoint and machine allow at most."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from django.conf import settings
 
     from annotation.calls.request_bodies import request_of
@@ -170,14 +178,23 @@ def _posted(batch: Any) -> float:
     calls = batch.calls.select_related("batch__prompt", "revision__question", "exam").order_by("number")[:N_POSTED]
     bodies = [request_of(call).body for call in calls]
     url = f"{settings.MODEL_ENDPOINTS[0].url}/chat/completions"
+    shares = [(bodies * (2 if connections > 1 else 1))[first::connections] for first in range(connections)]
     found = []
-    with requests.Session() as session:
+    with ThreadPoolExecutor(connections) as threads:
         for _turn in range(3):
             start = time.perf_counter()
-            for body in bodies:
-                session.post(url, data=body, headers={"Content-Type": "application/json"}).raise_for_status()
-            found.append(len(bodies) / (time.perf_counter() - start))
+            for _done in threads.map(_post_all, [url] * connections, shares):
+                pass
+            found.append(sum(map(len, shares)) / (time.perf_counter() - start))
     return median(found)
+
+
+def _post_all(url: str, bodies: list[bytes]) -> None:
+    import requests
+
+    with requests.Session() as session:
+        for body in bodies:
+            session.post(url, data=body, headers={"Content-Type": "application/json"}).raise_for_status()
 
 
 def _peak_memory() -> float:

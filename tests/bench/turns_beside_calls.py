@@ -1,0 +1,96 @@
+"""A reviewer's turns while the worker asks a model at full speed, and the same turns without it, by turns.
+
+The site is served with its worker as ``manage.py serve`` does it; the reviewer never pauses. The run is made, resumed
+and paused by processes of their own (``python -m tests.bench.turns_beside_calls N``), as people do it from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.load import Site, _fill, _load, _served
+from tests.bench.rows import Row, percentile
+from tests.processes import ROOT, environment
+
+N_QUESTIONS, CONNECTIONS = 12_000, 8
+N_BLOCKS, N_TURNS, N_WARM = 3, 30, 5  # blocks with and without calls, cases of each
+MADE, RESUMED, PAUSED = "made", "resumed", "paused"
+
+
+def measure_on(name: str, database_url: str, stand_in: str) -> list[Row]:
+    """Rows for the table; ``stand_in``: its entry of REXVQA_MODEL_ENDPOINTS."""
+    with tempfile.TemporaryDirectory(prefix="calls-bench-") as folder:
+        env = environment(
+            Path(folder),
+            database_url,
+            DJANGO_SETTINGS_MODULE="rexvqa_site.settings",
+            REXVQA_MODEL_ENDPOINTS=f"{stand_in} connections={CONNECTIONS}",
+        )
+        way_in = _fill(env, 1, N_WARM + 2 * N_BLOCKS * N_TURNS)
+        _order(env, MADE)
+        with _served(env, is_sqlite=not database_url) as site:
+            alone, beside, rate = _turns(env, site, way_in)
+    what = f"{name}: a reviewer's submit to the next case beside {rate:.0f} calls/s"
+    return [
+        Row(f"{what}, p50", percentile(beside, 0.5), "ms", "", "without calls", percentile(alone, 0.5)),
+        Row(f"{what}, p95", percentile(beside, 0.95), "ms", "p95 15", "the same", percentile(alone, 0.95)),
+    ]
+
+
+def _turns(env: dict[str, str], site: Site, way_in: dict[str, Any]) -> tuple[list[float], list[float], float]:
+    """Milliseconds of each submit without and with calls, and how many calls a second were answered meanwhile."""
+    cases = iter(range(N_WARM, N_WARM + 2 * N_BLOCKS * N_TURNS, N_TURNS))
+    alone: list[float] = []
+    beside: list[float] = []
+    n_calls, seconds = 0, 0.0
+    _load(site, way_in, slice(0, N_WARM))
+    for _block in range(N_BLOCKS):
+        alone += _submits(site, way_in, next(cases))
+        before, start = _order(env, RESUMED), time.perf_counter()
+        beside += _submits(site, way_in, next(cases))
+        n_calls, seconds = n_calls + _order(env, PAUSED) - before, seconds + time.perf_counter() - start
+    return alone, beside, n_calls / seconds
+
+
+def _submits(site: Site, way_in: dict[str, Any], first: int) -> list[float]:
+    found = _load(site, way_in, slice(first, first + N_TURNS))
+    assert not found["errors"], found["errors"][:3]
+    times: list[float] = found["measured"]["submit"]
+    return times
+
+
+def _order(env: dict[str, str], order: str) -> int:
+    """How many calls are answered by then."""
+    command = [sys.executable, "-m", "tests.bench.turns_beside_calls", order]
+    done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return int(json.loads(done.stdout.splitlines()[-1]))
+
+
+def main(order: str) -> None:
+    import django
+
+    django.setup()
+    from annotation.enums import BatchState
+    from annotation.models import CallAttempt, CallBatch
+    from tests.bench.model_calls import filled
+
+    if order == MADE:
+        batch = filled(N_QUESTIONS)
+        CallBatch.objects.filter(pk=batch.pk).update(state=BatchState.PAUSED)
+    else:
+        state = BatchState.RUNNING if order == RESUMED else BatchState.PAUSED
+        n_before = CallAttempt.objects.count()
+        assert CallBatch.objects.exclude(state=BatchState.COMPLETE).update(state=state), "ask more questions"
+        while order == RESUMED and CallAttempt.objects.count() < n_before + 50:  # the worker looks every five seconds
+            time.sleep(0.1)
+    print(json.dumps(CallAttempt.objects.count()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
