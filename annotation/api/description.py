@@ -94,8 +94,9 @@ class Description(AutoSchema):
             if getattr(self.view, "makes", False) and self.method == "POST":
                 found.append(_header("Idempotency-Key", "your own; sent twice within a day, nothing is made again"))
             return found
-        names = ", ".join(self.view.shape().fields)
-        found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
+        if not hasattr(self.view, "content_type"):
+            names = ", ".join(self.view.shape().fields)
+            found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
         if isinstance(self.view, OneOf):
             found.append(_header("If-None-Match", "the ETag of what you have"))
         if isinstance(self.view, ListOf):
@@ -125,7 +126,10 @@ class Description(AutoSchema):
     def get_response_serializers(self) -> Any:
         good: dict[Any, Any] = {}
         status = getattr(self.view, "status", 200) if self.method == "POST" else 200
-        good[status, "application/json"] = self._page() if self._is_list() else self._shape()
+        if hasattr(self.view, "content_type"):
+            good |= {(status, kind): _FILES.get(kind, OpenApiTypes.BINARY) for kind in _types_of(self.view)}
+        else:
+            good[status, "application/json"] = self._page() if self._is_list() else self._shape()
         if self.method == "GET" and isinstance(self.view, OneOf):
             good[304] = OpenApiResponse(description="As you have it.")
         refusals = REFUSALS | (REFUSALS_OF_ACTS if self.method != "GET" else {422: REFUSALS_OF_ACTS[422]})
@@ -141,7 +145,7 @@ class Description(AutoSchema):
         return False  # a page is an object
 
     def _shape(self) -> Any:
-        return self.view.made_shape if self.method == "POST" and hasattr(self.view, "made_shape") else self.view.shape
+        return self.view.shape
 
     def _page(self) -> dict[str, Any]:
         row = self.resolve_serializer(self.view.shape, "response").ref
@@ -163,6 +167,15 @@ class Description(AutoSchema):
 def only_resources(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
     """A hook of drf-spectacular: the addresses that belong into the document."""
     return [one for one in endpoints if issubclass(getattr(one[3], "cls", View), Resource)]
+
+
+_FILES = {"application/json": OpenApiTypes.OBJECT}
+
+
+def _types_of(view: Any) -> tuple[str, ...]:
+    """Of a file that is sent as it is: ``content_type`` names one type or several."""
+    kinds: str | tuple[str, ...] = view.content_type
+    return (kinds,) if isinstance(kinds, str) else kinds
 
 
 def _header(name: str, description: str) -> OpenApiParameter:

@@ -7,6 +7,13 @@ REACHED = {
     "bank-bring-back": "api-bank-bring-back",
     "question-withdraw": "api-question-withdraw",
     "question-bring-back": "api-question-bring-back",
+    "study-new": "api-studies",
+    "study-freeze": "api-study-freeze",
+    "study-open": "api-study-open",
+    "study-close": "api-study-close",
+    "study-copy": "api-study-copy",
+    "study-archive": "api-study-archive",
+    "study-bring-back": "api-study-bring-back",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -32,6 +39,10 @@ NOT = {
         "reading-session reading-pause reading-resume reading-open reading-choice reading-events reading-commit "
         "reading-remark",
         "a reader reads at the screen; the page has an interface of its own, see docs/reading.md",
+    ),
+    **_each(
+        "study-cases study-arms study-rules study-readers study-forecast",
+        "a program sends the whole plan of a draft at once, and another one where it wants another",
     ),
     **_each(
         "study-dry-session study-dry-pause study-dry-resume study-dry-case",
@@ -82,8 +93,7 @@ NOT_YET = {
         f"samples and rounds: {_LATER}",
     ),
     **_each(
-        "study-new study-cases study-arms study-rules study-readers study-forecast study-freeze study-open study-close "
-        "study-copy study-archive study-bring-back study-extend study-remind study-interim study-reader-extend "
+        "study-extend study-remind study-interim study-reader-extend "
         "study-reader-remind study-reader-withdraw study-reader-pass study-reader-replace study-void study-rereview "
         "study-analyse study-analysis study-results study-share study-share-restore study-share-revoke "
         "study-report-make study-report-file study-import study-export",
