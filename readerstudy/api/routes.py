@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from readerstudy.api import study_acts, study_list
+from readerstudy.api import reader_list, study_acts, study_list, study_tables
 
 STUDY = "studies/<slug:slug>/"
 
@@ -19,4 +19,21 @@ urlpatterns = [
     path(f"{STUDY}copy/", study_acts.CopyStudy.as_view(), name="api-study-copy"),
     path(f"{STUDY}archive/", study_acts.ArchiveStudy.as_view(), name="api-study-archive"),
     path(f"{STUDY}bring-back/", study_acts.BringBackStudy.as_view(), name="api-study-bring-back"),
+    path(f"{STUDY}readers/", reader_list.StudyReaders.as_view(), name="api-study-readers"),
+    path(f"{STUDY}readers/<str:public_id>/", reader_list.OneReader.as_view(), name="api-study-reader"),
+    path(
+        f"{STUDY}readers/<str:public_id>/withdraw/",
+        reader_list.WithdrawReader.as_view(),
+        name="api-study-reader-withdraw",
+    ),
+    path(f"{STUDY}invitations/", reader_list.StudyInvitations.as_view(), name="api-study-invitations"),
+    path(
+        f"{STUDY}invitations/<int:pk>/revoke/",
+        reader_list.RevokeStudyInvitation.as_view(),
+        name="api-study-invitation-revoke",
+    ),
+    path(f"{STUDY}responses/", study_tables.StudyResponses.as_view(), name="api-study-responses"),
+    path(f"{STUDY}events/", study_tables.StudyEvents.as_view(), name="api-study-events"),
+    path(f"{STUDY}voidings/", study_tables.Voidings.as_view(), name="api-study-voidings"),
+    path(f"{STUDY}tables/<slug:table>/<slug:form>/", study_tables.ExportStudyTable.as_view(), name="api-study-export"),
 ]

@@ -14,6 +14,11 @@ REACHED = {
     "study-copy": "api-study-copy",
     "study-archive": "api-study-archive",
     "study-bring-back": "api-study-bring-back",
+    "study-invite": "api-study-invitations",
+    "study-invitation-revoke": "api-study-invitation-revoke",
+    "study-reader-withdraw": "api-study-reader-withdraw",
+    "study-void": "api-study-voidings",
+    "study-export": "api-study-export",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -65,8 +70,8 @@ NOT_YET = {
     **_each(
         "invitation-resend invitation-revoke invitation-restore person-add person-invite person-invite-file "
         "person-grant person-withdraw person-competences person-deactivate person-reactivate person-password-link "
-        "round-invite round-invite-file study-invite study-invite-file study-invitation-remind "
-        "study-invitation-restore study-invitation-revoke",
+        "round-invite round-invite-file study-invite-file study-invitation-remind "
+        "study-invitation-restore",
         f"people and their roles: {_LATER}",
     ),
     **_each(
@@ -94,9 +99,9 @@ NOT_YET = {
     ),
     **_each(
         "study-extend study-remind study-interim study-reader-extend "
-        "study-reader-remind study-reader-withdraw study-reader-pass study-reader-replace study-void study-rereview "
+        "study-reader-remind study-reader-pass study-reader-replace study-rereview "
         "study-analyse study-analysis study-results study-share study-share-restore study-share-revoke "
-        "study-report-make study-report-file study-import study-export",
+        "study-report-make study-report-file study-import",
         f"studies: {_LATER}",
     ),
     **_each(
