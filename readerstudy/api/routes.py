@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from readerstudy.api import reader_list, study_acts, study_list, study_tables
+from readerstudy.api import model_list, prediction_files, reader_list, study_acts, study_list, study_tables
 
 STUDY = "studies/<slug:slug>/"
+RUN = "prediction-runs/<str:public_id>/"
+IMPORT = "prediction-imports/<str:public_id>/"
 
 urlpatterns = [
     path("studies/", study_list.Studies.as_view(), name="api-studies"),
@@ -36,4 +38,13 @@ urlpatterns = [
     path(f"{STUDY}events/", study_tables.StudyEvents.as_view(), name="api-study-events"),
     path(f"{STUDY}voidings/", study_tables.Voidings.as_view(), name="api-study-voidings"),
     path(f"{STUDY}tables/<slug:table>/<slug:form>/", study_tables.ExportStudyTable.as_view(), name="api-study-export"),
+    path("models/", model_list.Models.as_view(), name="api-models"),
+    path("models/<str:public_id>/", model_list.OneModel.as_view(), name="api-model"),
+    path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
+    path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
+    path(f"{RUN}name/", model_list.NamePredictionRun.as_view(), name="api-prediction-run-name"),
+    path(f"{RUN}withdraw/", model_list.WithdrawPredictionRun.as_view(), name="api-prediction-run-withdraw"),
+    path("prediction-imports/", prediction_files.PredictionFiles.as_view(), name="api-prediction-imports"),
+    path(IMPORT, prediction_files.OnePredictionImport.as_view(), name="api-prediction-import"),
+    path(f"{IMPORT}store/", prediction_files.StorePredictions.as_view(), name="api-prediction-import-store"),
 ]

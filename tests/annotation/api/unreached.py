@@ -19,6 +19,13 @@ REACHED = {
     "study-reader-withdraw": "api-study-reader-withdraw",
     "study-void": "api-study-voidings",
     "study-export": "api-study-export",
+    "model-new": "api-models",
+    "prediction-import-new": "api-prediction-imports",
+    "predictions-import": "api-prediction-imports",
+    "prediction-import-store": "api-prediction-import-store",
+    "predictions-import-store": "api-prediction-import-store",
+    "prediction-run-name": "api-prediction-run-name",
+    "prediction-run-withdraw": "api-prediction-run-withdraw",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -105,8 +112,7 @@ NOT_YET = {
         f"studies: {_LATER}",
     ),
     **_each(
-        "model-new models-compare-start submissions-open submissions-close predictions-import predictions-import-store "
-        "prediction-import-store prediction-import-new prediction-run-name prediction-run-withdraw model-run-new "
+        "models-compare-start submissions-open submissions-close model-run-new "
         "model-run-try model-run-start model-run-pause model-run-resume model-run-stop model-run-cap model-edit "
         "model-replace model-withdraw",
         f"models and predictions: {_LATER}",
