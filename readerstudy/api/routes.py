@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from django.urls import path
 
-from readerstudy.api import model_list, prediction_files, reader_list, study_acts, study_list, study_tables
+from readerstudy.api import (
+    analysis_list,
+    model_list,
+    prediction_files,
+    reader_list,
+    study_acts,
+    study_list,
+    study_tables,
+)
 
 STUDY = "studies/<slug:slug>/"
 RUN = "prediction-runs/<str:public_id>/"
+ANALYSIS = f"{STUDY}analyses/<str:public_id>/"
 IMPORT = "prediction-imports/<str:public_id>/"
 
 urlpatterns = [
@@ -38,6 +47,22 @@ urlpatterns = [
     path(f"{STUDY}events/", study_tables.StudyEvents.as_view(), name="api-study-events"),
     path(f"{STUDY}voidings/", study_tables.Voidings.as_view(), name="api-study-voidings"),
     path(f"{STUDY}tables/<slug:table>/<slug:form>/", study_tables.ExportStudyTable.as_view(), name="api-study-export"),
+    path(f"{STUDY}analyse/", analysis_list.AskForAnalysis.as_view(), name="api-study-analyse"),
+    path(f"{STUDY}jobs/<str:public_id>/", analysis_list.StudyJob.as_view(), name="api-study-job"),
+    path(f"{STUDY}analyses/", analysis_list.AnalysisList.as_view(), name="api-study-analyses"),
+    path(ANALYSIS, analysis_list.OneAnalysis.as_view(), name="api-study-analysis"),
+    path(f"{ANALYSIS}result/", analysis_list.AnalysisResult.as_view(), name="api-study-analysis-result"),
+    path(f"{ANALYSIS}figures/", analysis_list.FigureList.as_view(), name="api-study-figures"),
+    path(
+        f"{ANALYSIS}figures/<slug:name>/<slug:width>.<slug:form>",
+        analysis_list.FigureFile.as_view(),
+        name="api-study-figure",
+    ),
+    path(f"{ANALYSIS}reports/", analysis_list.StudyReports.as_view(), name="api-study-reports"),
+    path(f"{ANALYSIS}reports/make/", analysis_list.MakeStudyReport.as_view(), name="api-study-report-make"),
+    path(
+        f"{ANALYSIS}reports/<str:report_id>.zip", analysis_list.StudyReportFile.as_view(), name="api-study-report-file"
+    ),
     path("models/", model_list.Models.as_view(), name="api-models"),
     path("models/<str:public_id>/", model_list.OneModel.as_view(), name="api-model"),
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),

@@ -26,6 +26,11 @@ REACHED = {
     "predictions-import-store": "api-prediction-import-store",
     "prediction-run-name": "api-prediction-run-name",
     "prediction-run-withdraw": "api-prediction-run-withdraw",
+    "study-analyse": "api-study-analyse",
+    "study-analysis": "api-study-analysis-result",
+    "study-results": "api-study-analysis-result",
+    "study-report-make": "api-study-report-make",
+    "study-report-file": "api-study-report-file",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -107,8 +112,7 @@ NOT_YET = {
     **_each(
         "study-extend study-remind study-interim study-reader-extend "
         "study-reader-remind study-reader-pass study-reader-replace study-rereview "
-        "study-analyse study-analysis study-results study-share study-share-restore study-share-revoke "
-        "study-report-make study-report-file study-import",
+        "study-share study-share-restore study-share-revoke study-import",
         f"studies: {_LATER}",
     ),
     **_each(
