@@ -94,7 +94,7 @@ class Description(AutoSchema):
             if getattr(self.view, "makes", False) and self.method == "POST":
                 found.append(_header("Idempotency-Key", "your own; sent twice within a day, nothing is made again"))
             return found
-        if not hasattr(self.view, "content_type"):
+        if not hasattr(self.view, "content_types"):
             names = ", ".join(self.view.shape().fields)
             found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
         if isinstance(self.view, OneOf):
@@ -126,8 +126,8 @@ class Description(AutoSchema):
     def get_response_serializers(self) -> Any:
         good: dict[Any, Any] = {}
         status = getattr(self.view, "status", 200) if self.method == "POST" else 200
-        if hasattr(self.view, "content_type"):
-            good |= {(status, kind): _FILES.get(kind, OpenApiTypes.BINARY) for kind in _types_of(self.view)}
+        if hasattr(self.view, "content_types"):
+            good |= {(status, kind): _FILES.get(kind, OpenApiTypes.BINARY) for kind in self.view.content_types}
         else:
             good[status, "application/json"] = self._page() if self._is_list() else self._shape()
         if self.method == "GET" and isinstance(self.view, OneOf):
@@ -170,12 +170,6 @@ def only_resources(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str
 
 
 _FILES = {"application/json": OpenApiTypes.OBJECT}
-
-
-def _types_of(view: Any) -> tuple[str, ...]:
-    """Of a file that is sent as it is: ``content_type`` names one type or several."""
-    kinds: str | tuple[str, ...] = view.content_type
-    return (kinds,) if isinstance(kinds, str) else kinds
 
 
 def _header(name: str, description: str) -> OpenApiParameter:

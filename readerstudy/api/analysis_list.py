@@ -71,7 +71,7 @@ class AnalysisResult(FileOfStudy):
     the first look is a POST.
     """
 
-    content_type = "application/json"
+    content_types = ("application/json",)
     summary = "Read the result of an analysis"
     post_summary = "Look at the result of an analysis"
 
@@ -146,7 +146,7 @@ class FigureList(OfStudy, OneOf[Analysis]):
 class FigureFile(OfStudy, OneOf[Analysis]):
     """One figure, the same file as on the page. ``width``: one column of a journal, or two."""
 
-    content_type = tuple(str(kind) for kind in FIGURE_TYPES.values())
+    content_types = tuple(str(kind) for kind in FIGURE_TYPES.values())
     summary = "Read a figure"
 
     def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
@@ -201,7 +201,7 @@ class MakeStudyReport(OfStudy):
 class StudyReportFile(OfStudy):
     """The ZIP file. Taking it is noted as a look at the results, and its reader as one who has seen the keys."""
 
-    content_type = "application/zip"
+    content_types = ("application/zip",)
     summary = "Read a report"
 
     def get(self, request: Request, **named: Any) -> FileResponse:

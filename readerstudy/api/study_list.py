@@ -190,7 +190,7 @@ class StudyPlan(OfStudy, OneOf[ReaderStudy]):
 class FileOfStudy(OfStudy, OneOf[ReaderStudy]):
     """A file, sent as it is; who has it already gets 304."""
 
-    content_type: ClassVar[str | tuple[str, ...]]
+    content_types: ClassVar[tuple[str, ...]]
 
     def known(self, sha256: str) -> HttpResponse | None:
         """304 where the program has the file with this hash."""
@@ -207,7 +207,7 @@ class FileOfStudy(OfStudy, OneOf[ReaderStudy]):
 class StudyProtocol(FileOfStudy):
     """The frozen protocol, byte by byte as it was hashed: its SHA-256 is ``protocol_sha256`` of the study."""
 
-    content_type = "application/json"
+    content_types = ("application/json",)
     summary = "Read the protocol of a study"
 
     def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document

@@ -55,7 +55,7 @@ class ExportStudyTable(OfStudy):
     """
 
     asked = ("source_ids",)
-    content_type = tuple(kind.partition(";")[0] for kind in CONTENT_TYPES.values())
+    content_types = tuple(kind.partition(";")[0] for kind in CONTENT_TYPES.values())
     summary = "Read a table of a study as a file"
     post_summary = "Take a table of a study as a file"
 
