@@ -4,6 +4,7 @@ urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("readerstudy.urls")),
     path("api/v1/", include("annotation.api.routes")),
+    path("api/v1/", include("readerstudy.api.routes")),
 ]
 
 handler400 = "annotation.views.site.errors.bad_request"

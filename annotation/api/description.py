@@ -94,10 +94,9 @@ class Description(AutoSchema):
             if getattr(self.view, "makes", False) and self.method == "POST":
                 found.append(_header("Idempotency-Key", "your own; sent twice within a day, nothing is made again"))
             return found
-        if hasattr(self.view, "content_types"):
-            return found
-        names = ", ".join(self.view.shape().fields)
-        found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
+        if not hasattr(self.view, "content_types"):
+            names = ", ".join(self.view.shape().fields)
+            found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
         if isinstance(self.view, OneOf):
             found.append(_header("If-None-Match", "the ETag of what you have"))
         if isinstance(self.view, ListOf):
@@ -128,7 +127,7 @@ class Description(AutoSchema):
         good: dict[Any, Any] = {}
         status = getattr(self.view, "status", 200) if self.method == "POST" else 200
         if hasattr(self.view, "content_types"):
-            good |= {(status, one): OpenApiTypes.BINARY for one in self.view.content_types}
+            good |= {(status, kind): _FILES.get(kind, OpenApiTypes.BINARY) for kind in self.view.content_types}
         else:
             good[status, "application/json"] = self._page() if self._is_list() else self._shape()
         if self.method == "GET" and isinstance(self.view, OneOf):
@@ -168,6 +167,9 @@ class Description(AutoSchema):
 def only_resources(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
     """A hook of drf-spectacular: the addresses that belong into the document."""
     return [one for one in endpoints if issubclass(getattr(one[3], "cls", View), Resource)]
+
+
+_FILES = {"application/json": OpenApiTypes.OBJECT}
 
 
 def _header(name: str, description: str) -> OpenApiParameter:

@@ -23,7 +23,7 @@ class AuditLogForm(forms.Form):
     until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, *args: Any, with_people: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs | {"label_suffix": ""})
         kinds = sorted((str(thing.label), name) for name, thing in THINGS.items())
         self._choose("kind", [("", _("all")), *((name, label) for label, name in kinds)])
         self._choose("act", [("", _("all")), *acts_by_group()])

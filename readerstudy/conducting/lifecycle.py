@@ -21,6 +21,7 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Response
 from readerstudy.study.deadlines import unfinished
 from readerstudy.study.locking import StudyRefused, check_not_archived, check_transition, lock_study
+from readerstudy.unblinding.looks import may_see_results
 
 
 @transaction.atomic
@@ -78,6 +79,14 @@ KIND = "analyse_study"
 def ask_for_analysis(study: ReaderStudy, *, actor: User | None, at: datetime) -> Job:
     title = _("Analysis of %(study)s") % {"study": study.name[:150]}
     return enqueue(KIND, title, {"study": study.pk, "actor": actor.pk if actor else None}, actor=actor, at=at)
+
+
+def ask_for_results(study: ReaderStudy, *, actor: User, at: datetime) -> Job:
+    """As ``ask_for_analysis``, once results may be seen; one that waits or runs already is enough."""
+    if not may_see_results(study):
+        sentence = _("Results are available after closing; the analysis runs automatically then.")
+        raise StudyRefused("results_hidden", sentence, status=403)
+    return analysis_under_way(study) or ask_for_analysis(study, actor=actor, at=at)
 
 
 def run_analysis(progress: Progress, params: Params) -> Result:

@@ -40,6 +40,16 @@ def void_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime)
     return voiding
 
 
+def main_case(study: ReaderStudy, number: int) -> StudyCase:
+    """By its number in the main block. Raises StudyRefused."""
+    cases = study.cases.select_related("study", "revision__question")
+    case = cases.filter(block=Block.MAIN, number=number).first()
+    if case is None:
+        sentence = _("The study has no case %(number)s.") % {"number": number}
+        raise StudyRefused("no_such_case", sentence, status=422, field="case")
+    return case
+
+
 @dataclass(frozen=True)
 class CheckedVoidings:
     """Rows of a file that can be stored: ``fresh`` by the id of the case."""

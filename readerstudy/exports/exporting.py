@@ -99,6 +99,12 @@ def export_table(
     return written
 
 
+@transaction.atomic
+def note_answers_read(study: ReaderStudy, table: Table, n_rows: int, *, actor: User, at: datetime) -> None:
+    """A program has read so many rows of answers, page by page."""
+    record("study.answers_read", actor=actor, at=at, subject=study, facts={"table": table.value, "rows": n_rows})
+
+
 def _rows(study: ReaderStudy, table: Table, *, source_ids: bool) -> Iterator[list[Cell]]:
     with_key = may_see_results(study)
     rows = response_rows(study, with_key=with_key) if table == Table.RESPONSES else _PLAIN[table][1](study)

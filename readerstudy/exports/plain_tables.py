@@ -207,11 +207,12 @@ def _sessions(study: ReaderStudy) -> QuerySet[ReadingSession]:
     return sessions.order_by("enrolment", "started_at", "pk")
 
 
-def event_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
-    """Rows by reader, then as the server took them in; one statement, so one moment."""
+def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) -> Iterator[list[Cell]]:
+    """Rows by reader, then as the server took them in, or ``some`` in their order; one statement, so one moment."""
     fixed = study_cells(study)
     numbers = session_numbers(study)
     rows = TimingEvent.objects.filter(reading__enrolment__study=study).order_by("reading__enrolment", "pk")
+    rows = rows if some is None else some
     for *where, session, page, sequence, kind, client, wall, received, details in rows.values_list(
         *_EVENT_VALUES
     ).iterator(chunk_size=2000):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
 
 from annotation.case.kernels.time_flags import part_cells
 from annotation.exports.tables import Cell
@@ -26,12 +29,14 @@ from readerstudy.models import (
 from readerstudy.study.kernels.states import counted_state, is_correct, shown_letter
 
 Cells = dict[str, Cell]
+_OF_CASE = ("revision__question__exam", "voiding")  # what the cells of a case need
 
 
 @dataclass(frozen=True)
 class _Place:
     """One case for one reader in one arm, read or not."""
 
+    enrolment_id: int
     arm_id: int
     case_id: int
     position: int | None
@@ -41,11 +46,11 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Answers:
-    """What one reader answered: by the id of the reading, what was refused by arm and case."""
+    """What was answered: by the id of the reading, what was refused by enrolment, arm and case."""
 
     responses: Mapping[int, list[Response]]  # the one that counts last
     remarks: Mapping[int, dict[str, Remark]]  # the newest of each kind
-    n_refused: Mapping[tuple[int, int], int]
+    n_refused: Mapping[tuple[int, int, int], int]
 
 
 def response_rows(study: ReaderStudy, *, with_key: bool) -> Iterator[list[Cell]]:
@@ -54,29 +59,50 @@ def response_rows(study: ReaderStudy, *, with_key: bool) -> Iterator[list[Cell]]
     What is in memory grows with the cases of a reader, not with the number of readers.
     """
     names = [column.name for column in response_columns(with_key=with_key)]
-    cases = {
-        case.pk: case
-        for case in StudyCase.objects.filter(study=study).select_related("revision__question__exam", "voiding")
-    }
+    cases = {case.pk: case for case in StudyCase.objects.filter(study=study).select_related(*_OF_CASE)}
     of_case = {pk: _case_cells(case) for pk, case in cases.items()}
     keys = _keys(cases) if with_key else {}
     arms = {arm.pk: arm for arm in Arm.objects.filter(study=study).order_by("number")}
     for enrolment in Enrolment.objects.filter(study=study).select_related("case_set").order_by("pk"):
         fixed = {**study_cells(study), **reader_cells(enrolment)}
-        answers = _answers(enrolment)
+        of_reader = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment)
+        answers = _answers({"reading__enrolment": enrolment}, of_reader)
         for place in _places(enrolment, arms):
-            arm = arms[place.arm_id]
             cells = {
                 **fixed,
-                "arm": arm.number,
-                "information": arm.information,
-                "aid": arm.aid,
+                **_arm_cells(arms[place.arm_id]),
                 **of_case[place.case_id],
                 **_reading_cells(place, answers),
             }
             if with_key:
                 cells |= _key_cells(cells, keys.get(place.case_id, ""))
             yield [cells[name] for name in names]
+
+
+READ_WITH = ("enrolment__study", "enrolment__case_set", "arm", "presented", *(f"case__{one}" for one in _OF_CASE))
+
+
+def rows_of_readings(readings: Sequence[Reading]) -> Iterator[list[Cell]]:
+    """The same rows without the key, of these readings, which were read with READ_WITH; three queries."""
+    names = [column.name for column in response_columns(with_key=False)]
+    keys = [reading.pk for reading in readings]
+    answers = _answers({"reading__in": keys}, RefusedAnswer.objects.filter(presented__reading__in=keys))
+    for reading in readings:
+        enrolment, seen = reading.enrolment, reading.presented
+        position, options = (seen.position, seen.options) if seen else (reading.position, "")
+        place = _Place(enrolment.pk, reading.arm_id, reading.case_id, position, options, reading)
+        cells = {
+            **study_cells(enrolment.study),
+            **reader_cells(enrolment),
+            **_arm_cells(reading.arm),
+            **_case_cells(reading.case),
+            **_reading_cells(place, answers),
+        }
+        yield [cells[name] for name in names]
+
+
+def _arm_cells(arm: Arm) -> Cells:
+    return {"arm": arm.number, "information": arm.information, "aid": arm.aid}
 
 
 def _places(enrolment: Enrolment, arms: Mapping[int, Arm]) -> Iterator[_Place]:
@@ -93,26 +119,26 @@ def _places(enrolment: Enrolment, arms: Mapping[int, Arm]) -> Iterator[_Place]:
     ):
         reading = readings.pop((arm_id, case_id), None)
         if reading is not None or block == Block.MAIN:
-            yield _Place(arm_id, case_id, position, options, reading)
+            yield _Place(enrolment.pk, arm_id, case_id, position, options, reading)
     for (arm_id, case_id), reading in readings.items():
-        yield _Place(arm_id, case_id, reading.position, "", reading)
+        yield _Place(enrolment.pk, arm_id, case_id, reading.position, "", reading)
     if enrolment.reader_id is None and len(arms) == 1:
         read = {case_id for _arm, case_id in readings}
         for case_id in enrolment.case_set.cases.order_by("number").values_list("pk", flat=True):
             if case_id not in read:
-                yield _Place(next(iter(arms)), case_id, None, "", None)
+                yield _Place(enrolment.pk, next(iter(arms)), case_id, None, "", None)
 
 
-def _answers(enrolment: Enrolment) -> _Answers:
-    of_reader = {"reading__enrolment": enrolment}
+def _answers(chosen: Mapping[str, Any], refused: QuerySet[RefusedAnswer]) -> _Answers:
+    """``chosen``: which responses and remarks."""
     responses: dict[int, list[Response]] = defaultdict(list)
-    for response in Response.objects.filter(**of_reader).order_by("is_confirmed", "pk"):
+    for response in Response.objects.filter(**chosen).order_by("is_confirmed", "pk"):
         responses[response.reading_id].append(response)
     remarks: dict[int, dict[str, Remark]] = defaultdict(dict)
-    for remark in Remark.objects.filter(**of_reader).order_by("pk"):
+    for remark in Remark.objects.filter(**chosen).order_by("pk"):
         remarks[remark.reading_id][remark.kind] = remark
-    refused = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment)
-    places = refused.values_list("presented__order__arm", "presented__case")
+    order = "presented__order"
+    places = refused.order_by().values_list(f"{order}__enrolment", f"{order}__arm", "presented__case")
     return _Answers(responses, remarks, Counter(places))
 
 
@@ -162,7 +188,7 @@ def _reading_cells(place: _Place, answers: _Answers) -> Cells:
         "painted_at": reading.painted_at if reading else None,
         "closed_by_time": any(not response.is_confirmed for response in responses),
         "replaced": "|".join(_ended(response) for response in responses[:-1]),
-        "refused_answers": answers.n_refused.get((place.arm_id, place.case_id), 0),
+        "refused_answers": answers.n_refused.get((place.enrolment_id, place.arm_id, place.case_id), 0),
         "best_guess": guess.value if guess else "",
         "confidence": int(confidence.value) if confidence and confidence.value.isdigit() else None,
         "slip_option": slip.value if slip else "",

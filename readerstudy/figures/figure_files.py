@@ -69,6 +69,13 @@ def forget_named(person: User) -> None:
         shutil.rmtree(_folder(), ignore_errors=True)
 
 
+def figures_in(analysis: Analysis) -> list[str]:
+    """The names of the figures for which an analysis holds data."""
+    from readerstudy.figures.kernels.rendering import figures_of
+
+    return figures_of(stored_result(analysis))
+
+
 def figure_tag(
     analysis: Analysis, name: str, form: FigureForm, width: Width, *, names: Mapping[str, str] = NOBODY
 ) -> str:
@@ -79,13 +86,11 @@ def figure_tag(
 
 def prepare_figures(analysis: Analysis) -> int:
     """Draw what the pages show, and delete what earlier versions of the program drew; how many figures there are."""
-    from readerstudy.figures.kernels.rendering import figures_of
-
     keep = _folder()
     for folder in keep.parent.glob("*"):
         if folder != keep:
             shutil.rmtree(folder, ignore_errors=True)
-    there = figures_of(stored_result(analysis))
+    there = figures_in(analysis)
     shown, names = [(name, width) for name, width in SHOWN if name in there], reader_names(analysis)
     for name, width in shown:
         figure_file(analysis, name, FigureForm.SVG, width, names=names)

@@ -18,7 +18,7 @@ from annotation.enums import Role
 from annotation.models import QuestionBank, Revision, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.questionbank.known import keys_of_questions
-from annotation.site.permissions import is_administrator, is_coordinator, site_roles
+from annotation.site.permissions import acts_as, is_administrator, is_coordinator, site_roles, within_reach
 from readerstudy.design.questions import questions_named
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyCase, SubmissionCall
@@ -86,21 +86,27 @@ def _of_study(study: ReaderStudy) -> dict[int, KnownQuestion]:
 
 # --- what a person meets --------------------------------------------------------------------------
 def entries_known_to(person: User) -> QuerySet[ModelEntry]:
-    """All for coordinators of the site and administrators; for others their own, and those in studies of theirs."""
+    """All for coordinators of the site and administrators; for others their own, and those in studies of theirs.
+
+    A token of one place reaches the models of its person, and those with predictions there.
+    """
     entries = ModelEntry.objects.select_related("submitter", "replaced_by")
     if is_coordinator(person) or is_administrator(person):
-        return entries
+        if person.limits is None or person.limits.is_read_only:
+            return entries
+        return entries.filter(Q(submitter=person) | Q(pk__in=runs_known_to(person).values("entry")))
     theirs = runs_known_to(person).filter(study__coordinators__user=person).values("entry")
     return entries.filter(Q(submitter=person) | Q(pk__in=theirs))
 
 
 def runs_known_to(person: User) -> QuerySet[PredictionRun]:
     """Without a role on the whole site: runs on a bank, and on the studies that the person coordinates."""
-    runs = PredictionRun.objects.select_related("study", "bank", "entry", "imported_by")
-    runs = runs.exclude(study__in=ReaderStudy.objects.filter(enrolments__reader=person))
+    found = PredictionRun.objects.select_related("study", "bank", "entry", "imported_by")
+    found = found.exclude(study__in=ReaderStudy.objects.filter(enrolments__reader=person))
+    runs: QuerySet[PredictionRun] = within_reach(person, found, bank="bank", study="study")
     if is_coordinator(person) or is_administrator(person):
         return runs
-    mine = ReaderStudy.objects.filter(coordinators__user=person)
+    mine = _coordinated(person, ReaderStudy.objects.all())
     return runs.filter(Q(study__in=mine) | Q(study__isnull=True, entry__submitter=person))
 
 
@@ -127,6 +133,11 @@ def lines_of(entries: Iterable[ModelEntry], person: User) -> list[EntryLine]:
     return lines
 
 
+def _coordinated(person: User, studies: QuerySet[ReaderStudy]) -> QuerySet[ReaderStudy]:
+    """Those that the person coordinates without coordinating the site; none for a token of another role."""
+    return studies.filter(coordinators__user=person) if acts_as(person, Role.COORDINATOR) else studies.none()
+
+
 def targets_for(person: User) -> list[Target]:
     """Studies first, then banks: what this person may send predictions for.
 
@@ -134,10 +145,12 @@ def targets_for(person: User) -> list[Target]:
     """
     banks = QuestionBank.objects.filter(archived_at__isnull=True)
     if is_coordinator(person):
-        studies = _studies().exclude(enrolments__reader=person)
+        studies = _studies()
     else:
-        studies = _studies().filter(coordinators__user=person).exclude(enrolments__reader=person)
+        studies = _coordinated(person, _studies())
         banks = banks.filter(pk__in=open_banks(person))
+    studies = within_reach(person, studies.exclude(enrolments__reader=person), bank="bank", study="pk")
+    banks = within_reach(person, banks, bank="pk")
     return [*map(Target.of_study, studies), *map(Target, banks)]
 
 

@@ -56,6 +56,7 @@ STUDY_ACTS = {
     "study.analysed": _("analysed a study"),
     "study.analysis_seen": _("looked at the results of a study"),
     "study.archived": _("archived a study"),
+    "study.answers_read": _("read the answers of a study over the API"),
     "study.arm_changed": _("changed an arm"),
     "study.binned": _("deleted a study"),
     "study.brought_back": _("brought an archived study back"),

@@ -10,10 +10,10 @@ from django.db.models import Case, Count, QuerySet, When
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation.enums import ImportState
+from annotation.enums import ImportState, Role
 from annotation.models import BankImport, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
-from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase
 
@@ -35,9 +35,10 @@ class StudyLine:
 def studies_known_to(person: User) -> QuerySet[ReaderStudy]:
     """All but those that the person reads in; for people without a role on the site, those that they coordinate."""
     rows = ReaderStudy.objects.select_related("bank").exclude(enrolments__reader=person)
+    rows = within_reach(person, rows, bank="bank", study="pk")
     if is_coordinator(person) or is_administrator(person):
         return rows
-    return rows.filter(coordinators__user=person)
+    return rows.filter(coordinators__user=person) if acts_as(person, Role.COORDINATOR) else rows.none()
 
 
 def n_newer_wordings(study: ReaderStudy) -> int:

@@ -98,7 +98,9 @@ def token_places(person: User, pk: int | None) -> Iterator[TokenPlace]:
     enrolments = dict(
         Enrolment.objects.filter(reader=person).values_list("study", Exists(_reading.filter(pk=OuterRef("pk"))))
     )
-    coordinated = set(StudyRole.objects.filter(user=person).values_list("study", flat=True))
+    coordinated: set[int] = set()
+    if Role.COORDINATOR not in everywhere:
+        coordinated = set(StudyRole.objects.filter(user=person).values_list("study", flat=True))
     rows = ReaderStudy.objects.order_by("name")
     if pk is not None:
         rows = rows.filter(pk=pk)

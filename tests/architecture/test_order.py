@@ -18,7 +18,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "readerstudy": (
         "enums", "models", "study", "design", "predictions", "unblinding", "running", "enrolment", "reading",
         "monitoring", "analysis", "results", "figures", "comparison", "exports", "conducting", "report", "sharing",
-        "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
+        "demonstration", "templatetags", "forms", "views", "api", "management", "urls", "apps",
     ),
 }  # fmt: skip
 

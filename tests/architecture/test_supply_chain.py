@@ -15,6 +15,7 @@ COPYLEFT = re.compile(r"GPL|General Public|Mozilla|MPL|EUPL|CDDL|Eclipse|CC-BY-S
 ACCEPTED = {
     "psycopg2-binary": "LGPL with exceptions: a library of the fixed stack, used as it is, never changed or copied",
     "certifi": "MPL-2.0: a list of certificates, used as it is",
+    "fido2": "BSD; MPL-2.0 for its list of public suffixes, used as it is",
     "tqdm": "MPL-2.0 and MIT: rapidocr asks for it; used as it is",
 }
 

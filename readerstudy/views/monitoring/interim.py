@@ -25,8 +25,7 @@ from annotation.views.site.confirming import (
     run_on_form,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
-from readerstudy.design.voiding import check_may_void, void_case
-from readerstudy.enums import Block
+from readerstudy.design.voiding import check_may_void, main_case, void_case
 from readerstudy.forms.studies import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.monitoring.rereviewing import send_to_rereview
@@ -61,14 +60,10 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = VoidForm(request.POST)
     if is_valid_or_flash(request, form, _("Give the number of the case and the reason.")):
         number, reason = form.cleaned_data["case"], form.cleaned_data["reason"]
-        cases = study.cases.select_related("study", "revision__question")
-        case = cases.filter(block=Block.MAIN, number=number).first()
-        if case is None:
-            messages.error(request, _("The study has no case %(number)s.") % {"number": number})
-        elif is_confirmed(request):
-            run_and_flash(request, lambda: _leave_out(case, reason, request.user))
-        elif is_possible_or_flash(request, lambda: check_may_void(case, reason)):
-            return confirm_in_study(request, study, _about_voiding(study, case, reason))
+        if is_confirmed(request):
+            run_and_flash(request, lambda: _leave_out(main_case(study, number), reason, request.user))
+        elif is_possible_or_flash(request, lambda: check_may_void(main_case(study, number), reason)):
+            return confirm_in_study(request, study, _about_voiding(study, main_case(study, number), reason))
     return redirect("study-watch", slug)
 
 

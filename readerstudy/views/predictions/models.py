@@ -49,9 +49,7 @@ SORTED_BY: Columns = {"model": Lower("name"), "version": "version", "state": "st
 @require_GET
 def models(request: AuthenticatedRequest) -> HttpResponse:
     """All models for coordinators and administrators; for others those that they entered."""
-    may_enter = may_enter_models(request.user)
-    if not may_enter and not is_administrator(request.user):
-        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
+    check_lists_models(request.user)
     sorting = asked_sorting(request.GET, SORTED_BY)
     rows = sorting.of_rows(entries_known_to(request.user), SORTED_BY)
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
@@ -59,7 +57,7 @@ def models(request: AuthenticatedRequest) -> HttpResponse:
         "sorting": sorting,
         "page": page,
         "lines": lines_of(page.object_list, request.user),
-        "may_enter": may_enter,
+        "may_enter": may_enter_models(request.user),
         "may_run": is_coordinator(request.user) or coordinates_a_study(request.user),
         "knows_scores": knows_scores(request.user),
     }
@@ -73,8 +71,7 @@ def models(request: AuthenticatedRequest) -> HttpResponse:
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def model_new(request: AuthenticatedRequest) -> HttpResponse:
-    if not may_enter_models(request.user):
-        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
+    check_enters_models(request.user)
     form = ModelForm(request.POST if request.method == "POST" else None)
     entry = _kept(form, lambda: enter_model(form.cleaned_data, **by(request)))
     if entry is not None:
@@ -156,6 +153,18 @@ def submissions_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     listing.close_submissions(get_object_or_404(QuestionBank, slug=slug), **by(request))
     messages.success(request, _("Model submitters cannot send predictions for this bank any more."))
     return redirect("models")
+
+
+def check_enters_models(person: User) -> None:
+    """Raises PermissionDenied."""
+    if not may_enter_models(person):
+        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
+
+
+def check_lists_models(person: User) -> None:
+    """As ``check_enters_models``; administrators look on."""
+    if not is_administrator(person):
+        check_enters_models(person)
 
 
 def check_works_with_models(person: User) -> None:

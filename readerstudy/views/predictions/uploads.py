@@ -47,9 +47,7 @@ SHOWN = 200
 @require_http_methods(["GET", "HEAD", "POST"])
 def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """The form; a good one begins the check, which stores nothing."""
-    entry = changeable_entry(request.user, public_id)
-    if entry.state != EntryState.LISTED:
-        raise PermissionDenied(_("This model takes no predictions any more."))
+    entry = listed_entry(request.user, public_id)
     targets = targets_for(request.user)
     given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = PredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
@@ -138,7 +136,7 @@ def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
     _check_coordinates(request.user)
     sent = _asked(request.POST)
     for one in sent:
-        upload, job = _import_of(request.user, one)
+        upload, job = import_of(request.user, one)
         if uploads.may_store(job):
             try:
                 uploads.store_checked(upload, **by(request))
@@ -157,7 +155,7 @@ def _check_coordinates(person: User) -> None:
 @vary_on_headers("HX-Request")
 def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """How far the import of one file is: being checked, checked, being stored, stored."""
-    upload, job = _import_of(request.user, public_id)
+    upload, job = import_of(request.user, public_id)
     context = {**_row(upload, job), "asked": job.params, "sees_jobs": is_coordinator(request.user)}
     template = "readerstudy/models/_import.html" if asks_for_part(request) else "readerstudy/models/import.html"
     return render(request, template, context)
@@ -166,7 +164,7 @@ def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResp
 @person_required
 @require_POST
 def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    upload, _job = _import_of(request.user, public_id)
+    upload, _job = import_of(request.user, public_id)
     is_possible_or_flash(request, lambda: uploads.store_checked(upload, **by(request)))
     return redirect("prediction-import", public_id)
 
@@ -175,7 +173,7 @@ def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> Ht
 @require_GET
 def prediction_import_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Everything that was found in the file, to keep."""
-    upload, job = _import_of(request.user, public_id)
+    upload, job = import_of(request.user, public_id)
     if job.result is None:
         raise Http404(_("There is no report yet."))
     note_report_taken(upload, **by(request))
@@ -188,7 +186,7 @@ def prediction_import_report(request: AuthenticatedRequest, public_id: str) -> H
 @require_GET
 def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """One run: what the file held, every answer that could not be read, whether it is the one for the figures."""
-    run = _run(request.user, public_id)
+    run = known_run(request.user, public_id)
     failed = failed_of(run)
     context = {
         "run": run,
@@ -205,7 +203,7 @@ def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpRespons
 @person_required
 @require_POST
 def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    run = _changeable_run(request.user, public_id)
+    run = changeable_run(request.user, public_id)
 
     def name() -> str:
         name_run(run, **by(request))
@@ -218,7 +216,7 @@ def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpRe
 @person_required
 @require_POST
 def prediction_run_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    run = _changeable_run(request.user, public_id)
+    run = changeable_run(request.user, public_id)
     form = ReasonForm(request.POST)
 
     def withdraw() -> str:
@@ -230,20 +228,28 @@ def prediction_run_withdraw(request: AuthenticatedRequest, public_id: str) -> Ht
     return redirect("prediction-run", public_id)
 
 
-def _run(person: User, public_id: str) -> PredictionRun:
+def listed_entry(person: User, public_id: str) -> ModelEntry:
+    """The model, to send predictions of it."""
+    entry = changeable_entry(person, public_id)
+    if entry.state != EntryState.LISTED:
+        raise PermissionDenied(_("This model takes no predictions any more."))
+    return entry
+
+
+def known_run(person: User, public_id: str) -> PredictionRun:
     check_works_with_models(person)
     run = get_object_or_404(runs_known_to(person), public_id=public_id)
     known_entry(person, run.entry.public_id)
     return run
 
 
-def _changeable_run(person: User, public_id: str) -> PredictionRun:
-    run = _run(person, public_id)
+def changeable_run(person: User, public_id: str) -> PredictionRun:
+    run = known_run(person, public_id)
     changeable_entry(person, run.entry.public_id)
     return run
 
 
-def _import_of(person: User, public_id: str) -> tuple[Upload, Job]:
+def import_of(person: User, public_id: str) -> tuple[Upload, Job]:
     """A sent file with the job that stores or checks it; only for who may still send it."""
     [found] = _imports_of(person, [public_id])
     return found

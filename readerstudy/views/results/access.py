@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotation.models import User
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.seeing import note_opened
-from readerstudy.models import Analysis
+from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.kernels.stored import order_of, panel_names
 from readerstudy.results.looking import Seen, inside, is_seen, named_result, reader_names
 from readerstudy.views.study.access import coordinated_study
@@ -20,12 +20,17 @@ from readerstudy.views.study.access import coordinated_study
 def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
     """Raises Http404 for strangers and another study, PermissionDenied while results are hidden."""
     study = coordinated_study(person, slug)
-    if not is_seen(study):
-        raise PermissionDenied(_("The results of this study have not been looked at yet. Begin at its page “Results”."))
+    check_seen(study)
     known = Analysis.objects.select_related("created_by").defer("result")
     analysis = get_object_or_404(known, study=study, public_id=public_id)
     analysis.study = study
     return analysis
+
+
+def check_seen(study: ReaderStudy) -> None:
+    """The first look at results is never a plain link or a GET. Raises PermissionDenied before it."""
+    if not is_seen(study):
+        raise PermissionDenied(_("The results of this study have not been looked at yet. Begin at its page “Results”."))
 
 
 def seen_result(person: User, slug: str, public_id: str) -> Seen:

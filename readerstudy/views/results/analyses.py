@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -14,9 +13,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotation.models import Job
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.analysis.seeing import see_analysis, stale_among
-from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_analysis
+from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.study.access import coordinated_study
@@ -58,11 +58,12 @@ def analyses_of(study: ReaderStudy) -> Analyses:
 def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask for an analysis; one that waits or runs already is enough."""
     study = coordinated_study(request.user, slug)
-    if not may_see_results(study):
-        messages.error(request, _("Results are available after closing; the analysis runs automatically then."))
-    elif analysis_under_way(study) is None:
-        ask_for_analysis(study, actor=request.user, at=timezone.now())
-        messages.success(request, _("The analysis is under way. It appears here when it is done."))
+
+    def ask() -> str:
+        ask_for_results(study, **by(request))
+        return _("The analysis is under way. It appears here when it is done.")
+
+    run_and_flash(request, ask)
     return redirect(reverse("study-data", args=[slug]) + "#analyses")
 
 

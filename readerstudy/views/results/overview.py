@@ -107,7 +107,11 @@ def study_analysed_stands(request: AuthenticatedRequest, slug: str, public_id: s
 def study_figure(
     request: AuthenticatedRequest, slug: str, public_id: str, name: str, width: str, form: str
 ) -> HttpResponse:
-    analysis = seen_analysis(request.user, slug, public_id)
+    return named_figure(request, seen_analysis(request.user, slug, public_id), name, width, form)
+
+
+def named_figure(request: HttpRequest, analysis: Analysis, name: str, width: str, form: str) -> HttpResponse:
+    """For people inside: with the names of readers who agreed to that, where the study shows names."""
     names = reader_names(analysis)
     response = figure_response(request, analysis, name, width, form, names=names)
     if names:  # who withdraws is not named from then on

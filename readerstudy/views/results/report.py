@@ -14,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile, by_folder
-from annotation.models import Job
+from annotation.models import Job, User
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.report_job import (
@@ -77,15 +77,20 @@ def study_report_file(
     request: AuthenticatedRequest, slug: str, public_id: str, report_id: str
 ) -> FileResponse | HttpResponse:
     """The ZIP file. A POST, since taking it is noted as a look at the results."""
-    analysis = seen_analysis(request.user, slug, public_id)
-    reports = AnalysisReport.objects.select_related("analysis__study")
-    report = get_object_or_404(reports, analysis=analysis, public_id=report_id)
     try:
-        path = take_report(report, actor=request.user, at=timezone.now())
+        return report_file(request.user, slug, public_id, report_id)
     except StudyRefused as refusal:
         if refusal.code != "report_gone":
             raise
         messages.error(request, str(refusal))
         return redirect("study-report", slug, public_id)
+
+
+def report_file(person: User, slug: str, public_id: str, report_id: str) -> FileResponse:
+    """Refused as by ``take_report``."""
+    analysis = seen_analysis(person, slug, public_id)
+    reports = AnalysisReport.objects.select_related("analysis__study")
+    report = get_object_or_404(reports, analysis=analysis, public_id=report_id)
+    path = take_report(report, actor=person, at=timezone.now())
     name = f"{slug}-report-{report_id}.zip"
     return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/zip")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotation.models import User
+from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.views.site.confirming import Confirmation, confirm
 from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.models import ReaderStudy
+from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import knows_study, may_coordinate_study
 
 
@@ -30,6 +33,14 @@ def overseen_study(person: User, slug: str) -> ReaderStudy:
     if knows_study(person, study):
         return study
     raise Http404
+
+
+def listed_studies(person: User) -> QuerySet[ReaderStudy]:
+    """The studies that a person knows. Raises PermissionDenied for whoever coordinates none."""
+    known = studies_known_to(person)
+    if not is_coordinator(person) and not is_administrator(person) and not known.exists():
+        raise PermissionDenied(_("This page is for people who coordinate a reader study."))
+    return known
 
 
 def confirm_in_study(request: AuthenticatedRequest, study: ReaderStudy, asked: Confirmation) -> HttpResponse:

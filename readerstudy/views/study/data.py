@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
@@ -41,10 +41,15 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
     A POST, since taking answers unblinds the study. ``source_ids`` asks for the ids of the imported file as well.
     """
     study = coordinated_study(request.user, slug)
+    return table_file(study, table, form, by(request), source_ids="source_ids" in request.POST)
+
+
+def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids: bool) -> FileResponse:
+    """Raises Http404 for a table or a format that there is none of, and what the export refuses."""
     if table not in Table.values() or form not in formats_here():
         raise Http404
-    file, source_ids = scratch_file(), "source_ids" in request.POST
-    export_table(study, Table(table), Format(form), file, **by(request), source_ids=source_ids)
+    file = scratch_file()
+    export_table(study, Table(table), Format(form), file, **who, source_ids=source_ids)
     return FileResponse(
         file, as_attachment=True, filename=f"{study.slug}-{table}.{form}", content_type=CONTENT_TYPES[Format(form)]
     )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.enums import Role
 from annotation.models import QuestionBank
-from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
@@ -25,12 +23,12 @@ from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.study.deadlines import study_deadline_text
-from readerstudy.study.overview import lines_of, n_newer_wordings, studies_known_to
+from readerstudy.study.overview import lines_of, n_newer_wordings
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing
 from readerstudy.views.design.drafts import next_of, steps_of
 from readerstudy.views.results.overview import first_results
-from readerstudy.views.study.access import overseen_study
+from readerstudy.views.study.access import listed_studies, overseen_study
 
 PER_PAGE = 25
 SORTED_BY: Columns = {
@@ -45,12 +43,8 @@ SORTED_BY: Columns = {
 @require_GET
 def studies(request: AuthenticatedRequest) -> HttpResponse:
     """All studies for coordinators of the site and administrators; for others those that they coordinate."""
-    known = studies_known_to(request.user)
-    looks_after = is_coordinator(request.user) or is_administrator(request.user)
-    if not looks_after and not known.exists():
-        raise PermissionDenied(_("This page is for people who coordinate a reader study."))
     archived = "archived" in request.GET
-    rows = known.filter(archived_at__isnull=not archived).order_by("-created_at")
+    rows = listed_studies(request.user).filter(archived_at__isnull=not archived).order_by("-created_at")
     sorting = asked_sorting(request.GET, SORTED_BY)
     page = Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
     context = {

@@ -13,6 +13,30 @@ REACHED = {
     "sample-bring-back": "api-sample-bring-back",
     "question-withdraw": "api-question-withdraw",
     "question-bring-back": "api-question-bring-back",
+    "study-new": "api-studies",
+    "study-freeze": "api-study-freeze",
+    "study-open": "api-study-open",
+    "study-close": "api-study-close",
+    "study-copy": "api-study-copy",
+    "study-archive": "api-study-archive",
+    "study-bring-back": "api-study-bring-back",
+    "study-invite": "api-study-invitations",
+    "study-invitation-revoke": "api-study-invitation-revoke",
+    "study-reader-withdraw": "api-study-reader-withdraw",
+    "study-void": "api-study-voidings",
+    "study-export": "api-study-export",
+    "model-new": "api-models",
+    "prediction-import-new": "api-prediction-imports",
+    "predictions-import": "api-prediction-imports",
+    "prediction-import-store": "api-prediction-import-store",
+    "predictions-import-store": "api-prediction-import-store",
+    "prediction-run-name": "api-prediction-run-name",
+    "prediction-run-withdraw": "api-prediction-run-withdraw",
+    "study-analyse": "api-study-analyse",
+    "study-analysis": "api-study-analysis-result",
+    "study-results": "api-study-analysis-result",
+    "study-report-make": "api-study-report-make",
+    "study-report-file": "api-study-report-file",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -44,6 +68,10 @@ NOT = {
         "a reader reads at the screen; the page has an interface of its own, see docs/reading.md",
     ),
     **_each(
+        "study-cases study-arms study-rules study-readers study-forecast",
+        "a program sends the whole plan of a draft at once, and another one where it wants another",
+    ),
+    **_each(
         "study-dry-session study-dry-pause study-dry-resume study-dry-case",
         "a dry run is there to see the screen of a reader; nothing of it is stored",
     ),
@@ -70,8 +98,8 @@ NOT_YET = {
     **_each(
         "invitation-resend invitation-revoke invitation-restore person-add person-invite person-invite-file "
         "person-grant person-withdraw person-competences person-deactivate person-reactivate person-password-link "
-        "round-invite round-invite-file study-invite study-invite-file study-invitation-remind "
-        "study-invitation-restore study-invitation-revoke",
+        "round-invite round-invite-file study-invite-file study-invitation-remind "
+        "study-invitation-restore",
         f"people and their roles: {_LATER}",
     ),
     **_each(
@@ -98,16 +126,13 @@ NOT_YET = {
         f"samples and rounds: {_LATER}",
     ),
     **_each(
-        "study-new study-cases study-arms study-rules study-readers study-forecast study-freeze study-open study-close "
-        "study-copy study-archive study-bring-back study-extend study-remind study-interim study-reader-extend "
-        "study-reader-remind study-reader-withdraw study-reader-pass study-reader-replace study-void study-rereview "
-        "study-analyse study-analysis study-results study-share study-share-restore study-share-revoke "
-        "study-report-make study-report-file study-import study-export",
+        "study-extend study-remind study-interim study-reader-extend "
+        "study-reader-remind study-reader-pass study-reader-replace study-rereview "
+        "study-share study-share-restore study-share-revoke study-import",
         f"studies: {_LATER}",
     ),
     **_each(
-        "model-new models-compare-start submissions-open submissions-close predictions-import predictions-import-store "
-        "prediction-import-store prediction-import-new prediction-run-name prediction-run-withdraw model-run-new "
+        "models-compare-start submissions-open submissions-close model-run-new "
         "model-run-try model-run-start model-run-pause model-run-resume model-run-stop model-run-cap model-edit "
         "model-replace model-withdraw",
         f"models and predictions: {_LATER}",

@@ -85,6 +85,7 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
         "study-export": {"slug": [study.slug], "table": Table.values(), "form": ["csv"]},
         "study-codebook": {"slug": [study.slug], "table": Table.values()},
         "study-reader": {"slug": [study.slug], "public_id": [world.others[0].public_id]},
+        "study-job": {"slug": [study.slug], "public_id": [Job.objects.get().public_id]},
         "study-figure": {
             "slug": [study.slug],
             "public_id": [analysis.public_id],

@@ -337,7 +337,17 @@ def look_at_results(study: ReaderStudy, truth: Truth) -> None:
         expires_at=NOON + timedelta(days=1),
     )
     job = Job.objects.create(
-        kind="analysis", title=truth.token("job", 0), result={"words": truth.token("job", 1)}, created_at=NOON
+        kind="analysis",
+        title=truth.token("job", 0),
+        params={
+            "entry": ModelEntry.objects.get().public_id,
+            "model": truth.token("model", 0),
+            "name": truth.token("file", 0),
+            "study": study.slug,
+            "bank": study.bank.slug,
+        },
+        result={"words": truth.token("job", 1)},
+        created_at=NOON,
     )
     Upload.objects.create(created_by=coordinator, created_at=NOON, purpose="predictions", job=job)
     ModelComparison.objects.create(

@@ -1,0 +1,75 @@
+"""Addresses of the API about reader studies, models and their predictions, under /api/v1/."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from readerstudy.api import (
+    analysis_list,
+    model_list,
+    prediction_files,
+    reader_list,
+    study_acts,
+    study_list,
+    study_tables,
+)
+
+STUDY = "studies/<slug:slug>/"
+RUN = "prediction-runs/<str:public_id>/"
+ANALYSIS = f"{STUDY}analyses/<str:public_id>/"
+IMPORT = "prediction-imports/<str:public_id>/"
+
+urlpatterns = [
+    path("studies/", study_list.Studies.as_view(), name="api-studies"),
+    path(STUDY, study_list.OneStudy.as_view(), name="api-study"),
+    path(f"{STUDY}plan/", study_list.StudyPlan.as_view(), name="api-study-plan"),
+    path(f"{STUDY}protocol/", study_list.StudyProtocol.as_view(), name="api-study-protocol"),
+    path(f"{STUDY}freeze/", study_acts.FreezeStudy.as_view(), name="api-study-freeze"),
+    path(f"{STUDY}open/", study_acts.OpenStudy.as_view(), name="api-study-open"),
+    path(f"{STUDY}close/", study_acts.CloseStudy.as_view(), name="api-study-close"),
+    path(f"{STUDY}copy/", study_acts.CopyStudy.as_view(), name="api-study-copy"),
+    path(f"{STUDY}archive/", study_acts.ArchiveStudy.as_view(), name="api-study-archive"),
+    path(f"{STUDY}bring-back/", study_acts.BringBackStudy.as_view(), name="api-study-bring-back"),
+    path(f"{STUDY}readers/", reader_list.StudyReaders.as_view(), name="api-study-readers"),
+    path(f"{STUDY}readers/<str:public_id>/", reader_list.OneReader.as_view(), name="api-study-reader"),
+    path(
+        f"{STUDY}readers/<str:public_id>/withdraw/",
+        reader_list.WithdrawReader.as_view(),
+        name="api-study-reader-withdraw",
+    ),
+    path(f"{STUDY}invitations/", reader_list.StudyInvitations.as_view(), name="api-study-invitations"),
+    path(
+        f"{STUDY}invitations/<int:pk>/revoke/",
+        reader_list.RevokeStudyInvitation.as_view(),
+        name="api-study-invitation-revoke",
+    ),
+    path(f"{STUDY}responses/", study_tables.StudyResponses.as_view(), name="api-study-responses"),
+    path(f"{STUDY}events/", study_tables.StudyEvents.as_view(), name="api-study-events"),
+    path(f"{STUDY}voidings/", study_tables.Voidings.as_view(), name="api-study-voidings"),
+    path(f"{STUDY}tables/<slug:table>/<slug:form>/", study_tables.ExportStudyTable.as_view(), name="api-study-export"),
+    path(f"{STUDY}analyse/", analysis_list.AskForAnalysis.as_view(), name="api-study-analyse"),
+    path(f"{STUDY}jobs/<str:public_id>/", analysis_list.StudyJob.as_view(), name="api-study-job"),
+    path(f"{STUDY}analyses/", analysis_list.AnalysisList.as_view(), name="api-study-analyses"),
+    path(ANALYSIS, analysis_list.OneAnalysis.as_view(), name="api-study-analysis"),
+    path(f"{ANALYSIS}result/", analysis_list.AnalysisResult.as_view(), name="api-study-analysis-result"),
+    path(f"{ANALYSIS}figures/", analysis_list.FigureList.as_view(), name="api-study-figures"),
+    path(
+        f"{ANALYSIS}figures/<slug:name>/<slug:width>.<slug:form>",
+        analysis_list.FigureFile.as_view(),
+        name="api-study-figure",
+    ),
+    path(f"{ANALYSIS}reports/", analysis_list.StudyReports.as_view(), name="api-study-reports"),
+    path(f"{ANALYSIS}reports/make/", analysis_list.MakeStudyReport.as_view(), name="api-study-report-make"),
+    path(
+        f"{ANALYSIS}reports/<str:report_id>.zip", analysis_list.StudyReportFile.as_view(), name="api-study-report-file"
+    ),
+    path("models/", model_list.Models.as_view(), name="api-models"),
+    path("models/<str:public_id>/", model_list.OneModel.as_view(), name="api-model"),
+    path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
+    path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
+    path(f"{RUN}name/", model_list.NamePredictionRun.as_view(), name="api-prediction-run-name"),
+    path(f"{RUN}withdraw/", model_list.WithdrawPredictionRun.as_view(), name="api-prediction-run-withdraw"),
+    path("prediction-imports/", prediction_files.PredictionFiles.as_view(), name="api-prediction-imports"),
+    path(IMPORT, prediction_files.OnePredictionImport.as_view(), name="api-prediction-import"),
+    path(f"{IMPORT}store/", prediction_files.StorePredictions.as_view(), name="api-prediction-import-store"),
+]

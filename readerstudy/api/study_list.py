@@ -1,0 +1,217 @@
+"""Reader studies: listed, read, made of a plan, and the protocol of one that is frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import django_filters
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.utils.cache import get_conditional_response
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.api.bodies import BodyRefused, SentBody
+from annotation.api.question_list import bank_named
+from annotation.api.resources import ListOf, OneOf, Resource, Row, Shown
+from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.enums import Role
+from annotation.people.kept_answers import MadeAnswer
+from readerstudy.design.creating import create_study, plan_of
+from readerstudy.design.kernels.plan import plan_document, read_plan
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy
+from readerstudy.study.overview import lines_of
+from readerstudy.views.study.access import coordinated_study, listed_studies, overseen_study
+from readerstudy.views.study.studies import SORTED_BY
+
+
+class StudyShape(Shown):
+    id = serializers.SlugField(source="study.slug")
+    name = serializers.CharField(source="study.name")
+    bank = serializers.SlugField(source="study.bank.slug")
+    state = WordChoice(StudyState, source="study.state")
+    seed = serializers.IntegerField(source="study.seed")
+    simulated = serializers.BooleanField(source="study.simulated")
+    n_cases = serializers.IntegerField(help_text="of the main block")
+    n_practice = serializers.IntegerField()
+    n_readers_planned = serializers.IntegerField(source="study.n_readers")
+    n_readers = serializers.IntegerField(help_text="who take part now")
+    n_done = serializers.IntegerField(help_text="cases of the main block that these have answered")
+    n_total = serializers.IntegerField(help_text="cases of the main block that they have to answer")
+    deadline_at = Moment(source="study.deadline_at", allow_null=True)
+    protocol_sha256 = serializers.CharField(source="study.protocol_sha256", help_text="empty: a draft")
+    created_by = PersonName(source="study.created_by")
+    created_at = Moment(source="study.created_at")
+    frozen_at = Moment(source="study.frozen_at", allow_null=True)
+    opened_at = Moment(source="study.opened_at", allow_null=True)
+    closed_at = Moment(source="study.closed_at", allow_null=True)
+    unblinded_at = Moment(source="study.unblinded_at", allow_null=True, help_text="when a result was first seen")
+    archived_at = Moment(source="study.archived_at", allow_null=True)
+
+
+class PlanSent(SentBody):
+    """A plan of a study; docs/reader-studies.md says what each value means. What is not sent keeps its default."""
+
+    format = serializers.CharField(required=False)
+    name = serializers.CharField()
+    bank = serializers.CharField(help_text="the address of the bank")
+    seed = serializers.IntegerField(required=False)
+    cases = serializers.ListField(required=False, help_text="numbers of questions, or objects with their facts")
+    practice = serializers.ListField(required=False, help_text="as the cases")
+    draw = serializers.DictField(required=False, help_text="how the cases are drawn, where none are listed")
+    sets = serializers.ListField(child=serializers.DictField(), required=False)
+    arms = serializers.ListField(child=serializers.DictField(), required=False)
+    rules = serializers.DictField(required=False)
+    analysis = serializers.DictField(required=False)
+    n_readers = serializers.IntegerField(required=False)
+    n_orders = serializers.IntegerField(required=False)
+    instructions = serializers.CharField(required=False, allow_blank=True)
+    consent = serializers.CharField(required=False, allow_blank=True)
+    consent_version = serializers.IntegerField(required=False)
+    contact = serializers.CharField(required=False, allow_blank=True)
+    deadline_at = serializers.CharField(required=False, allow_null=True)
+    time_zone = serializers.CharField(required=False)
+    simulated = serializers.BooleanField(required=False, allow_null=True)
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """As it came: the reader of plans says more exactly what is wrong with it, and where."""
+        if not isinstance(data, Mapping):
+            raise BodyRefused("invalid", "A plan is a JSON object.", status=422)
+        return dict(data)
+
+
+class PlanShape(Shown):
+    """The plan of a study: sent to the list of studies, with another name, it makes the same study again."""
+
+    format = serializers.CharField()
+    name = serializers.CharField()
+    bank = serializers.CharField()
+    seed = serializers.IntegerField()
+    cases = serializers.ListField(child=serializers.DictField())
+    practice = serializers.ListField(child=serializers.DictField())
+    draw = serializers.DictField()
+    sets = serializers.ListField(child=serializers.DictField())
+    arms = serializers.ListField(child=serializers.DictField())
+    rules = serializers.DictField()
+    analysis = serializers.DictField()
+    n_readers = serializers.IntegerField()
+    n_orders = serializers.IntegerField()
+    instructions = serializers.CharField()
+    consent = serializers.CharField()
+    consent_version = serializers.IntegerField()
+    contact = serializers.CharField()
+    deadline_at = serializers.CharField(allow_null=True)
+    time_zone = serializers.CharField()
+    simulated = serializers.BooleanField(allow_null=True)
+
+
+class StudyFilters(django_filters.FilterSet):
+    state = django_filters.ChoiceFilter(choices=[(word.value, word.label) for word in StudyState])
+    bank = django_filters.CharFilter(field_name="bank__slug")
+    name = django_filters.CharFilter(lookup_expr="icontains")
+    archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
+
+
+class Studies(ListOf[ReaderStudy]):
+    """Reader studies that the person coordinates or, as an administrator, looks on. A POST makes a draft of a plan, as
+    ``manage.py create_study`` does: of listed cases, or of cases that are drawn with the seed.
+    """
+
+    writers = (Role.COORDINATOR,)
+    reach = {"bank": "bank", "study": "pk"}
+    shape, body = StudyShape, PlanSent
+    sorted_by = SORTED_BY
+    filters = StudyFilters
+    makes, status = True, 201
+    summary, post_summary = "List studies", "Make a study of a plan"
+
+    def rows(self) -> QuerySet[ReaderStudy]:
+        return listed_studies(self.person).select_related("created_by")
+
+    def listed(self, rows: Sequence[Any], cursor: str, only: Sequence[str] | None) -> Response:
+        return super().listed(lines_of(rows), cursor, only)
+
+    def post(self, request: Request, **named: Any) -> Response:
+        plan = read_plan(self.sent(PlanSent))
+        bank_named(self.person, plan.bank)
+
+        def make() -> MadeAnswer:
+            made = create_study(plan, **self.by())
+            [line] = lines_of([made])
+            return MadeAnswer(201, self.shown(line), reverse("api-study", args=[made.slug]))
+
+        return self.once(make)
+
+
+class OneStudy(OneOf[ReaderStudy]):
+    """One study, and how far its readers are."""
+
+    shape = StudyShape
+    summary = "Read one study"
+
+    def one(self) -> ReaderStudy:
+        return overseen_study(self.person, self.kwargs["slug"])
+
+    def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
+        [line] = lines_of([row])
+        return super().shown(line, only)
+
+
+class OfStudy(Resource):
+    """What belongs to the study of the address: found by whom its pages let in, and by tokens that reach it."""
+
+    is_overseen: ClassVar[bool] = False  # also by administrators, who change nothing
+
+    @cached_property
+    def study(self) -> ReaderStudy:
+        """Raises Http404 for strangers and readers, PermissionDenied for administrators who may not."""
+        find = overseen_study if self.is_overseen and self.request.method in ("GET", "HEAD") else coordinated_study
+        return find(self.person, self.kwargs["slug"])
+
+    def in_reach(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        return rows  # the study was
+
+
+class StudyPlan(OfStudy, OneOf[ReaderStudy]):
+    """The plan of a study, in the form in which a study is made of it."""
+
+    shape = PlanShape
+    summary = "Read the plan of a study"
+
+    def get(self, request: Request, **named: Any) -> Response:
+        return self.conditional(self.shown(plan_document(plan_of(self.study)), self.only()))
+
+
+class FileOfStudy(OfStudy, OneOf[ReaderStudy]):
+    """A file, sent as it is; who has it already gets 304."""
+
+    content_types: ClassVar[tuple[str, ...]]
+
+    def known(self, sha256: str) -> HttpResponse | None:
+        """304 where the program has the file with this hash."""
+        found = get_conditional_response(self.request._request, etag=f'"{sha256[:32]}"')
+        return found if isinstance(found, HttpResponse) else None
+
+    def file(self, content: str | bytes, sha256: str, kind: str) -> HttpResponse:
+        response = HttpResponse(content, content_type=kind)
+        response["ETag"] = f'"{sha256[:32]}"'
+        response["Cache-Control"] = "private, no-cache"
+        return response
+
+
+class StudyProtocol(FileOfStudy):
+    """The frozen protocol, byte by byte as it was hashed: its SHA-256 is ``protocol_sha256`` of the study."""
+
+    content_types = ("application/json",)
+    summary = "Read the protocol of a study"
+
+    def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
+        study = self.study
+        if not study.protocol:
+            raise Http404
+        return self.known(study.protocol_sha256) or self.file(study.protocol, study.protocol_sha256, "application/json")
