@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from annotation.models import User
 from annotation.people.links import PeopleRefused
+from annotation.people.second_factors import is_due
 from annotation.people.tokens import PREFIX, holds_token, person_of
 
 SCHEME = "Bearer"
@@ -38,6 +39,9 @@ class TokenAuthentication(BaseAuthentication):
         text = text.strip()
         address = request.META.get("REMOTE_ADDR", "")
         person = person_of(text, address=address, at=timezone.now())
+        if is_due(person):  # the middleware, which asks this of sessions, sees no token
+            sentence = _("The owner of this token has to set up a second factor first.")
+            raise PeopleRefused("second_factor_due", sentence, status=403)
         return person, text.removeprefix(PREFIX).partition("_")[0]
 
     def authenticate_header(self, request: Request) -> str:

@@ -72,6 +72,11 @@ def test_a_revoked_token_is_refused(script: Program, cora: User) -> None:
     problem_of(script.get("me/"), 401, "token_unknown")
 
 
+def test_a_token_does_not_get_round_a_second_factor_that_is_due(script: Program, settings: Settings) -> None:
+    settings.SECOND_FACTOR_REQUIRED = True
+    problem_of(script.get("me/"), 403, "second_factor_due")
+
+
 def test_an_expired_token_is_refused(script: Program) -> None:
     AccessToken.objects.update(expires_at=NOON.replace(year=2020))
     problem_of(script.get("me/"), 401, "token_expired")
