@@ -101,7 +101,7 @@ class Description(AutoSchema):
             found.append(_header("If-None-Match", "the ETag of what you have"))
         if isinstance(self.view, ListOf):
             found += [
-                OpenApiParameter("cursor", description="as it stands in `next`"),
+                OpenApiParameter("cursor", description="as it stands in “next”"),
                 OpenApiParameter(
                     "limit", {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL}, description="rows"
                 ),
@@ -112,7 +112,8 @@ class Description(AutoSchema):
 
     def _orders(self) -> list[OpenApiParameter]:
         names = [sign + name for name in self.view.sorted_by for sign in ("", "-")]
-        return [OpenApiParameter("sort", enum=names, description="`-` begins at the other end")] if names else []
+        about = "with - before it from the other end"
+        return [OpenApiParameter("sort", enum=names, description=about)] if names else []
 
     def _filters(self) -> list[OpenApiParameter]:
         if self.view.filters is None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.api import banks, drawn_samples, image_list, incoming_files, job_list, own_account, question_list
+from annotation.api import (
+    banks,
+    drawn_samples,
+    image_list,
+    incoming_files,
+    job_list,
+    own_account,
+    question_list,
+    round_list,
+)
 
 QUESTION = "banks/<slug:slug>/questions/<int:number>/"
 
@@ -43,5 +52,15 @@ urlpatterns = [
     path("samples/<slug:slug>/", drawn_samples.OneSample.as_view(), name="api-sample"),
     path("samples/<slug:slug>/questions/", drawn_samples.SampledQuestions.as_view(), name="api-sample-questions"),
     path("samples/<slug:slug>/archive/", drawn_samples.ArchiveSample.as_view(), name="api-sample-archive"),
+    path("rounds/", round_list.Rounds.as_view(), name="api-rounds"),
+    path("rounds/<slug:slug>/", round_list.OneRound.as_view(), name="api-round"),
+    path("rounds/<slug:slug>/assign/", round_list.AssignRound.as_view(), name="api-round-assign"),
+    path("rounds/<slug:slug>/open/", round_list.OpenRound.as_view(), name="api-round-open"),
+    path("rounds/<slug:slug>/complete/", round_list.CompleteRound.as_view(), name="api-round-complete"),
+    path("rounds/<slug:slug>/close/", round_list.CloseRound.as_view(), name="api-round-close"),
+    path("rounds/<slug:slug>/archive/", round_list.ArchiveRound.as_view(), name="api-round-archive"),
+    path("rounds/<slug:slug>/bring-back/", round_list.BringBackRound.as_view(), name="api-round-bring-back"),
+    path("rounds/<slug:slug>/assignments/", round_list.RoundAssignments.as_view(), name="api-round-assignments"),
+    path("rounds/<slug:slug>/reviews/<str:form>/", round_list.RoundReviews.as_view(), name="api-round-reviews"),
     path("samples/<slug:slug>/bring-back/", drawn_samples.BringBackSample.as_view(), name="api-sample-bring-back"),
 ]

@@ -54,7 +54,7 @@ from annotation.site.permissions import (
 )
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.review.outcome_context import check_not_blinded, outcomes_context, scope_of
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 
 PER_PAGE = 25
 SORTED_BY: Columns = {
@@ -258,13 +258,17 @@ def _shown(grade: int | str | None) -> str:
 @never_cache
 @require_GET
 def round_export(request: AuthenticatedRequest, slug: str, form: str) -> FileResponse:
-    """All reviews in one of the formats; written whole before the first byte is sent, so that none is cut short."""
-    review_round = coordinated_round(request.user, slug)
+    """All reviews in one of the formats."""
+    review_round = seen_round(request, slug)
+    return reviews_file(review_round, form, by(request), source_ids="source_ids" in request.GET)
+
+
+def reviews_file(review_round: ReviewRound, form: str, taken_by: By, *, source_ids: bool) -> FileResponse:
+    """Written whole before the first byte is sent, so that none is cut short. Raises Http404 for another format."""
     if form not in formats_here():
         raise Http404
-    check_not_blinded(request, review_round)
-    file, source_ids = scratch_file(), "source_ids" in request.GET
-    export_reviews(review_round, Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids)
+    file = scratch_file()
+    export_reviews(review_round, Format(form), file, source_ids=source_ids, **taken_by)
     return FileResponse(
         file,
         as_attachment=True,

@@ -37,6 +37,13 @@ REACHED = {
     "study-results": "api-study-analysis-result",
     "study-report-make": "api-study-report-make",
     "study-report-file": "api-study-report-file",
+    "round-new": "api-rounds",
+    "round-assign": "api-round-assign",
+    "round-open": "api-round-open",
+    "round-complete": "api-round-complete",
+    "round-close": "api-round-close",
+    "round-archive": "api-round-archive",
+    "round-bring-back": "api-round-bring-back",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -119,10 +126,10 @@ NOT_YET = {
         f"work on questions: {_LATER}",
     ),
     **_each(
-        "round-new review-form-new round-edit round-assign round-viewing "
-        "calibration-let-in round-due round-remind round-open round-close round-archive round-bring-back "
+        "review-form-new round-edit round-viewing "
+        "calibration-let-in round-due round-remind "
         "round-reviewer-add round-reviewer-remove round-reassign round-import round-report-make round-report-file "
-        "round-complete round-adjudicator-add round-adjudicate adjudication-revise round-fresh",
+        "round-adjudicator-add round-adjudicate adjudication-revise round-fresh",
         f"samples and rounds: {_LATER}",
     ),
     **_each(

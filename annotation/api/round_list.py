@@ -1,0 +1,286 @@
+"""Review rounds: listed, made, assigned, opened, ended and put away; who reviews what; and their reviews as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import django_filters
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Lower
+from django.http import FileResponse
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.api.bodies import SentBody
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.bin.deleting import bring_back
+from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
+from annotation.exports.tables import CONTENT_TYPES
+from annotation.forms.rounds import possible_reviewers
+from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.people.kept_answers import MadeAnswer
+from annotation.review import rounds as acts
+from annotation.review.assigning import assign_round
+from annotation.review.ending import close_round, complete_reviews
+from annotation.review.onlookers import may_see_outcomes
+from annotation.review.repeats import MOST_REPEATED
+from annotation.review.round_design import RoundDesign
+from annotation.review.rounds import MOST_PER_QUESTION, create_round
+from annotation.sampling.kernels.drawing import SEED_MAX
+from annotation.site.permissions import acts_as, coordinates_any_round, is_administrator, is_coordinator, within_reach
+from annotation.views.review.rounds import coordinated_round, reviews_file
+
+REACH = {"bank": "plan__bank", "round": "pk"}
+MOST_REVIEWERS = 200
+
+
+class RoundShape(Shown):
+    id = serializers.SlugField(source="slug")
+    name = serializers.CharField()
+    bank = serializers.SlugField(source="plan.bank.slug")
+    sample = serializers.SlugField(source="plan.slug")
+    state = WordChoice(RoundState)
+    steps = WordChoice(RoundSteps)
+    reviewers_per_question = serializers.IntegerField()
+    percent_repeated = serializers.IntegerField(help_text="of each reviewer's questions, shown twice")
+    shows_decisions = serializers.BooleanField(help_text="to its reviewers, once it is closed")
+    instructions = serializers.CharField()
+    n_reviewers = serializers.IntegerField()
+    n_assignments = serializers.IntegerField()
+    n_submitted = serializers.IntegerField()
+    created_by = PersonName()
+    created_at = Moment()
+    opened_at = Moment(allow_null=True)
+    due_at = Moment(allow_null=True)
+    completed_at = Moment(allow_null=True, help_text="when its reviews became final")
+    closed_at = Moment(allow_null=True)
+    archived_at = Moment(allow_null=True)
+
+
+class ReviewersSent(SentBody):
+    reviewers = serializers.ListField(
+        child=serializers.EmailField(), max_length=MOST_REVIEWERS, help_text="e-mail addresses of people who may review"
+    )
+
+
+class RoundSent(ReviewersSent):
+    sample = serializers.SlugField()
+    name = serializers.CharField(max_length=200)
+    reviewers = serializers.ListField(
+        child=serializers.EmailField(),
+        max_length=MOST_REVIEWERS,
+        default=list,
+        help_text="e-mail addresses of people who may review; none: they are assigned later",
+    )
+    reviewers_per_question = serializers.IntegerField(min_value=1, max_value=MOST_PER_QUESTION, default=1)
+    steps = serializers.ChoiceField(choices=[(w.value, w.label) for w in RoundSteps], default=RoundSteps.FULL)
+    instructions = serializers.CharField(max_length=5000, default="", allow_blank=True)
+    seed = serializers.IntegerField(min_value=0, max_value=SEED_MAX, default=1)
+    percent_repeated = serializers.IntegerField(min_value=0, max_value=MOST_REPEATED, default=0)
+    due_at = Moment(default=None, allow_null=True)
+
+
+class RoundFilters(django_filters.FilterSet):
+    bank = django_filters.CharFilter(field_name="plan__bank__slug")
+    state = django_filters.ChoiceFilter(choices=[(word.value, word.label) for word in RoundState])
+    archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
+
+
+def rounds_known_to(person: User) -> QuerySet[ReviewRound]:
+    """As on the page: all of them for coordinators of the site and administrators, else those that they coordinate."""
+    rows = ReviewRound.objects.select_related("plan__bank", "created_by")
+    if not (is_coordinator(person) or is_administrator(person)):
+        if not acts_as(person, Role.COORDINATOR):
+            return rows.none()
+        rows = rows.filter(memberships__user=person, memberships__role=Role.COORDINATOR)
+    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
+    return rows.annotate(
+        n_assignments=Count("assignments", filter=there, distinct=True),
+        n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
+        n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
+    )
+
+
+def reviewers_named(addresses: Sequence[str], review_round: ReviewRound | None = None) -> list[User]:
+    """People of these addresses who may review, in their order. Raises ValidationError with the ones that may not."""
+    lower = [one.lower() for one in addresses]
+    found = {person.email: person for person in possible_reviewers(review_round).filter(email__in=lower)}
+    unknown = [one for one in lower if one not in found]
+    if unknown:
+        sentence = _("Nobody of this address may review here: %(addresses)s.") % {"addresses": ", ".join(unknown)}
+        raise serializers.ValidationError({"reviewers": [sentence]})
+    return list(dict.fromkeys(found[one] for one in lower))
+
+
+class Rounds(ListOf[ReviewRound]):
+    """Review rounds. A POST makes a draft on a sample, with its questions assigned where reviewers are named."""
+
+    writers = (Role.COORDINATOR,)
+    reach = REACH
+    shape, body = RoundShape, RoundSent
+    sorted_by = {"round": Lower("name"), "bank": Lower("plan__bank__name"), "made": "created_at"}
+    filters = RoundFilters
+    makes, status = True, 201
+    summary, post_summary = "List rounds", "Make a round"
+
+    def rows(self) -> QuerySet[ReviewRound]:
+        if not (is_administrator(self.person) or coordinates_any_round(self.person)):
+            raise PermissionDenied(_("This is for people who coordinate a round."))
+        return rounds_known_to(self.person)
+
+    def post(self, request: Request, **named: Any) -> Response:
+        sent = self.sent(RoundSent)
+        samples = within_reach(self.person, SamplingPlan.objects.filter(archived_at=None), bank="bank")
+        plan = get_object_or_404(samples, slug=sent.pop("sample"))
+        people = reviewers_named(sent.pop("reviewers"))
+        design = RoundDesign(percent_repeated=sent.pop("percent_repeated"), due_at=sent.pop("due_at"))
+        sent["steps"] = RoundSteps(sent["steps"])
+
+        def make() -> MadeAnswer:
+            made = create_round(plan, reviewers=people, design=design, **sent, **self.by())
+            shown = self.shown(self.rows().get(pk=made.pk))
+            return MadeAnswer(201, shown, reverse("api-round", args=[made.slug]))
+
+        return self.once(make)
+
+
+class OneRound(OneOf[ReviewRound]):
+    """One round, with how far its reviews are."""
+
+    reach = REACH
+    lookup = "slug"
+    shape = RoundShape
+    summary = "Read one round"
+
+    def rows(self) -> QuerySet[ReviewRound]:
+        return rounds_known_to(self.person)
+
+
+class _RoundAct(OneRound):
+    act: Callable[..., object]
+    http_method_names = ["post"]
+
+    def post(self, request: Request, **named: Any) -> Response:
+        review_round = coordinated_round(self.person, named["slug"])
+        self.check_unchanged(self.one())
+        type(self).act(review_round, **self.sent_to_act(review_round), **self.by())
+        return Response(self.shown(self.one()))
+
+    def sent_to_act(self, review_round: ReviewRound) -> dict[str, Any]:
+        body: type[SentBody] | None = getattr(self, "body", None)
+        return self.sent(body) if body else {}
+
+
+class AssignRound(_RoundAct):
+    """Assign a draft to these people, anew if it was assigned before."""
+
+    act, body = assign_round, ReviewersSent
+    summary = "Assign a round"
+
+    def sent_to_act(self, review_round: ReviewRound) -> dict[str, Any]:
+        return {"reviewers": reviewers_named(self.sent(ReviewersSent)["reviewers"], review_round)}
+
+
+class OpenSent(SentBody):
+    without_images = serializers.CharField(
+        max_length=300, default="", allow_blank=True, help_text="why it opens although some images are missing"
+    )
+
+
+class OpenRound(_RoundAct):
+    """Reviewers see their questions from now on. Opening an open round changes nothing."""
+
+    act, body = acts.open_round, OpenSent
+    summary = "Open a round"
+
+
+class EndSent(SentBody):
+    confirmed_open = serializers.IntegerField(
+        default=0, min_value=0, max_value=1_000_000, help_text="how many reviews are left open; 409 tells them"
+    )
+
+
+class CompleteRound(_RoundAct):
+    """The independent reviews end, and what they agree on is settled."""
+
+    act, body = complete_reviews, EndSent
+    summary = "End the reviews of a round"
+
+
+class CloseRound(_RoundAct):
+    """Nothing is reviewed or decided from now on."""
+
+    act, body = close_round, EndSent
+    summary = "Close a round"
+
+
+class ArchiveRound(_RoundAct):
+    """Off the lists; nothing is deleted."""
+
+    act = acts.archive_round
+    summary = "Archive a round"
+
+
+class BringBackRound(_RoundAct):
+    """An archived round stands in the lists again."""
+
+    act = bring_back
+    summary = "Bring a round back"
+
+
+class AssignmentShape(Shown):
+    id = serializers.CharField(source="public_id")
+    reviewer = PersonName()
+    question = serializers.IntegerField(source="revision.question.number")
+    revision = serializers.IntegerField(source="revision.number")
+    position = serializers.IntegerField(help_text="in the order of the reviewer")
+    state = WordChoice(AssignmentState)
+    skip_reason = serializers.CharField()
+    skipped_at = Moment(allow_null=True)
+    opened_at = Moment(allow_null=True)
+
+
+class AssignmentFilters(django_filters.FilterSet):
+    state = django_filters.ChoiceFilter(choices=[(word.value, word.label) for word in AssignmentState])
+    reviewer = django_filters.CharFilter(field_name="reviewer__email", lookup_expr="iexact")
+
+
+class RoundAssignments(ListOf[Assignment]):
+    """Who reviews which question, and how far they are; never what they said."""
+
+    reach = {"bank": "round__plan__bank", "round": "round"}
+    shape = AssignmentShape
+    filters = AssignmentFilters
+    newest_first = False
+    summary = "List assignments of a round"
+
+    def rows(self) -> QuerySet[Assignment]:
+        review_round = coordinated_round(self.person, self.kwargs["slug"])
+        return review_round.assignments.select_related("reviewer", "revision__question")
+
+
+class RoundReviews(Resource):
+    """All reviews as CSV, JSON Lines or Parquet, byte by byte as from the button of the page. ``source_ids`` adds the
+    ids of the imported file. Whoever reviews in the round reads them once it is closed.
+    """
+
+    reach = REACH
+    asked = ("source_ids",)
+    content_types = tuple(kind.partition(";")[0] for kind in CONTENT_TYPES.values())
+    http_method_names = ["get", "head"]
+    summary = "Read the reviews of a round as a file"
+
+    def get(self, request: Request, **named: Any) -> FileResponse:
+        review_round = coordinated_round(self.person, named["slug"])
+        if not may_see_outcomes(self.person, review_round):
+            raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))
+        response = reviews_file(review_round, named["form"], self.by(), source_ids="source_ids" in request.query_params)
+        response["Cache-Control"] = "private, no-store"
+        return response
