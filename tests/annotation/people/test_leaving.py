@@ -15,6 +15,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
+from pytest_django import Settings
 
 from annotation.audit.verifying import verify
 from annotation.enums import AssignmentState, Role, RoundState, Verdict
@@ -102,8 +103,9 @@ def test_neither_name_nor_address_is_left_anywhere(zoe: User, ada: User, noon: d
 
 
 def test_links_and_emails_of_the_person_go_too(
-    zoe: User, ada: User, noon: datetime, monkeypatch: pytest.MonkeyPatch
+    zoe: User, ada: User, noon: datetime, monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
 ) -> None:
+    settings.TEMP_ROOT = tmp_path
     monkeypatch.setattr("annotation.people.mailing.can_send", lambda: True)
     assert mailing.send_email("Hello", f"Dear {NAME}", EMAIL)
     open_one = invitations.invite(invitations.Grant(Role.COORDINATOR), email=EMAIL, name=NAME, actor=ada, at=noon)

@@ -137,7 +137,7 @@ def send_all_at_once(page: Page) -> None:
 
 
 def send_without_token(page: Page) -> None:
-    page.locator("main [name=csrfmiddlewaretoken]").evaluate("(node) => { node.value = 'x'.repeat(64); }")
+    page.locator("main [name=csrfmiddlewaretoken]").first.evaluate("(node) => { node.value = 'x'.repeat(64); }")
     log_in(page)
 
 

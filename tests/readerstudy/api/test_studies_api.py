@@ -161,7 +161,7 @@ def test_from_a_plan_to_a_closed_study(writer: Program, client: Client, cora: Us
     assert writer.post("studies/sent/close/", {"confirmed_open": 1}).json()["state"] == "closed"
     assert not Job.objects.exists()  # nothing was read, nothing is analysed
     acts = list(AuditEvent.objects.filter(act__startswith="study.").order_by("pk").values_list("act", flat=True))
-    assert acts == ["study.created", "study.frozen", "study.opened", "study.closed"]
+    assert acts == ["study.created", "study.frozen", "study.protocol_taken", "study.opened", "study.closed"]
 
 
 def test_a_plan_that_is_read_makes_the_same_study(writer: Program) -> None:

@@ -108,7 +108,10 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         lambda p: p.setattr(steps, "HttpResponse", _Named),
         "headers",
     ),
-    "etag": (lambda p: after(p, images_views, "_response", with_header("ETag", lambda: f'"{key_of()}"')), "headers"),
+    "etag": (
+        lambda p: after(p, images_views, "bytes_response", with_header("ETag", lambda: f'"{key_of()}"')),
+        "headers",
+    ),
     "cookie": (lambda p: after(p, reading_room, "render", with_cookie), "headers"),
     "order of cases": (lambda p: after(p, freezing, "draw_orders", cases_by_key), ""),
     "order of options": (options_by_key, "body"),

@@ -145,5 +145,6 @@ def test_what_the_page_costs(
     coordinator: Client, analysis: Analysis, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     made(coordinator, analysis)
+    coordinator.get(address("study-report", analysis))  # the first look of a person is noted
     with django_assert_num_queries(8):
         coordinator.get(address("study-report", analysis))

@@ -176,6 +176,7 @@ def test_the_page_of_a_closed_study_begins_with_its_results(
     assert page.index("No results have been viewed yet") < page.index(">Design</h2>")
     assert "Mean of the readers" not in page
     coordinator.post(f"{address}results/")
+    coordinator.get(address)  # the first look of a person is noted
     with django_assert_max_num_queries(19):
         page = coordinator.get(address).content.decode()
     assert page.index("Mean of the readers") < page.index("each model minus the mean") < page.index(">Design</h2>")
