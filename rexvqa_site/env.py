@@ -24,6 +24,7 @@ FEWEST_SIGNS = 8  # different ones in a secret; 32 random hexadecimal digits nev
 
 _read: dict[str, tuple[str, bool]] = {}
 HIDDEN = "••••••••"
+SECRETS = ("SECRET", "PASSWORD", "KEY", "TOKEN")  # ends of names whose values are shown nowhere
 
 
 def settings_read() -> list[tuple[str, str, bool]]:
@@ -37,13 +38,7 @@ def _note(name: str, value: object) -> None:
 
 def env_str(name: str, default: str = "") -> str:
     value = os.environ.get(name, default).strip()
-    _note(name, value)
-    return value
-
-
-def env_password(name: str) -> str:
-    value = env_str(name)
-    _note(name, HIDDEN if value else "")
+    _note(name, HIDDEN if value and name.endswith(SECRETS) else value)
     return value
 
 
@@ -194,7 +189,7 @@ def _secret_in(path: str) -> str:
 
 def env_secret(name: str, path: Path) -> str:
     """The secret of this variable, else the one kept in ``path``. Raises ImproperlyConfigured for one to be guessed."""
-    value = env_password(name)
+    value = env_str(name)
     if not value:
         _note(name, path)
         return secret_from_file(path)

@@ -19,7 +19,6 @@ from rexvqa_site.env import (
     env_folders,
     env_int,
     env_networks,
-    env_password,
     env_path,
     env_provider,
     env_secret,
@@ -270,7 +269,7 @@ EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.
 EMAIL_TIMEOUT = 10  # seconds
 EMAIL_PORT = env_int("REXVQA_EMAIL_PORT", 587)
 EMAIL_HOST_USER = env_str("REXVQA_EMAIL_USER")
-EMAIL_HOST_PASSWORD = env_password("REXVQA_EMAIL_PASSWORD")
+EMAIL_HOST_PASSWORD = env_str("REXVQA_EMAIL_PASSWORD")
 EMAIL_USE_TLS = env_bool("REXVQA_EMAIL_TLS", True)
 DEFAULT_FROM_EMAIL = env_str("REXVQA_EMAIL_FROM", "reading-room@localhost")
 

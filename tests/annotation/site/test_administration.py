@@ -15,7 +15,7 @@ from annotation.enums import JobState, Role
 from annotation.models import AuditEvent, Job, User
 from annotation.site.site_overview import parts_of_site
 from annotation.views.site.policies import ROLES, policies_by_room
-from rexvqa_site.env import HIDDEN, env_password, env_secret, env_url, settings_read, without_password
+from rexvqa_site.env import HIDDEN, env_provider, env_secret, env_str, env_url, settings_read, without_password
 from tests.conftest import NOON
 
 PAGES = ("/site/", "/site/settings/", "/site/permissions/")
@@ -99,15 +99,21 @@ def test_a_new_backup_is_due_after_days_but_not_for_a_demonstration(folder: Path
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch) -> str:
     secret = "planted7f3a90c1d2e4b5a6f7c8d9e0a1b2c3d4"
-    for name in ("TEST_SECRET", "TEST_PASSWORD"):
+    for name in ("TEST_SECRET", "TEST_PASSWORD", "TEST_KEY", "REXVQA_OIDC_CLIENT_SECRET"):
         monkeypatch.setenv(name, secret)
     monkeypatch.setenv("TEST_ADDRESS", f"postgres://me:{secret}@127.0.0.1:5432/x?password={secret}")
     return secret
 
 
-def test_what_is_told_of_the_settings_holds_no_secret(secrets: str, tmp_path: Path) -> None:
-    read = (env_password("TEST_PASSWORD"), env_secret("TEST_SECRET", tmp_path / "key"), env_url("TEST_ADDRESS"))
-    assert all(secrets in value for value in read)
+def test_what_is_told_of_the_settings_holds_no_secret(
+    secrets: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REXVQA_OIDC_ISSUER", "https://login.example.org")
+    monkeypatch.setenv("REXVQA_OIDC_CLIENT_ID", "site")
+    provider = env_provider()
+    assert provider is not None
+    read = (env_str("TEST_PASSWORD"), env_secret("TEST_SECRET", tmp_path / "key"), env_url("TEST_ADDRESS"))
+    assert all(secrets in value for value in (*read, env_str("TEST_KEY"), provider.secret))
     told = {name: value for name, value, _is_set in settings_read()}
     assert secrets not in str(told)
     assert told["TEST_ADDRESS"] == f"postgres://me:{HIDDEN}@127.0.0.1:5432/x"
