@@ -23,18 +23,18 @@ from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.bin.deleting import bring_back
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.exports.tables import CONTENT_TYPES
-from annotation.forms.rounds import possible_reviewers
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.kept_answers import MadeAnswer
+from annotation.people.roles import possible_reviewers
 from annotation.review import rounds as acts
 from annotation.review.assigning import assign_round
 from annotation.review.ending import close_round, complete_reviews
-from annotation.review.onlookers import may_see_outcomes
 from annotation.review.repeats import MOST_REPEATED
 from annotation.review.round_design import RoundDesign
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.permissions import acts_as, coordinates_any_round, is_administrator, is_coordinator, within_reach
+from annotation.views.review.outcome_context import check_not_blinded
 from annotation.views.review.rounds import coordinated_round, reviews_file
 
 REACH = {"bank": "plan__bank", "round": "pk"}
@@ -279,8 +279,7 @@ class RoundReviews(Resource):
 
     def get(self, request: Request, **named: Any) -> FileResponse:
         review_round = coordinated_round(self.person, named["slug"])
-        if not may_see_outcomes(self.person, review_round):
-            raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))
+        check_not_blinded(self.person, review_round)
         response = reviews_file(review_round, named["form"], self.by(), source_ids="source_ids" in request.query_params)
         response["Cache-Control"] = "private, no-store"
         return response

@@ -6,13 +6,14 @@ from datetime import MAXYEAR, MINYEAR, datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import LEAST_WINDOW, MOST_WINDOW, Role, RoundSteps, ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, RoundSteps, ViewerTool
 from annotation.forms import PlainForm, choices_of
 from annotation.models import ReviewForm, ReviewRound, SamplingPlan, User
+from annotation.people.roles import possible_reviewers
 from annotation.review.assigning import reviewers_of
 from annotation.review.calibrating import possible_calibrations
 from annotation.review.repeats import MOST_REPEATED
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 else:
     OnePerson = forms.ModelChoiceField
     SeveralPeople = forms.ModelMultipleChoiceField
-
-
-def possible_reviewers(review_round: ReviewRound | None = None) -> QuerySet[User]:
-    """People who may log in and are reviewers of the whole site, or of this round."""
-    holds = Q(memberships__role=Role.REVIEWER, memberships__round__isnull=True)
-    if review_round is not None:
-        holds |= Q(memberships__role=Role.REVIEWER, memberships__round=review_round)
-    return (
-        User.objects.filter(holds, is_active=True).distinct().prefetch_related("competences").order_by("name", "email")
-    )
 
 
 class PersonChoice(OnePerson):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
@@ -177,3 +178,13 @@ def _check_is_not_self(person: User, actor: User) -> None:
 
 def _facts(role: Role, review_round: ReviewRound | None) -> dict[str, str | None]:
     return {"role": role.value, "round": review_round.slug if review_round else None}
+
+
+def possible_reviewers(review_round: ReviewRound | None = None) -> QuerySet[User]:
+    """People who may log in and are reviewers of the whole site, or of this round."""
+    holds = Q(memberships__role=Role.REVIEWER, memberships__round__isnull=True)
+    if review_round is not None:
+        holds |= Q(memberships__role=Role.REVIEWER, memberships__round=review_round)
+    return (
+        User.objects.filter(holds, is_active=True).distinct().prefetch_related("competences").order_by("name", "email")
+    )

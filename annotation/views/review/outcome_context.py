@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.forms.outcomes import OutcomeGroupsForm
-from annotation.models import ReviewRound
+from annotation.models import ReviewRound, User
 from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
 from annotation.review.onlookers import may_see_outcomes
 from annotation.review.outcome_groups import GroupBy, group_outcomes
@@ -79,8 +79,9 @@ def asked_rule(request: AuthenticatedRequest, rules: Sequence[CountingRule]) -> 
     return CountingRule(chosen) if chosen in rules else CountingRule.ANY
 
 
-def check_not_blinded(request: AuthenticatedRequest, review_round: ReviewRound) -> None:
-    if not may_see_outcomes(request.user, review_round):
+def check_not_blinded(person: User, review_round: ReviewRound) -> None:
+    """Of somebody who coordinates the round. Raises PermissionDenied."""
+    if not may_see_outcomes(person, review_round):
         raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))
 
 

@@ -28,7 +28,7 @@ SHOWN = 200  # refused cells
 def round_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The form; with a file what it would do, or has done: then back to the round."""
     review_round = coordinated_round(request.user, slug)
-    check_not_blinded(request, review_round)
+    check_not_blinded(request.user, review_round)
     sent = request.method == "POST"
     form = ReviewFileForm(request.POST if sent else None, request.FILES if sent else None)
     found = _run(request, form, review_round) if sent and form.is_valid() else None

@@ -63,7 +63,7 @@ def round_figure(request: AuthenticatedRequest, slug: str, figure: str, width: s
     """Outcomes, flow of states or grades, as they are drawn for the page and for a paper."""
     review_round = coordinated_round(request.user, slug)
     check_figure(figure, width, form)
-    check_not_blinded(request, review_round)
+    check_not_blinded(request.user, review_round)
     return figure_response(request, scope_of(review_round), figure, width, form)
 
 

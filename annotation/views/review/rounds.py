@@ -83,7 +83,7 @@ def coordinated_round(person: User, slug: str) -> ReviewRound:
 def seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:
     """The round, for those of its coordinators who may see its outcomes."""
     review_round = coordinated_round(request.user, slug)
-    check_not_blinded(request, review_round)
+    check_not_blinded(request.user, review_round)
     return review_round
 
 
