@@ -68,8 +68,8 @@ def follow_log(at: datetime) -> None:
     for webhook in settings.WEBHOOKS:
         _follow(webhook, at)
     due = WebhookDelivery.objects.filter(next_at__lte=at)
-    if settings.WEBHOOKS and due.exists() and job_under_way(JOB_KIND) is None:
-        enqueue(JOB_KIND, _("Webhooks"), {}, actor=None, at=at)
+    if settings.WEBHOOKS and due.exists():
+        _begin(None, at)
 
 
 @transaction.atomic
@@ -116,7 +116,7 @@ def send_again(delivery: WebhookDelivery, *, actor: User, at: datetime) -> None:
     _begin(actor, at)
 
 
-def _begin(actor: User, at: datetime) -> None:
+def _begin(actor: User | None, at: datetime) -> None:
     if job_under_way(JOB_KIND) is None:
         enqueue(JOB_KIND, _("Webhooks"), {}, actor=actor, at=at)
 
