@@ -97,6 +97,8 @@ class Description(AutoSchema):
         if not hasattr(self.view, "content_types"):
             names = ", ".join(self.view.shape().fields)
             found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
+        if not isinstance(self.view, ListOf):
+            found += [OpenApiParameter(name, description=_ASKED.get(name, "")) for name in self.view.asked]
         if isinstance(self.view, OneOf):
             found.append(_header("If-None-Match", "the ETag of what you have"))
         if isinstance(self.view, ListOf):
@@ -170,6 +172,10 @@ def only_resources(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str
     return [one for one in endpoints if issubclass(getattr(one[3], "cls", View), Resource)]
 
 
+_ASKED = {
+    "after": "the number of the last event that you have",
+    "source_ids": "any value: with the ids of the imported file",
+}
 _FILES = {"application/json": OpenApiTypes.OBJECT}
 
 

@@ -13,15 +13,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import SentBody
 from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write_cursor
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.discussion.tagging import tags_of
 from annotation.enums import Difficulty, ImageState, ImportState, OptionLetter, QuestionState, Role, Task, ViewPosition
 from annotation.forms.bank import QuestionSearchForm
-from annotation.models import AnswerKey, Question, QuestionBank, Revision, User
-from annotation.questionbank import question_states
+from annotation.models import AnswerKey, QuestionBank, Revision, User
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.filters import FILTERS
 from annotation.questionbank.listing import SORTED_BY, PageStart, questions_page
@@ -130,7 +128,7 @@ def _place(cursor: str, sort: str) -> PageStart:
     return PageStart(after=place[0], group=place[1])
 
 
-class _OfQuestion(OneOf[Revision]):
+class OfQuestion(OneOf[Revision]):
     roles = READERS
     reach = {"bank": "bank"}
     lookup = "question__number"
@@ -153,7 +151,7 @@ class _OfQuestion(OneOf[Revision]):
         return super().shown(row, only)
 
 
-class OneQuestion(_OfQuestion):
+class OneQuestion(OfQuestion):
     """One question in its current wording."""
 
     shape = QuestionShape
@@ -169,7 +167,7 @@ class KeyShape(Shown):
     impression = serializers.CharField(source="report.impression", default="")
 
 
-class KeyOfQuestion(_OfQuestion):
+class KeyOfQuestion(OfQuestion):
     """Key, explanation and report. Whoever reads them is noted, and never judges the question blind again."""
 
     roles = (Role.COORDINATOR,)
@@ -225,37 +223,3 @@ class OneRevision(OneOf[Revision]):
     def one(self) -> Revision:
         rows = revisions_of(self.person, self.kwargs["slug"], self.kwargs["number"])
         return get_object_or_404(self.in_reach(rows), number=self.kwargs["revision"])
-
-
-class ReasonSent(SentBody):
-    reason = serializers.CharField(max_length=5000)
-
-
-class WithdrawQuestion(OneQuestion):
-    """No sample draws it any more."""
-
-    writers = roles = (Role.COORDINATOR,)
-    http_method_names = ["post"]
-    body = ReasonSent
-    summary = "Withdraw a question"
-
-    def post(self, request: Request, **named: Any) -> Response:
-        revision = self.one()
-        self.check_unchanged(revision)
-        question_states.withdraw_question(revision.question, self.sent(ReasonSent)["reason"], **self.by())
-        return Response(self.shown(self.one()))
-
-
-class BringBackQuestion(OneQuestion):
-    """A withdrawn question can be drawn again."""
-
-    writers = roles = (Role.COORDINATOR,)
-    http_method_names = ["post"]
-    summary = "Bring a question back"
-
-    def post(self, request: Request, **named: Any) -> Response:
-        revision = self.one()
-        self.check_unchanged(revision)
-        question: Question = revision.question
-        question_states.bring_back_question(question, **self.by())
-        return Response(self.shown(self.one()))

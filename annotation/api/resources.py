@@ -161,10 +161,11 @@ class Resource(APIView):
         """What a shape needs beside the row."""
         return {"view": self}
 
-    def number(self, name: str, usual: int, most: int) -> int:
+    def number(self, name: str, usual: int, most: int, *, least: int = 1) -> int:
         text = self.request.query_params.get(name, str(usual))
-        if not (text.isascii() and text.isdecimal() and 0 < len(text) < 10 and 1 <= int(text) <= most):
-            sentence = _("%(name)s is a number from 1 to %(most)s.") % {"name": name, "most": most}
+        if not (text.isascii() and text.isdecimal() and 0 < len(text) < 10 and least <= int(text) <= most):
+            sentence = _("%(name)s is a number from %(least)s to %(most)s.")
+            sentence %= {"name": name, "least": least, "most": most}
             raise BodyRefused("bad_number", sentence, status=400, field=name)
         return int(text)
 

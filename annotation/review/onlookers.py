@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import (
     Assignment,
+    Finding,
     JudgedPair,
     Membership,
     PairJudgement,
@@ -88,6 +89,14 @@ def questions_hidden_from(person: User | None) -> QuerySet[Question]:
 def withheld_questions(person: User) -> QuerySet[Question]:
     """Those of which even a coordinator must not hear: to be excluded from what is searched, counted or changed."""
     return Question.objects.filter(pk__in=_under_way().filter(reviewer=person).order_by().values(QUESTION)).order_by()
+
+
+# --- of findings ---------------------------------------------------------------------------------
+def findings_shown_to(person: User, found: QuerySet[Finding]) -> QuerySet[Finding]:
+    """Those of which a coordinator may know: none of a question that they judge, or judge the likeness of."""
+    withheld = withheld_questions(person)
+    found = found.exclude(revision__question__in=withheld).exclude(other__question__in=withheld)
+    return found.exclude(similarity_hidden_from(person))
 
 
 # --- of similarity --------------------------------------------------------------------------------

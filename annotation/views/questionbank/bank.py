@@ -53,7 +53,7 @@ from annotation.questionbank.listing import (
     questions_page,
 )
 from annotation.review.kernels.visibility import DiscussionPart
-from annotation.review.onlookers import revisions_in_pairs_of, similarity_hidden_from, withheld_questions
+from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of, withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting
 from annotation.validators.validator_exams import examined
@@ -194,8 +194,7 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
         if not withheld_questions(request.user).filter(pk=one.pk).exists():
-            found = findings_of([current.pk]).exclude(similarity_hidden_from(request.user))
-            context["findings"] = found.exclude(other__question__in=withheld_questions(request.user))
+            context["findings"] = findings_shown_to(request.user, findings_of([current.pk]))
             left_out = {DIVERSITY} if revisions_in_pairs_of(request.user).filter(pk=current.pk).exists() else set()
             context["validity"] = [one for one in parts_of_question(current) if one.part.code not in left_out]
             context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])
