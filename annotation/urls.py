@@ -153,6 +153,11 @@ urlpatterns = [
     ),
     path("banks/<slug:slug>/generated/", generated.generation_runs, name="generation-runs"),
     path("banks/<slug:slug>/generated/<str:public_id>/", generated.generation_run, name="generation-run"),
+    path(
+        "banks/<slug:slug>/generated/<str:public_id>/<slug:act>/",
+        generated.generation_run_act,
+        name="generation-run-act",
+    ),
     path("banks/<slug:slug>/validators/", bank_validators.bank_validators, name="bank-validators"),
     path("banks/<slug:slug>/difficulty/", bank_validators.bank_difficulties, name="bank-difficulties"),
     path("banks/<slug:slug>/identifiers/", compliance.bank_identifiers, name="bank-identifiers"),

@@ -64,6 +64,23 @@ def stop(batch: CallBatch, *, actor: User | None, at: datetime) -> None:
         _move(batch, BatchState.STOPPED, actor=actor, at=at)
 
 
+ACTS = {"pause": pause, "resume": start, "stop": stop}
+_LABELS = {"pause": "Pause", "resume": "Resume", "stop": "Stop for good"}
+_AFTER = {"pause": BatchState.PAUSED, "resume": BatchState.RUNNING, "stop": BatchState.STOPPED}
+
+
+def act_named(batch: CallBatch, act: str, *, actor: User | None, at: datetime) -> None:
+    """Pause, resume or stop it. Raises BatchRefused, also for another word."""
+    if act not in ACTS:
+        raise BatchRefused("no_act", _("A run is paused, resumed or stopped."), status=404)
+    ACTS[act](batch, actor=actor, at=at)
+
+
+def acts_now(batch: CallBatch) -> list[tuple[str, str]]:
+    """What can be done with it, with the words of the button."""
+    return [(name, _LABELS[name]) for name, after in _AFTER.items() if may_become(batch.state, after)]
+
+
 def change_cap(batch: CallBatch, cap: Decimal, *, actor: User | None, at: datetime) -> None:
     """What the calls may cost in all, at any time. A lower one holds from the next call on."""
     with transaction.atomic():

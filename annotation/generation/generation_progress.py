@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
+from annotation.calls.call_batches import acts_now
 from annotation.calls.tallies import CallTally, tally
 from annotation.enums import BatchState
 from annotation.generation.kernels.grounding import RULES
@@ -84,6 +85,11 @@ class GenerationProgress:
         )
 
     @property
+    def acts(self) -> list[tuple[str, str]]:
+        """What can be done with the calls that are asked at the moment, with the words of the button."""
+        return acts_now(self.calls[-1][0]) if self.run.finished_at is None else []
+
+    @property
     def sentence(self) -> str:
         """Where the run stands, and what can be done."""
         if self.run.finished_at is not None:
@@ -98,6 +104,8 @@ class GenerationProgress:
             if self.run.questions_batch is None:
                 return _("The model lists the findings of each report: %(done)d of %(all)d.") % facts
             return _("The model writes questions on the findings: %(done)d of %(all)d exams.") % facts
+        if batch.state == BatchState.STOPPED:
+            return _("Stopped for good after %(done)d of %(all)d calls. No question is made of the answers.") % facts
         return batch.paused_because or _("Paused after %(done)d of %(all)d calls. Nothing is sent.") % facts
 
     def as_json(self) -> dict[str, Any]:

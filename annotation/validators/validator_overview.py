@@ -10,8 +10,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.calls.call_batches import pause, start, stop
-from annotation.calls.kernels.batch_states import may_become
+from annotation.calls.call_batches import act_named, acts_now
 from annotation.calls.tallies import tally
 from annotation.enums import BatchState, KeySource, PromptPurpose
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Revision, User, ValidatorRun
@@ -19,14 +18,10 @@ from annotation.prompts.shipped import stored_version
 from annotation.quality.kernels.validity_parts import PartState
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions
-from annotation.validators.asked_about import ValidatorRefused
 from annotation.validators.kernels.validator_prompts import PROMPTS
 from annotation.validators.taking_verdicts import take_later
 
 MOST_LISTED = 20
-ACTS = {"pause": pause, "resume": start, "stop": stop}
-LABELS = {"pause": "Pause", "resume": "Resume", "stop": "Stop for good"}
-AFTER = {"pause": BatchState.PAUSED, "resume": BatchState.RUNNING, "stop": BatchState.STOPPED}
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class RunRow:
     @property
     def acts(self) -> list[tuple[str, str]]:
         """What can be done with it now, with the words of the button."""
-        return [(name, LABELS[name]) for name, after in AFTER.items() if may_become(self.run.batch.state, after)]
+        return acts_now(self.run.batch)
 
     @property
     def sentence(self) -> str:
@@ -75,13 +70,9 @@ def runs_of(bank: QuestionBank, validator: str = "") -> list[RunRow]:
 
 
 def act_on_run(run: ValidatorRun, act: str, *, actor: User | None, at: datetime) -> None:
-    """Pause, resume or stop it; the verdicts of a stopped run are taken. Raises BatchRefused, and ValidatorRefused for
-    another word.
-    """
-    if act not in ACTS:
-        raise ValidatorRefused("no_act", _("A run is paused, resumed or stopped."), status=404)
+    """Pause, resume or stop it; the verdicts of a stopped run are taken. Raises BatchRefused."""
     with transaction.atomic():
-        ACTS[act](run.batch, actor=actor, at=at)
+        act_named(run.batch, act, actor=actor, at=at)
         if act == "stop" and not run.is_exam:
             take_later(run.batch, at)
 

@@ -23,6 +23,7 @@ from annotation.discussion.commenting import note_seen
 from annotation.discussion.history import Event, life_of
 from annotation.discussion.seeing import parts_of
 from annotation.discussion.tagging import tags_of
+from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import (
     HistoryKind,
     ImportKind,
@@ -114,6 +115,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     asked = {**search.wanted, **({"sort": request.GET["sort"]} if sorting.column else {})}
     context = {
         "bank": one,  # with has_rounds and has_generated
+        "may_generate": bool(endpoints()),
         "form": form,
         "page": page,
         "rows": listed_questions(one, page.revisions, tags, with_images=is_coordinator(request.user)),

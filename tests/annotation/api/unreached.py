@@ -123,6 +123,7 @@ NOT_YET = {
         f"files that come in: {_LATER}",
     ),
     **_each(
+        "generation-runs generation-run-act "
         "bank-validators bank-identifiers bank-keeping-out validator-run-act bank-compare bank-embed pair-trials "
         "pair-threshold bank-terms bank-permission-new bank-permission-withdraw prompt-next prompt-trial-new "
         "prompt-trial-start prompt-trial-draw model-endpoint-probe model-endpoint-price",

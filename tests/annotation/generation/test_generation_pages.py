@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django.fixtures import DjangoAssertNumQueries
+from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
-from annotation.enums import Role, RoundState, RoundSteps
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
+from annotation.enums import BatchState, EndpointPlace, Role, RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
-from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, User
+from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, SendingPermission, User
+from tests.annotation.calls.simulated_calls import ENDPOINT, NOON
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.review.cases import make_round
 from tests.conftest import make_person
@@ -76,10 +79,83 @@ def test_the_bank_leads_to_its_runs(client: Client, cora: User, run: GenerationR
     assert address(run) in client.get(listed).content.decode()
 
 
-def test_a_bank_without_runs_says_what_to_do(client: Client, cora: User) -> None:
+ASKED = {"exams": "2", "per_exam": "3", "seed": "7", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "temperature": "0"}
+LOCAL = (Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE),)
+
+
+@pytest.fixture
+def reports(tmp_path: Path, settings: Settings) -> QuestionBank:
+    """With a permission that does not end: pages look at the clock."""
+    settings.MODEL_ENDPOINTS = LOCAL
+    bank = bank_with_reports(tmp_path, 3)
+    SendingPermission.objects.update(expires_at=NOON.replace(year=2999))
+    return bank
+
+
+def test_a_run_is_planned_and_then_started(client: Client, cora: User, reports: QuestionBank) -> None:
+    client.force_login(cora)
+    listed = reverse("generation-runs", args=[reports.slug])
+    assert listed in client.get(reverse("bank", args=[reports.slug])).content.decode()
+    planned = client.post(listed, ASKED)
+    assert "This is what would be sent" in planned.content.decode()
+    assert (planned.context["facts"]["calls"], planned.context["facts"]["questions_at_most"]) == (4, 6)
+    assert not GenerationRun.objects.exists()
+    started = client.post(listed, {**ASKED, "start": "yes"})
+    run = GenerationRun.objects.select_related("bullets_batch", "created_by").get()
+    assert started.headers["Location"] == address(run)
+    assert (run.created_by, run.per_exam, run.bullets_batch.state) == (cora, 3, BatchState.RUNNING)
+    assert run.bullets_batch.n_calls == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "sentence"),
+    [
+        ({"exams": "0"}, "greater than or equal to 1"),
+        ({"per_exam": "11"}, "less than or equal to 10"),
+        ({"endpoint": "elsewhere"}, "not one of the available choices"),
+        ({"cap": "5"}, "No price is known"),
+    ],
+)
+def test_what_cannot_be_planned_is_said(
+    client: Client, cora: User, reports: QuestionBank, sent: dict[str, str], sentence: str
+) -> None:
+    client.force_login(cora)
+    page = client.post(reverse("generation-runs", args=[reports.slug]), {**ASKED, **sent, "start": "yes"})
+    assert page.status_code == 422
+    assert sentence in page.content.decode()
+    assert not GenerationRun.objects.exists()
+
+
+def test_without_a_permission_nothing_is_planned(client: Client, cora: User, reports: QuestionBank) -> None:
+    SendingPermission.objects.all().delete()
+    client.force_login(cora)
+    page = client.post(reverse("generation-runs", args=[reports.slug]), ASKED)
+    assert page.status_code == 422
+    assert "permission" in page.content.decode()
+
+
+def test_a_run_is_paused_resumed_and_stopped(client: Client, cora: User, reports: QuestionBank) -> None:
+    client.force_login(cora)
+    client.post(reverse("generation-runs", args=[reports.slug]), {**ASKED, "start": "yes"})
+    run = GenerationRun.objects.get()
+    for act, state, words in (
+        ("pause", BatchState.PAUSED, "Paused after 0 of 2"),
+        ("resume", BatchState.RUNNING, "lists the findings"),
+        ("stop", BatchState.STOPPED, "Stopped for good after 0 of 2"),
+    ):
+        client.post(reverse("generation-run-act", args=[reports.slug, run.public_id, act]))
+        run.bullets_batch.refresh_from_db()
+        assert run.bullets_batch.state == state
+        assert words in client.get(address(run)).content.decode()
+    refused = client.post(reverse("generation-run-act", args=[reports.slug, run.public_id, "resume"]), follow=True)
+    assert "reload the page" in refused.content.decode()
+
+
+def test_without_an_endpoint_the_page_says_who_names_one(client: Client, cora: User, settings: Settings) -> None:
+    settings.MODEL_ENDPOINTS = ()
     bank = make_round().plan.bank
     client.force_login(cora)
-    assert "generate_questions" in client.get(reverse("generation-runs", args=[bank.slug])).content.decode()
+    assert "REXVQA_MODEL_ENDPOINTS" in client.get(reverse("generation-runs", args=[bank.slug])).content.decode()
     assert (
         reverse("generation-runs", args=[bank.slug])
         not in client.get(reverse("bank", args=[bank.slug])).content.decode()
@@ -93,6 +169,8 @@ def test_who_does_not_coordinate_sees_none(
     client.force_login(request.getfixturevalue(name))
     assert client.get(address(run)).status_code == 403
     assert client.get(reverse("generation-runs", args=[run.bank.slug])).status_code == 403
+    assert client.post(reverse("generation-runs", args=[run.bank.slug]), ASKED).status_code == 403
+    assert client.post(f"{address(run)}stop/").status_code == 403
 
 
 def test_a_run_of_another_bank_is_not_found(client: Client, cora: User, run: GenerationRun) -> None:

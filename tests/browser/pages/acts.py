@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import FilePayload, Page, expect
 
+from tests.annotation.calls.simulated_calls import ENDPOINT
+
 Act = Callable[[Page], None]
 PATIENCE = 20_000  # milliseconds
 
@@ -69,6 +71,15 @@ def submit_empty(page: Page) -> None:
     page.evaluate("() => { const f = document.querySelector('main form'); f.noValidate = true; f.requestSubmit(); }")
     page.wait_for_load_state("load")
     expect(page.locator("main .error, main .errorlist").first).to_be_visible(timeout=PATIENCE)
+
+
+def plan_generation(page: Page) -> None:
+    """What would be sent, before anything is."""
+    page.get_by_label("Endpoint", exact=True).select_option(ENDPOINT)
+    page.get_by_label("Exams", exact=True).fill("2")
+    page.get_by_label("Model at the endpoint").fill("a-model")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_visible(timeout=PATIENCE)
 
 
 def revise(page: Page) -> None:

@@ -39,6 +39,7 @@ from annotation.models import (
     Revision,
     SampledQuestion,
     SamplingPlan,
+    SendingPermission,
     Settlement,
     Upload,
     User,
@@ -187,6 +188,7 @@ def _generate(place: Place) -> None:
     with tempfile.TemporaryDirectory() as folder:
         bank = bank_with_reports(Path(folder), 3)
     run = written_run(bank, per_exam=6, server_seed=7)
+    SendingPermission.objects.filter(bank=bank).update(expires_at=timezone.now() + timedelta(days=90))
     place.things |= {"generated bank": bank, "generation": run}
     judged(bank, "pass", "fail", "pass", "undecided", reason=place.said("The wording gives the key away."))
     judged(bank, "fail", "pass", "pass", validator="c3")

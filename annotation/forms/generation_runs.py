@@ -1,0 +1,92 @@
+"""What a coordinator says before a model writes questions from reports of a bank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoints
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.probing import checked_model
+from annotation.enums import PromptPurpose
+from annotation.forms import PlainForm
+from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted
+from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
+from annotation.models import PromptVersion, QuestionBank
+
+
+class GenerationForm(PlainForm):
+    exams = forms.IntegerField(
+        label=_("Exams"),
+        min_value=1,
+        max_value=MOST_EXAMS,
+        initial=20,
+        help_text=_("Drawn from the bank by the seed; one report each."),
+    )
+    per_exam = forms.IntegerField(
+        label=_("Questions for each exam, at most"), min_value=1, max_value=MOST_QUESTIONS, initial=3
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        help_text=_("Of the draw of exams and of the letters of keys."),
+    )
+    endpoint = forms.ChoiceField(label=_("Endpoint"))
+    model = forms.CharField(
+        label=_("Model at the endpoint"),
+        max_length=200,
+        required=False,
+        help_text=_("As the endpoint calls it; empty: as whoever runs the server has set it."),
+    )
+    bullets_prompt = forms.ModelChoiceField(
+        label=_("Prompt for findings"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+    )
+    questions_prompt = forms.ModelChoiceField(
+        label=_("Prompt for questions"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+    )
+    temperature = forms.FloatField(
+        label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
+    )
+    cap = forms.DecimalField(
+        label=_("Most that it may cost"),
+        required=False,
+        max_digits=12,
+        decimal_places=4,
+        help_text=_("In the currency of the price. It pauses before it costs more."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        endpoint = self.fields["endpoint"]
+        assert isinstance(endpoint, forms.ChoiceField)
+        endpoint.choices = [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()]
+        self._prompts("bullets_prompt", PromptPurpose.BULLETS)
+        self._prompts("questions_prompt", PromptPurpose.QUESTIONS)
+
+    def _prompts(self, name: str, purpose: PromptPurpose) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelChoiceField)
+        rows: QuerySet[PromptVersion] = PromptVersion.objects.filter(purpose=purpose)
+        field.queryset = rows.order_by("name", "-number")
+
+    def wanted(self, bank: QuestionBank) -> GenerationWanted:
+        """Of a good form. Raises EndpointRefused where nobody says what the endpoint calls the model."""
+        sent = self.cleaned_data
+        return GenerationWanted(
+            bank=bank,
+            endpoint=sent["endpoint"],
+            model=checked_model(endpoint_named(sent["endpoint"]), sent["model"]),
+            per_exam=sent["per_exam"],
+            seed=sent["seed"],
+            n_exams=sent["exams"],
+            bullets_prompt=sent["bullets_prompt"],
+            questions_prompt=sent["questions_prompt"],
+            chat=ChatSettings(temperature=sent["temperature"]),
+            cap=sent["cap"],
+        )
