@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -18,6 +19,7 @@ from annotation.refusals import Refused
 
 MOST_BYTES = 5 * 1024 * 1024
 MOST_DEPTH = 20
+MOST_FAULTS = 200  # that a refusal lists, of a file
 
 
 class BodyRefused(Refused):
@@ -81,6 +83,36 @@ class SentBody(serializers.Serializer[Any]):
             raise serializers.ValidationError({name: [_("There is no such field.")] for name in unknown})
         found: dict[str, Any] = super().to_internal_value(data)
         return found
+
+
+def cleaned(form: forms.Form) -> dict[str, Any]:
+    """What the form of the page makes of what was sent. Raises ValidationError with what it says."""
+    if not form.is_valid():
+        raise serializers.ValidationError({name: [str(one) for one in errors] for name, errors in form.errors.items()})
+    return form.cleaned_data
+
+
+class RowFault(Protocol):
+    """What is wrong in a row of a file; row 0: in the whole file."""
+
+    @property
+    def row(self) -> int: ...
+    @property
+    def column(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
+class _FaultOfRow(NamedTuple):
+    field: str
+    message: str
+
+
+def rows_refused(faults: Sequence[RowFault]) -> BodyRefused:
+    """Of a file that was read and is not taken: ``errors`` name row and column, such as ``4.verdict``."""
+    listed = [_FaultOfRow(f"{one.row or ''}.{one.column}".strip("."), one.message) for one in faults[:MOST_FAULTS]]
+    sentence = _("Nothing of the file was stored: %(n)s places in it cannot be taken.") % {"n": len(faults)}
+    return BodyRefused("rows_refused", sentence, status=422, faults=listed, n=len(faults))
 
 
 def digest_of(request: Request) -> str:
