@@ -120,7 +120,7 @@ def digest_of(request: Request) -> str:
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
     data: Any = request.data
     if request.content_type.startswith("multipart/"):
-        for name, value in sorted((field, one) for field in data for one in data.getlist(field)):
+        for name, value in ((field, one) for field in sorted(data) for one in data.getlist(field)):
             digest.update(f"{name}=".encode())
             digest.update(_file_sha256(value) if isinstance(value, UploadedFile) else str(value).encode())
     else:

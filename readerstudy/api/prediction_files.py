@@ -41,6 +41,7 @@ class PredictionImportShape(Shown):
     may_be_stored = serializers.SerializerMethodField(help_text="the check is done and was good: POST to its store/")
     state = WordChoice(JobState, source="job.state")
     message = serializers.CharField(source="job.message")
+    error = serializers.CharField(source="job.error", help_text="why its job failed")
     done = serializers.IntegerField(source="job.progress_done", help_text="bytes")
     total = serializers.IntegerField(source="job.progress_total")
     result = serializers.SerializerMethodField(help_text="counts, and run_id once it is stored")
