@@ -92,7 +92,7 @@ def cleaned(form: forms.Form) -> dict[str, Any]:
     return form.cleaned_data
 
 
-class RowFault(Protocol):
+class FaultInFile(Protocol):
     """What is wrong in a row of a file; row 0: in the whole file."""
 
     @property
@@ -108,7 +108,7 @@ class _FaultOfRow(NamedTuple):
     message: str
 
 
-def rows_refused(faults: Sequence[RowFault]) -> BodyRefused:
+def rows_refused(faults: Sequence[FaultInFile]) -> BodyRefused:
     """Of a file that was read and is not taken: ``errors`` name row and column, such as ``4.verdict``."""
     listed = [_FaultOfRow(f"{one.row or ''}.{one.column}".strip("."), one.message) for one in faults[:MOST_FAULTS]]
     sentence = _("Nothing of the file was stored: %(n)s places in it cannot be taken.") % {"n": len(faults)}

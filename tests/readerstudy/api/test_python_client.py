@@ -31,10 +31,24 @@ from tests.annotation.exports.review_files import file_of, review_cells
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import make_record, write_file
 from tests.architecture.source import ROOT
+from tests.browser.server import served_in_one_piece, wait_until_left
 from tests.conftest import make_person
 
 NOTEBOOK = ROOT / "docs" / "client.ipynb"
 REVIEWERS = ["rita@example.org", "remo@example.org"]
+
+
+@pytest.fixture(scope="session")
+def _in_one_piece() -> Iterator[None]:
+    with served_in_one_piece():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _leaves(_in_one_piece: None, live_server: LiveServer, transactional_db: None) -> Iterator[None]:
+    """No request of a test is under way when its tables are emptied."""
+    yield
+    wait_until_left(live_server)
 
 
 def token_of(person: User, bank: QuestionBank) -> str:
