@@ -1,4 +1,4 @@
-"""Banks: listed, read, archived and brought back."""
+"""Banks: listed, made, read, archived and brought back."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 import django_filters
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
+from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment
 from annotation.bin.deleting import archive, bring_back
 from annotation.enums import ImportKind, ImportState, Role
 from annotation.models import QuestionBank
+from annotation.people.kept_answers import MadeAnswer
 from annotation.questionbank.listing import n_questions
+from annotation.questionbank.new_banks import LONGEST_NAME, make_bank
 
 
 class BankShape(Shown):
@@ -35,23 +41,43 @@ class BankShape(Shown):
         return n_questions(one for one in published if one.kind != ImportKind.EDITS)
 
 
+class BankSent(SentBody):
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    simulated = serializers.BooleanField(default=False, help_text="all of its questions and images are made up")
+
+
 class BankFilters(django_filters.FilterSet):
     archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
     name = django_filters.CharFilter(lookup_expr="icontains")
 
 
 class Banks(ListOf[QuestionBank]):
-    """Question banks."""
+    """Question banks. A POST makes an empty one; of sessions alone, since a token is good in a place that is there."""
 
     roles = (Role.COORDINATOR, Role.ADMINISTRATOR)
+    writers = (Role.COORDINATOR,)
     reach = {"bank": "pk"}
-    shape = BankShape
+    shape, body = BankShape, BankSent
     sorted_by = {"name": Lower("name"), "created_at": "created_at"}
     filters = BankFilters
-    summary = "List banks"
+    makes, status = True, 201
+    summary, post_summary = "List banks", "Make a bank"
 
     def rows(self) -> QuerySet[QuestionBank]:
         return QuestionBank.objects.prefetch_related("imports")
+
+    def post(self, request: Request, **named: Any) -> Response:
+        if self.person.limits is not None:
+            raise PermissionDenied(
+                _("A token is good in one place and makes no other. Make the bank first, then a token for it.")
+            )
+        sent = self.sent(BankSent)
+
+        def make() -> MadeAnswer:
+            bank = make_bank(**sent, **self.by())
+            return MadeAnswer(201, self.shown(bank), reverse("api-bank", args=[bank.slug]))
+
+        return self.once(make)
 
 
 class OneBank(OneOf[QuestionBank]):

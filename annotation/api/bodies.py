@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -18,6 +19,7 @@ from annotation.refusals import Refused
 
 MOST_BYTES = 5 * 1024 * 1024
 MOST_DEPTH = 20
+MOST_FAULTS = 200  # that a refusal lists, of a file
 
 
 class BodyRefused(Refused):
@@ -83,12 +85,42 @@ class SentBody(serializers.Serializer[Any]):
         return found
 
 
+def cleaned(form: forms.Form) -> dict[str, Any]:
+    """What the form of the page makes of what was sent. Raises ValidationError with what it says."""
+    if not form.is_valid():
+        raise serializers.ValidationError({name: [str(one) for one in errors] for name, errors in form.errors.items()})
+    return form.cleaned_data
+
+
+class FaultInFile(Protocol):
+    """What is wrong in a row of a file; row 0: in the whole file."""
+
+    @property
+    def row(self) -> int: ...
+    @property
+    def column(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
+class _FaultOfRow(NamedTuple):
+    field: str
+    message: str
+
+
+def rows_refused(faults: Sequence[FaultInFile]) -> BodyRefused:
+    """Of a file that was read and is not taken: ``errors`` name row and column, such as ``4.verdict``."""
+    listed = [_FaultOfRow(f"{one.row or ''}.{one.column}".strip("."), one.message) for one in faults[:MOST_FAULTS]]
+    sentence = _("Nothing of the file was stored: %(n)s places in it cannot be taken.") % {"n": len(faults)}
+    return BodyRefused("rows_refused", sentence, status=422, faults=listed, n=len(faults))
+
+
 def digest_of(request: Request) -> str:
     """SHA-256 over method, address and body: what makes two requests the same. Reads a body of JSON, not a form."""
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
     data: Any = request.data
     if request.content_type.startswith("multipart/"):
-        for name, value in sorted((field, one) for field in data for one in data.getlist(field)):
+        for name, value in ((field, one) for field in sorted(data) for one in data.getlist(field)):
             digest.update(f"{name}=".encode())
             digest.update(_file_sha256(value) if isinstance(value, UploadedFile) else str(value).encode())
     else:

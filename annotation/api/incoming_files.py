@@ -37,6 +37,7 @@ class UploadShape(Shown):
     archived_at = Moment(allow_null=True)
     state = WordChoice(JobState, source="job.state", default=None, allow_null=True, help_text="of its job")
     message = serializers.CharField(source="job.message", default="")
+    error = serializers.CharField(source="job.error", default="", help_text="why its job failed")
     done = serializers.IntegerField(source="job.progress_done", default=0)
     total = serializers.IntegerField(source="job.progress_total", default=0)
     result = serializers.SerializerMethodField(help_text="counts, once the job is done")

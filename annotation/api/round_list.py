@@ -1,4 +1,4 @@
-"""Review rounds: listed, made, assigned, opened, ended and put away; who reviews what; and their reviews as a file."""
+"""Review rounds: listed, made, assigned, opened, ended and put away; who reviews what."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import django_filters
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Lower
-from django.http import FileResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -18,11 +17,10 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.bin.deleting import bring_back
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
-from annotation.exports.tables import CONTENT_TYPES
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.roles import possible_reviewers
@@ -34,8 +32,7 @@ from annotation.review.round_design import RoundDesign
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.permissions import acts_as, coordinates_any_round, is_administrator, is_coordinator, within_reach
-from annotation.views.review.outcome_context import check_not_blinded
-from annotation.views.review.rounds import coordinated_round, reviews_file
+from annotation.views.review.rounds import coordinated_round
 
 REACH = {"bank": "plan__bank", "round": "pk"}
 MOST_REVIEWERS = 200
@@ -264,22 +261,3 @@ class RoundAssignments(ListOf[Assignment]):
     def rows(self) -> QuerySet[Assignment]:
         review_round = coordinated_round(self.person, self.kwargs["slug"])
         return review_round.assignments.select_related("reviewer", "revision__question")
-
-
-class RoundReviews(Resource):
-    """All reviews as CSV, JSON Lines or Parquet, byte by byte as from the button of the page. ``source_ids`` adds the
-    ids of the imported file. Whoever reviews in the round reads them once it is closed.
-    """
-
-    reach = REACH
-    asked = ("source_ids",)
-    content_types = tuple(kind.partition(";")[0] for kind in CONTENT_TYPES.values())
-    http_method_names = ["get", "head"]
-    summary = "Read the reviews of a round as a file"
-
-    def get(self, request: Request, **named: Any) -> FileResponse:
-        review_round = coordinated_round(self.person, named["slug"])
-        check_not_blinded(self.person, review_round)
-        response = reviews_file(review_round, named["form"], self.by(), source_ids="source_ids" in request.query_params)
-        response["Cache-Control"] = "private, no-store"
-        return response

@@ -14,6 +14,7 @@ from annotation.api import (
     own_account,
     question_acts,
     question_list,
+    review_list,
     round_list,
 )
 
@@ -77,6 +78,8 @@ urlpatterns = [
     path("rounds/<slug:slug>/archive/", round_list.ArchiveRound.as_view(), name="api-round-archive"),
     path("rounds/<slug:slug>/bring-back/", round_list.BringBackRound.as_view(), name="api-round-bring-back"),
     path("rounds/<slug:slug>/assignments/", round_list.RoundAssignments.as_view(), name="api-round-assignments"),
-    path("rounds/<slug:slug>/reviews/<str:form>/", round_list.RoundReviews.as_view(), name="api-round-reviews"),
+    path("rounds/<slug:slug>/reviews/", review_list.ReviewsOfRound.as_view(), name="api-reviews"),
+    path("rounds/<slug:slug>/reviews/<str:form>/", review_list.RoundReviews.as_view(), name="api-round-reviews"),
+    path("rounds/<slug:slug>/import/", review_list.ImportReviews.as_view(), name="api-round-import"),
     path("samples/<slug:slug>/bring-back/", drawn_samples.BringBackSample.as_view(), name="api-sample-bring-back"),
 ]

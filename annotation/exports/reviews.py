@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import IO, Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
@@ -30,7 +30,7 @@ from annotation.enums import (
 from annotation.exports.source_names import SOURCE_ID, source_ids_hidden, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Kind, Written, write_digested
 from annotation.imaging.kernels.deidentification import keyed_pseudonym
-from annotation.models import AnswerKey, Question, ReviewRound, SampledQuestion, User
+from annotation.models import AnswerKey, Question, Review, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
 from annotation.review.viewing import viewing_of
@@ -192,15 +192,34 @@ def reviewer_pseudonym(person_id: int) -> str:
 
 def review_rows(review_round: ReviewRound) -> Iterator[list[Cell]]:
     """Rows by question, then in the order in which the questions were assigned; one statement, so one moment."""
+    order = ("assignment__revision__question__number", "assignment_id")
+    return _rows_of(review_round, newest_reviews(review_round).order_by(*order))
+
+
+@transaction.atomic
+def read_reviews_of(
+    review_round: ReviewRound, reviews: Sequence[Review], *, actor: User, at: datetime
+) -> list[dict[str, Cell]]:
+    """The same rows of these reviews, in the order in which they were stored, for a program that reads page by page.
+
+    Noted in the audit log, and the keys among them as seen by the actor.
+    """
+    if not reviews:
+        return []
+    some = Review.objects.filter(pk__in=[one.pk for one in reviews])
+    read = Question.objects.filter(revisions__in=some.values("assignment__revision"))
+    note_seen_keys(actor, read, source=KeySource.ROUND_EXPORT, subject=review_round, at=at)
+    record("round.reviews_read", actor=actor, at=at, subject=review_round, facts={"rows": len(reviews)})
+    names = [column.name for column in COLUMNS]
+    return [dict(zip(names, row, strict=True)) for row in _rows_of(review_round, some.order_by("pk"))]
+
+
+def _rows_of(review_round: ReviewRound, reviews: QuerySet[Review]) -> Iterator[list[Cell]]:
     key = AnswerKey.objects.filter(pk=OuterRef("assignment__revision_id")).values("key")
     drawn = SampledQuestion.objects.filter(
         plan_id=review_round.plan_id, revision_id=OuterRef("assignment__revision_id")
     ).values("stratum")
-    rows = (
-        newest_reviews(review_round)
-        .order_by("assignment__revision__question__number", "assignment_id")
-        .values(*_OWN, **_VALUES, key=Subquery(key), stratum=Subquery(drawn))
-    )
+    rows = reviews.values(*_OWN, **_VALUES, key=Subquery(key), stratum=Subquery(drawn))
     viewing = viewing_of(review_round)
     fixed = {
         "round": review_round.slug,

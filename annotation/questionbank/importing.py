@@ -37,9 +37,9 @@ from annotation.questionbank.kernels.records import (
 )
 from annotation.questionbank.kernels.spelling import FileFrame, Style, with_end
 from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.new_banks import store_bank
 from annotation.questionbank.priors import link_priors
 from annotation.questionbank.question_states import move_questions
-from annotation.site.slugs import free_slug
 
 Clock = Callable[[], datetime]
 Watcher = Callable[[int, int], object]  # bytes read, bytes in all; may raise to stop the import
@@ -203,10 +203,7 @@ def _begin(
     """The bank, made if needed, and its running import. Refused while another import runs."""
     bank = QuestionBank.objects.select_for_update().filter(name=bank_name).first()
     if bank is None:
-        slug = free_slug(bank_name, among=QuestionBank.objects.all(), otherwise="bank")
-        bank = QuestionBank.objects.create(
-            name=bank_name, slug=slug, simulated=simulated, created_by=actor, created_at=at
-        )
+        bank = store_bank(bank_name, simulated=simulated, actor=actor, at=at)
     if bank.imports.filter(state=ImportState.RUNNING, heartbeat_at__gt=at - STALE_AFTER).exists():
         raise BankRefused("import_running", f"Another import into the bank {bank_name!r} is running. Wait for its end.")
     models: dict[str, type[Image] | type[SourceIdentifier]] = {"image": Image, "identifier": SourceIdentifier}

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import django_filters
-from django import forms
 from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.bodies import SentBody
+from annotation.api.bodies import SentBody, cleaned
 from annotation.api.question_acts import ReasonSent
 from annotation.api.resources import ListOf, OneOf, Resource, Row, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
@@ -25,13 +24,6 @@ from readerstudy.predictions.listing import entries_known_to, runs_known_to
 from readerstudy.predictions.runs import name_run, withdraw_run
 from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models, known_entry
 from readerstudy.views.predictions.uploads import changeable_run, known_run
-
-
-def cleaned(form: forms.Form) -> dict[str, Any]:
-    """What the form of the page makes of what was sent. Raises ValidationError with what it says."""
-    if not form.is_valid():
-        raise serializers.ValidationError({name: [str(one) for one in errors] for name, errors in form.errors.items()})
-    return form.cleaned_data
 
 
 class ModelShape(Shown):

@@ -12,14 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.bodies import BodyRefused, SentBody
+from annotation.api.bodies import BodyRefused, SentBody, cleaned
 from annotation.api.resources import OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState
 from annotation.jobs.access import facts_of_result, refusals_of
 from annotation.models import Job, Upload
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.api.model_list import cleaned
 from readerstudy.enums import FILE_FORMS
 from readerstudy.forms.models import PredictionsForm, target_value
 from readerstudy.predictions import uploads
@@ -42,6 +41,7 @@ class PredictionImportShape(Shown):
     may_be_stored = serializers.SerializerMethodField(help_text="the check is done and was good: POST to its store/")
     state = WordChoice(JobState, source="job.state")
     message = serializers.CharField(source="job.message")
+    error = serializers.CharField(source="job.error", help_text="why its job failed")
     done = serializers.IntegerField(source="job.progress_done", help_text="bytes")
     total = serializers.IntegerField(source="job.progress_total")
     result = serializers.SerializerMethodField(help_text="counts, and run_id once it is stored")

@@ -47,6 +47,7 @@ urlpatterns = [
     path(f"{STUDY}events/", study_tables.StudyEvents.as_view(), name="api-study-events"),
     path(f"{STUDY}voidings/", study_tables.Voidings.as_view(), name="api-study-voidings"),
     path(f"{STUDY}tables/<slug:table>/<slug:form>/", study_tables.ExportStudyTable.as_view(), name="api-study-export"),
+    path(f"{STUDY}import/", study_tables.ImportReadings.as_view(), name="api-study-import"),
     path(f"{STUDY}analyse/", analysis_list.AskForAnalysis.as_view(), name="api-study-analyse"),
     path(f"{STUDY}jobs/<str:public_id>/", analysis_list.StudyJob.as_view(), name="api-study-job"),
     path(f"{STUDY}analyses/", analysis_list.AnalysisList.as_view(), name="api-study-analyses"),

@@ -1,4 +1,5 @@
-"""Tables of a study: as the files of its page, and answers and events of the clock page by page; voided cases.
+"""Tables of a study: as the files of its page, and answers and events of the clock page by page; voided cases; readings
+that were made elsewhere.
 
 Answers and events are read once results may be seen and somebody has looked at them: the first look unblinds a study,
 and is a POST, as on the pages.
@@ -6,21 +7,23 @@ and is a POST, as on the pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
 from django.http import FileResponse
 from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import SentBody
+from annotation.api.bodies import SentBody, cleaned, rows_refused
 from annotation.api.resources import ListOf, Row, Shown
 from annotation.api.shown_fields import Moment, PersonName
+from annotation.api.table_rows import shape_of
 from annotation.enums import EventKind
-from annotation.exports.tables import CONTENT_TYPES, Column, Kind
+from annotation.exports.tables import CONTENT_TYPES
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy
 from readerstudy.design.voiding import main_case, void_case
@@ -29,23 +32,12 @@ from readerstudy.exports.columns import response_columns
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, Table, note_answers_read
 from readerstudy.exports.plain_tables import EVENT_COLUMNS, event_rows
 from readerstudy.exports.responses import READ_WITH, rows_of_readings
+from readerstudy.forms.studies import ReadingsForm
 from readerstudy.models import Reading, TimingEvent, Voiding
+from readerstudy.reading.response_import import import_responses
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.results.access import check_seen
 from readerstudy.views.study.data import table_file
-
-_FIELDS: dict[Kind, Callable[[str], serializers.Field[Any, Any, Any, Any]]] = {
-    Kind.TEXT: lambda meaning: serializers.CharField(help_text=meaning),
-    Kind.WHOLE: lambda meaning: serializers.IntegerField(allow_null=True, help_text=meaning),
-    Kind.REAL: lambda meaning: serializers.FloatField(allow_null=True, help_text=meaning),
-    Kind.YES_NO: lambda meaning: serializers.BooleanField(allow_null=True, help_text=meaning),
-    Kind.TIME: lambda meaning: Moment(allow_null=True, help_text=meaning),
-}
-
-
-def shape_of(name: str, columns: Sequence[Column]) -> type[Shown]:
-    """A row of a table, with the meaning of each column from its codebook."""
-    return type(name, (Shown,), {column.name: _FIELDS[column.kind](column.meaning) for column in columns})
 
 
 class ExportStudyTable(OfStudy):
@@ -171,3 +163,40 @@ class Voidings(OfStudy, ListOf[Voiding]):
             return MadeAnswer(201, self.shown(voiding))
 
         return self.once(leave_out)
+
+
+class ReadingsSent(SentBody):
+    file = serializers.FileField(allow_empty_file=True, help_text="CSV: one row for each reader and case")
+    dry_run = serializers.BooleanField(default=False, help_text="check it and store nothing")
+
+
+class TakenReadings(Shown):
+    read = serializers.IntegerField(help_text="rows")
+    created = serializers.IntegerField()
+    unchanged = serializers.IntegerField(help_text="rows that are stored already")
+    readers = serializers.ListField(child=serializers.CharField(), help_text="that the file brings")
+    stored = serializers.BooleanField(help_text="false: it was a dry run")
+
+
+class ImportReadings(OfStudy):
+    """Readings that were made elsewhere, into a frozen study: all rows of the file or none. Its readers need no
+    account; cases that were voided in the original study are declared on its page.
+    """
+
+    parser_classes = [MultiPartParser]
+    http_method_names = ["post"]
+    shape, body = TakenReadings, ReadingsSent
+    makes, status = True, 201
+    summary = "Import readings that were made elsewhere"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        study, sent = self.study, self.sent(ReadingsSent)
+        file = cleaned(ReadingsForm({}, {"file": sent["file"]}))["file"]
+
+        def take() -> MadeAnswer:
+            taken = import_responses(study, name=file.name, content=file.read(), dry_run=sent["dry_run"], **self.by())
+            if taken.is_refused:
+                raise rows_refused(taken.problems)
+            return MadeAnswer(201, self.shown(taken))
+
+        return self.once(take)

@@ -119,7 +119,7 @@ def _file(reviewers: list[str]) -> bytes:
 
 def _counted_by_pandas(review_round: Any) -> dict[str, float]:
     """Shares of flagged questions, and of each field percent and kappa of the two reviewers."""
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     from annotation.enums import Flag
     from annotation.review.outcomes import newest_reviews

@@ -151,6 +151,23 @@ def test_images_are_taken_by_a_job(script: Program) -> None:
     assert Upload.objects.count() == 1
 
 
+def test_several_files_are_taken_once_for_each_key(script: Program) -> None:
+    def both(second: bytes = b"y") -> dict[str, Any]:
+        return {"bank": "chest", "files": [SimpleUploadedFile("b.png", b"x"), SimpleUploadedFile("a.png", second)]}
+
+    first = send(script, "uploads/", both(), idempotency_key="k")
+    assert (first.status_code, first.json()["n_files"]) == (202, 2)
+    assert send(script, "uploads/", both(), idempotency_key="k").json() == first.json()
+    problem_of(send(script, "uploads/", both(b"z"), idempotency_key="k"), 422, "key_reused")
+    assert Upload.objects.count() == 1
+
+
+def test_an_upload_that_failed_says_why(script: Program) -> None:
+    place = send(script, "uploads/", {"bank": "chest", "files": [SimpleUploadedFile("a.png", b"x")]})["Location"]
+    Job.objects.update(state=JobState.FAILED, error="The files are no longer kept.")
+    assert script.get(place).json()["error"] == "The files are no longer kept."
+
+
 def test_more_than_a_form_holds_is_read_for_a_token_alone(script: Program) -> None:
     large = {"bank": "chest", "files": [SimpleUploadedFile("a.png", b"x" * (6 * 1024 * 1024))]}
     assert send(script, "uploads/", large).status_code == 202

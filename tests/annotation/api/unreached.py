@@ -30,6 +30,7 @@ REACHED = {
     "study-reader-withdraw": "api-study-reader-withdraw",
     "study-void": "api-study-voidings",
     "study-export": "api-study-export",
+    "study-import": "api-study-import",
     "model-new": "api-models",
     "prediction-import-new": "api-prediction-imports",
     "predictions-import": "api-prediction-imports",
@@ -47,6 +48,7 @@ REACHED = {
     "round-open": "api-round-open",
     "round-complete": "api-round-complete",
     "round-close": "api-round-close",
+    "round-import": "api-round-import",
     "round-archive": "api-round-archive",
     "round-bring-back": "api-round-bring-back",
     "job-cancel": "api-job-cancel",
@@ -136,14 +138,14 @@ NOT_YET = {
     **_each(
         "review-form-new round-edit round-viewing "
         "calibration-let-in round-due round-remind "
-        "round-reviewer-add round-reviewer-remove round-reassign round-import round-report-make round-report-file "
+        "round-reviewer-add round-reviewer-remove round-reassign round-report-make round-report-file "
         "round-adjudicator-add round-adjudicate adjudication-revise round-fresh",
         f"samples and rounds: {_LATER}",
     ),
     **_each(
         "study-extend study-remind study-interim study-reader-extend "
         "study-reader-remind study-reader-pass study-reader-replace study-rereview "
-        "study-share study-share-restore study-share-revoke study-import",
+        "study-share study-share-restore study-share-revoke",
         f"studies: {_LATER}",
     ),
     **_each(
