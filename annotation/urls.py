@@ -316,6 +316,7 @@ urlpatterns = [
     path("site/backup/", administration.site_backup, name="site-backup"),
     path("site/settings/", administration.site_settings, name="site-settings"),
     path("site/permissions/", administration.site_policies, name="site-policies"),
+    path("site/permissions/<int:pk>/", administration.person_policies, name="person-policies"),
     path("site/webhooks/", webhooks.webhooks, name="site-webhooks"),
     path("site/webhooks/<slug:name>/test/", webhooks.webhook_test, name="site-webhook-test"),
     path("site/webhooks/messages/<str:public_id>/again/", webhooks.webhook_send_again, name="site-webhook-again"),

@@ -24,6 +24,7 @@ from readerstudy.forms.models import PredictionsForm, target_value
 from readerstudy.predictions import uploads
 from readerstudy.predictions.kernels.matching import FIRST, LAST
 from readerstudy.predictions.listing import Target, targets_for
+from readerstudy.views.predictions.models import check_works_with_models
 from readerstudy.views.predictions.uploads import import_of, listed_entry
 
 
@@ -87,6 +88,7 @@ class PredictionFiles(Resource):
     summary = "Send a file of predictions"
 
     def post(self, request: Request, **named: Any) -> Response:
+        check_works_with_models(self.person)
         sent = self.sent(PredictionsSent)
         entry = listed_entry(self.person, sent["model"])
         target = self._target(sent.get("study", ""), sent.get("bank", ""))

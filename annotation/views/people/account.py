@@ -42,6 +42,7 @@ _log_in = _LogIn.as_view()
 
 
 @anyone
+@require_http_methods(["GET", "HEAD", "POST"])
 def login(request: HttpRequest) -> HttpResponseBase:
     """Refused before anything is hashed where too many passwords were wrong."""
     if request.method == "POST":
@@ -157,4 +158,4 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/people/password_sent.html", {"can_send": mailing.can_send()})
 
 
-password_reset_confirm = anyone(_PasswordFromLink.as_view())
+password_reset_confirm = anyone(require_http_methods(["GET", "HEAD", "POST"])(_PasswordFromLink.as_view()))

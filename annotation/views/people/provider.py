@@ -47,8 +47,8 @@ def provider_login(request: HttpRequest) -> HttpResponse:
 
 @person_required
 @never_cache
-@proven_lately
 @require_http_methods(["GET", "HEAD", "POST"])
+@proven_lately
 def provider_connect(request: AuthenticatedRequest) -> HttpResponse:
     """Whether the account of somebody who is logged in is connected; going there to connect it."""
     if request.method == "POST":

@@ -24,7 +24,7 @@ from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.second_factors import AppForm, CodeAgainForm, PasskeyForm, PasswordAgainForm
 from annotation.people import second_factors
@@ -33,6 +33,7 @@ from annotation.views.people.throttling import locked_page, note_wrong_code
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+_form = require_http_methods(["GET", "HEAD", "POST"])
 PLACE = "annotation/people/factors"
 
 
@@ -69,8 +70,8 @@ class _LogInWithPasskey(LoginWebAuthnView):
         return answer
 
 
-ask_for_factor = anyone(_AskForFactor.as_view())
-login_passkey = anyone(_LogInWithPasskey.as_view())
+ask_for_factor = anyone(_form(_AskForFactor.as_view()))
+login_passkey = anyone(_form(_LogInWithPasskey.as_view()))
 
 
 # Again, before something that matters
@@ -103,9 +104,9 @@ class _PasskeyAgain(ReauthenticateWebAuthnView):
     template_name = f"{PLACE}/again_passkey.html"
 
 
-password_again = sets_up_factor(person_required(never_cache(_PasswordAgain.as_view())))
-code_again = sets_up_factor(person_required(never_cache(_CodeAgain.as_view())))
-passkey_again = sets_up_factor(person_required(never_cache(_PasskeyAgain.as_view())))
+password_again = sets_up_factor(person_required(never_cache(_form(_PasswordAgain.as_view()))))
+code_again = sets_up_factor(person_required(never_cache(_form(_CodeAgain.as_view()))))
+passkey_again = sets_up_factor(person_required(never_cache(_form(_PasskeyAgain.as_view()))))
 
 
 # On the profile
@@ -208,7 +209,7 @@ class _MakeCodes(GenerateRecoveryCodesView):
 
 
 def _on_profile(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    return sets_up_factor(person_required(never_cache(proven_lately(view))))
+    return sets_up_factor(person_required(never_cache(_form(proven_lately(view)))))
 
 
 app_set_up = _on_profile(_SetUpApp.as_view())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -15,6 +15,9 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.backup.kept import JOB_KIND, ask_for_backup, is_backup_due, kept_backups
 from annotation.enums import Role
 from annotation.jobs.queueing import job_under_way
+from annotation.models import User
+from annotation.people.held_roles import held_roles
+from annotation.site.permissions import site_roles
 from annotation.site.site_overview import parts_of_site, versions
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 from annotation.views.site.policies import ROLES, policies_by_room
@@ -62,3 +65,17 @@ def site_settings(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 def site_policies(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "annotation/site/policies.html", {"rooms": policies_by_room(), "roles": ROLES})
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_safe
+def person_policies(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """What one person is, where, and which addresses that opens."""
+    person = get_object_or_404(User, pk=pk)
+    roles = site_roles(person)
+    rooms = {
+        room: [(policy, policy.opens_to(roles)) for policy in policies] for room, policies in policies_by_room().items()
+    }
+    context = {"person": person, "places": held_roles(person), "rooms": rooms}
+    return render(request, "annotation/site/person_policies.html", context)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -34,6 +36,12 @@ class Policy:
             return [True] * len(ROLES)
         return [role in self.roles for role in ROLES] if self.roles else [None] * len(ROLES)
 
+    def opens_to(self, roles: frozenset[str]) -> bool | None:
+        """Of somebody who is logged in and holds these roles on the site; None where it depends on the thing."""
+        if self.policy == "anyone":
+            return True
+        return bool(self.roles & roles) if self.roles else None
+
 
 def patterns(resolver: URLResolver) -> Iterator[tuple[str, URLPattern]]:
     """Each address of the site with what stands before it."""
@@ -55,3 +63,18 @@ def policies_by_room() -> dict[str, list[Policy]]:
         policy = getattr(pattern.callback, "policy", "")
         found[f"{app}: {room}"].append(Policy(pattern.name or "", f"/{before}{pattern.pattern}", policy))
     return dict(found)
+
+
+def methods_of(view: Callable[..., Any] | None) -> frozenset[str]:
+    """The methods that a view lets in, as its class or its decorators say; GET and POST where neither says it."""
+    if (resource := getattr(view, "cls", None)) is not None:
+        names = {name.upper() for name in resource.http_method_names if hasattr(resource, name)}
+        return frozenset(names | {"HEAD"} if "GET" in names else names)
+    found: frozenset[str] | None = None
+    while view is not None:
+        closed = inspect.getclosurevars(view).nonlocals if inspect.isfunction(view) else {}
+        if "request_method_list" in closed:
+            allowed = frozenset(closed["request_method_list"])
+            found = allowed if found is None else found & allowed
+        view = getattr(view, "__wrapped__", None)
+    return frozenset({"GET", "POST"}) if found is None else found

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.urls import get_resolver
 
-from annotation.views.site.policies import patterns
+from annotation.views.site.policies import methods_of, patterns
 from tests.annotation.api.unreached import NOT, NOT_YET, REACHED
 
 ALL = {str(one.name): one for _before, one in patterns(get_resolver())}
-
-
-def methods_of(view: Callable[..., Any] | None) -> set[str]:
-    """The methods that a view of a page lets in, as its decorators say; without one, all."""
-    found: set[str] | None = None
-    while view is not None:
-        names = inspect.getclosurevars(view).nonlocals if inspect.isfunction(view) else {}
-        if "request_method_list" in names:
-            allowed = set(names["request_method_list"])
-            found = allowed if found is None else found & allowed
-        view = getattr(view, "__wrapped__", None)
-    return {"GET", "POST"} if found is None else found
 
 
 def acts() -> Iterator[str]:

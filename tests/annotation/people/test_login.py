@@ -96,3 +96,10 @@ def test_log_out_needs_the_token_of_the_page(rita: User) -> None:
     response = client.post("/logout/")
     assert response.status_code == 403
     assert "load the page again" in response.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+def test_pages_of_log_in_take_no_other_method(client: Client, method: str) -> None:
+    for address in ("/login/", "/login/factor/", "/login/passkey/", "/password/new/a/b/"):
+        assert client.generic(method, address).status_code == 405, address

@@ -428,6 +428,8 @@ FULL = [
     Shown("site", "ada"),
     Shown("site-settings", "ada"),
     Shown("site-policies", "ada"),
+    Shown("person-policies", "ada", ("stan",), act=unfold),
+    Shown("person-policies", "ada", ("omni",)),
     Shown("site-webhooks", "ada"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
     Shown("job", "cora", ("job changed",)),

@@ -135,6 +135,10 @@ def test_who_finds_which_models_and_runs() -> None:
     assert changed == {name: 403 if name in read_only else allowed.get(name, 404) for name in programs}
 
 
+def test_who_works_with_no_models_is_told_nothing_of_what_is_wrong_with_a_file() -> None:
+    problem_of(send(everybody(make_study())["reader"], b""), 404, "not_found")
+
+
 def test_a_submitter_sees_their_own() -> None:
     script = submitting()
     bank = Target(QuestionBank.objects.get())

@@ -1,0 +1,147 @@
+"""Which rule decides at which address, where its view does not say it by a role of the site alone."""
+
+from __future__ import annotations
+
+from tests.permissions import rules
+from tests.permissions.rules import Rule
+
+
+def _each(rule: Rule, names: str) -> dict[str, Rule]:
+    return dict.fromkeys(names.split(), rule)
+
+
+OWN = Rule("What is one's own: everybody who is logged in", rules.ROLE.asks)
+
+RULES: dict[str, Rule] = {
+    **_each(
+        OWN,
+        "home review-rounds profile own-data token-new email-ask email-confirm open-sessions sessions-end-others "
+        "provider-connect provider-disconnect account_reauthenticate mfa_reauthenticate mfa_reauthenticate_webauthn "
+        "mfa_index mfa_activate_totp mfa_deactivate_totp mfa_add_webauthn mfa_remove_webauthn "
+        "mfa_view_recovery_codes mfa_generate_recovery_codes password-change audit-log mentions about-api "
+        "about-api-document jobs readings api-me api-jobs",
+    ),
+    **_each(rules.TOKEN, "token-revoke"),
+    **_each(rules.SESSION, "session-end"),
+    # reviewing
+    **_each(rules.WORKLIST, "review-worklist review-continue"),
+    **_each(rules.DECISIONS, "review-decisions"),
+    **_each(rules.CALIBRATION, "calibration"),
+    **_each(rules.CASE, "review-case review-report review-categories review-identifies"),
+    **_each(rules.CASE_ACT, "review-answer review-draft review-events review-submit review-skip review-return"),
+    **_each(rules.OWN_COMMENTS, "review-comments"),
+    **_each(rules.DISCUSSION, "comment-add comment-withdraw comment-done"),
+    **_each(rules.IMAGE, "rendition thumbnail"),
+    # rounds
+    **_each(rules.ROUNDS, "rounds api-rounds"),
+    **_each(rules.ROUND_COST, "round-cost"),
+    **_each(
+        rules.COORDINATED_ROUND,
+        "round-edit round-assign round-viewing calibration-let-in round-due round-remind round-open round-close "
+        "round-archive round-bring-back round-reviewer-add round-reviewer round-reviewer-remove round-reassign "
+        "round-codebook round-complete round-adjudicator-add round-adjudicate round-fresh api-round-assign "
+        "api-round-open api-round-complete api-round-close api-round-archive api-round-bring-back "
+        "api-round-assignments",
+    ),
+    **_each(
+        rules.SEEN_ROUND,
+        "round-export round-figure round-import round-groups round-difficulty round-agreement round-report "
+        "round-report-make round-report-file api-round-reviews api-round-review-rows api-round-import",
+    ),
+    **_each(rules.OVERSEEN_ROUND, "round"),
+    **_each(rules.KNOWN_ROUND, "api-round"),
+    **_each(rules.INVITED_ROUND, "round-invite round-invite-file"),
+    **_each(rules.INVITATION, "invitation-resend invitation-revoke invitation-restore"),
+    **_each(rules.ADJUDICATED, "adjudication adjudication-next"),
+    **_each(rules.ADJUDICATED_CASE, "adjudication-question"),
+    **_each(rules.SETTLED, "adjudication-decide adjudication-revise"),
+    **_each(rules.BANK_OUTCOMES, "bank-outcomes bank-groups bank-difficulty bank-figure"),
+    # studies
+    **_each(rules.STUDIES, "studies api-studies"),
+    **_each(
+        rules.COORDINATED_STUDY,
+        "study-invite study-invite-file study-invitation-remind study-invitation-restore study-invitation-revoke "
+        "study-dry-room study-dry-session study-dry-state study-dry-pause study-dry-resume study-dry-case "
+        "study-indications study-protocol study-open study-close study-copy study-archive study-bring-back "
+        "study-delete study-extend study-remind study-interim study-reader study-reader-extend study-reader-remind "
+        "study-reader-withdraw study-reader-pass study-reader-replace study-void study-rereview study-analyse "
+        "study-results study-share-restore study-share-revoke study-import study-data study-codebook "
+        "study-analysis study-report-file study-report-make api-study-plan api-study-protocol api-study-freeze "
+        "api-study-open api-study-close api-study-copy api-study-archive api-study-bring-back "
+        "api-study-reader-withdraw api-study-invitations api-study-invitation-revoke api-study-voidings "
+        "api-study-import "
+        "api-study-job api-study-analyses api-study-analysis api-study-analysis-result api-study-reports",
+    ),
+    **_each(
+        rules.OVERSEEN_STUDY,
+        "study study-models study-dry-run study-watch api-study api-study-readers api-study-reader",
+    ),
+    **_each(rules.OVERSEEN_STUDY, "study-cases study-arms study-rules study-readers study-forecast study-freeze"),
+    **_each(rules.RESULTS, "study-export api-study-analyse"),
+    **_each(rules.SEEN_RESULTS, "api-study-responses api-study-events api-study-export"),
+    **_each(
+        rules.ANALYSIS,
+        "study-analysed study-analysed-stands study-agreement study-pair study-categories study-items study-times "
+        "study-figure study-report study-share api-study-figures api-study-figure api-study-report-make "
+        "api-study-report-file",
+    ),
+    **_each(
+        rules.READER,
+        "reading reading-consent reading-consent-copy reading-facts reading-instructions reading-display "
+        "reading-done reading-withdraw reading-room reading-session reading-state reading-pause reading-resume "
+        "reading-open reading-choice reading-events reading-commit reading-remark",
+    ),
+    # models
+    **_each(rules.MODELS, "models api-models api-prediction-runs"),
+    **_each(rules.MODEL_NEW, "model-new"),
+    **_each(rules.PREDICTIONS_SENT, "api-prediction-imports"),
+    **_each(rules.SCORES, "models-compare models-compare-file"),
+    **_each(rules.COORDINATES, "models-compare-start predictions-import predictions-import-store"),
+    **_each(rules.MODEL, "model model-repeatability api-model"),
+    **_each(rules.MODEL_ACT, "model-edit model-replace model-withdraw"),
+    **_each(rules.MODEL_LISTED, "prediction-import-new"),
+    **_each(
+        rules.IMPORT,
+        "prediction-import prediction-import-store prediction-import-report api-prediction-import "
+        "api-prediction-import-store",
+    ),
+    **_each(rules.RUN, "prediction-run api-prediction-run"),
+    **_each(
+        rules.RUN_ACT,
+        "prediction-run-name prediction-run-withdraw api-prediction-run-name api-prediction-run-withdraw",
+    ),
+    **_each(rules.MODEL_RUNS, "model-runs model-run-new"),
+    **_each(
+        rules.MODEL_RUN,
+        "model-run model-run-variants model-run-try model-run-start model-run-pause model-run-resume model-run-stop "
+        "model-run-cap model-run-calls model-run-call model-run-picture",
+    ),
+    # everything else
+    **_each(rules.BIN, "bin"),
+    **_each(rules.RESTORED, "bin-restore"),
+    **_each(rules.JOB, "job api-job"),
+    **_each(rules.JOB_ACT, "job-cancel job-retry api-job-cancel api-job-retry"),
+}
+
+# Where sending is for others than looking.
+SENDING: dict[str, Rule] = {
+    **_each(rules.COORDINATED_STUDY, "study-cases study-arms study-rules study-readers study-forecast study-freeze"),
+    **_each(rules.RESULTS, "api-study-export"),
+    **_each(rules.MODEL_NEW, "api-models"),
+}
+SENDING |= {"api-rounds": rules.ROLE, "api-studies": rules.ROLE}
+
+# Who is let in gets 404: the address holds something that is not there in the site of the test.
+NOT_THERE = {
+    "finding-dismiss": "no finding is named",
+    "api-finding-dismiss": "no finding is named",
+    "site-webhook-test": "no webhook is set",
+    "site-webhook-again": "no webhook is set",
+    "api-import": "a file that was checked by a job that is made up",
+    "api-import-store": "a file that was checked by a job that is made up",
+    "study-protocol": "studies of the test have no protocol",
+    "api-study-protocol": "studies of the test have no protocol",
+    "study-dry-case": "no dry run is under way",
+    "api-study-job": "no job of a study is there",
+    "model-run-picture": "no picture was sent",
+}
