@@ -86,7 +86,7 @@ def ask(site: FuzzedSite, bad: Bad) -> requests.Response:
 
 def test_each_is_one_problem_document_and_stores_nothing(site: FuzzedSite) -> None:
     before = site.counted()
-    wrong = []
+    wrong: list[tuple[str, object]] = []
     for bad in REQUESTS:
         answer = ask(site, bad)
         told = answer.json() if answer.headers["Content-Type"] == "application/problem+json" else {}
