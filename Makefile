@@ -15,7 +15,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics proof-audit torture services backup restore lock sbom
+.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics proof-audit proof-api torture services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -79,12 +79,12 @@ format: setup-dev
 bench: setup-dev
 	@$(BIN)/python -m tests.bench
 
-## make load         a study read by 200 at once for five minutes (REXVQA_LOAD_SECONDS)
+## make load         a study read by 200 at once for five minutes (REXVQA_LOAD_SECONDS; REXVQA_LOAD_BESIDE=1: again beside a program)
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, the audit log
-proof: proof-reading proof-orders proof-statistics proof-audit
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, the audit log, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED)
+proof: proof-reading proof-orders proof-statistics proof-audit proof-api
 
 proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
@@ -100,6 +100,9 @@ proof-statistics: setup-dev
 
 proof-audit: setup-dev
 	@$(BIN)/python -m tests.annotation.audit.removed_calls -n 2
+
+proof-api: setup-dev
+	@PROOF_REQUESTS=$${PROOF_REQUESTS:-20000} $(BIN)/python -m pytest -q -s -n 0 tests/fuzzing
 
 ## make torture      kill -9 web, worker and database under 20 readers, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS)
 torture: setup-dev

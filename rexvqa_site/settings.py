@@ -305,7 +305,9 @@ SPECTACULAR_SETTINGS = {  # of docs/openapi.json, see manage.py write_api_schema
     "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PREPROCESSING_HOOKS": ["annotation.api.description.only_resources"],
-    "POSTPROCESSING_HOOKS": [],
+    "POSTPROCESSING_HOOKS": [
+        f"annotation.api.whole_document.{name}" for name in ("with_links", "with_examples", "with_refusals_once")
+    ],
     "APPEND_COMPONENTS": {
         "securitySchemes": {
             "token": {"type": "http", "scheme": "bearer", "bearerFormat": "rexvqa_..."},

@@ -33,6 +33,7 @@ post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_perm
 SLOWEST = (
     "tests/browser/pages/",
     "tests/rexvqa_site/test_serve.py",
+    "tests/fuzzing/",
     "tests/browser/firefox/",
     "tests/browser/journeys/",
     "tests/browser/review/",

@@ -16,7 +16,15 @@ from tests.processes import ROOT, postgres_url
 # Folders of which once is enough: they hold no test of the database, or one that asks nothing more of another one.
 WITHOUT_DATABASE = (
     *("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics"),
-    *("readerstudy/blinding", "readerstudy/figures", "annotation/figures", "readerstudy/report", "browser", "torture"),
+    *(
+        "readerstudy/blinding",
+        "readerstudy/figures",
+        "annotation/figures",
+        "readerstudy/report",
+        "browser",
+        "torture",
+        "fuzzing",
+    ),
     *(
         "readerstudy/results/test_render_figures.py",
         "annotation/ingest/test_mutations.py",
@@ -25,6 +33,7 @@ WITHOUT_DATABASE = (
     *(f"readerstudy/analysis/test_{name}.py" for name in ("computing", "paper_study", "result")),  # what is gathered is
     *("annotation/backup", "readerstudy/monitoring/test_filled.py"),  # they make databases of their own, on both
     "attacks/test_submitters.py",
+    "fuzzing",
     *("annotation/demonstration", "readerstudy/demonstration"),  # it is built on the embedded database
     # Pages of one stored analysis: its row is read, and what stands in its text is shown.
     *(f"readerstudy/results/test_{name}.py" for name in ("reader_names", "earlier_rules")),

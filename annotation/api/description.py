@@ -1,6 +1,6 @@
 """How the OpenAPI document describes a resource: from what the resource says of itself.
 
-Loaded only where the document is made, see docs/decisions/0019.
+Loaded only where the document is made, see docs/decisions/0020.
 """
 
 from __future__ import annotations
@@ -12,26 +12,15 @@ from django import forms
 from django.views import View
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from annotation.api.bodies import SentBody
 from annotation.api.cursors import MOST, USUAL
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.people.kept_answers import LONGEST_KEY
 from annotation.views.site.problem_documents import CONTENT_TYPE
 
-PROBLEM = OpenApiExample(
-    "A field that there is none of",
-    value={
-        "type": "urn:rexvqa:problem:invalid",
-        "title": "Unprocessable Entity",
-        "status": 422,
-        "detail": "What was sent cannot be taken: see the errors.",
-        "code": "invalid",
-        "errors": [{"field": "colour", "message": "There is no such field."}],
-    },
-    response_only=True,
-)
 REFUSALS = {
     400: "The request cannot be read.",
     401: "No token, or one that is not taken.",
@@ -92,11 +81,13 @@ class Description(AutoSchema):
         if self.method != "GET":
             found += [_header("If-Match", "the ETag that was read")] if isinstance(self.view, OneOf) else []
             if getattr(self.view, "makes", False) and self.method == "POST":
-                found.append(_header("Idempotency-Key", "your own; sent twice within a day, nothing is made again"))
+                about = "your own; sent twice within a day, nothing is made again"
+                found.append(_header("Idempotency-Key", about, minLength=1, maxLength=LONGEST_KEY, pattern="^[!-~]+$"))
             return found
         if not hasattr(self.view, "content_types"):
-            names = ", ".join(self.view.shape().fields)
-            found.append(OpenApiParameter("fields", description=f"of these, with commas between them: {names}"))
+            names = list(self.view.shape().fields)
+            about = "only these, with commas between them"
+            found.append(OpenApiParameter("fields", many=True, explode=False, enum=names, description=about))
         if not isinstance(self.view, ListOf):
             found += [OpenApiParameter(name, description=_ASKED.get(name, "")) for name in self.view.asked]
         if isinstance(self.view, OneOf):
@@ -137,8 +128,7 @@ class Description(AutoSchema):
             good[304] = OpenApiResponse(description="As you have it.")
         refusals = REFUSALS | (REFUSALS_OF_ACTS if self.method != "GET" else {422: REFUSALS_OF_ACTS[422]})
         for number, words in refusals.items():
-            examples = [PROBLEM] if number == 422 else []
-            good[number, CONTENT_TYPE] = OpenApiResponse(Problem, description=words, examples=examples)
+            good[number, CONTENT_TYPE] = OpenApiResponse(Problem, description=words)
         return good
 
     def _is_list(self) -> bool:
@@ -179,8 +169,9 @@ _ASKED = {
 _FILES = {"application/json": OpenApiTypes.OBJECT}
 
 
-def _header(name: str, description: str) -> OpenApiParameter:
-    return OpenApiParameter(name, location=OpenApiParameter.HEADER, description=description)
+def _header(name: str, description: str, **more: Any) -> OpenApiParameter:
+    schema = {"type": "string", **more}
+    return OpenApiParameter(name, schema, location=OpenApiParameter.HEADER, description=description)
 
 
 def _filter(name: str, field: forms.Field) -> OpenApiParameter:

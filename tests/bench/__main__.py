@@ -15,6 +15,7 @@ from tests import browsers
 
 SUBJECTS = (
     "import_questions",
+    "api_requests",
     "bank_page",
     "ingest",
     "load",

@@ -155,7 +155,7 @@ def _offset(bank: Any) -> float:
     return 1000 * (time.perf_counter() - begun)
 
 
-def fill(n: int) -> Any:
+def fill(n: int, *, is_answered: bool = True) -> Any:
     """A bank of ``n`` questions on half as many exams, the same each time."""
     from django.db import transaction
     from django.utils import timezone
@@ -174,7 +174,8 @@ def fill(n: int) -> Any:
         with transaction.atomic():
             _some(bank, brought_by, range(start + 1, min(start + AT_ONCE, n) + 1), source)
     _further(bank, n, source)
-    _reviewed_and_answered(bank)
+    if is_answered:
+        _reviewed_and_answered(bank)
     return bank
 
 

@@ -1,11 +1,13 @@
 """A study read by many at once: 200 readers on PostgreSQL, 30 on SQLite, an answer each ten seconds.
 
 Nobody's browser has an image yet: all are fetched at full depth, as fast as one machine can feed them. ``make bench``
-takes a minute for each database, ``make load`` five; REXVQA_LOAD_SECONDS says how many seconds instead.
+takes a minute for each database, ``make load`` five; REXVQA_LOAD_SECONDS says how many seconds instead. With
+REXVQA_LOAD_BESIDE=1 each is measured twice: alone, and with a program beside it that lists and exports all the time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +32,50 @@ GOAL = "p95 100 ms, no error"
 
 
 def measure() -> list[Row]:
-    rows = _on("SQLite", "", READERS_SQLITE)
+    turns = (False, True) if os.environ.get("REXVQA_LOAD_BESIDE") else (False,)
+    rows = [row for turn in turns for row in _on("SQLite", "", READERS_SQLITE, is_beside=turn)]
     server = postgres_url()
     if server is None:
         print("PostgreSQL does not answer: its rows are left out", file=sys.stderr)
         return rows
-    with temporary_database(server, "bench_study_load") as url:
-        return rows + _on("PostgreSQL", url, READERS_POSTGRES)
+    for turn in turns:
+        with temporary_database(server, "bench_study_load") as url:
+            rows += _on("PostgreSQL", url, READERS_POSTGRES, is_beside=turn)
+    return rows
 
 
-def _on(name: str, database_url: str, n_readers: int) -> list[Row]:
+def _on(name: str, database_url: str, n_readers: int, *, is_beside: bool) -> list[Row]:
     n_turns = math.ceil(int(os.environ.get("REXVQA_LOAD_SECONDS", SECONDS)) / INTERVAL)
     with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
         env = environment(Path(folder), database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
+        env["REXVQA_API_REQUESTS_PER_MINUTE"] = "1000000"
         way_in = _fill(env, n_readers, n_turns + 4)
         with _served(env, is_sqlite=not database_url) as site:
-            found = _read(site, way_in, n_turns)
+            with _program(site, way_in, is_beside) as program:
+                found = _read(site, way_in, n_turns)
             lost = _lost(env, len(found["times"].get("submit", ())))
-    return _rows(f"{name}, {n_readers} readers", found, lost)
+    rows = _rows(f"{name}, {n_readers} readers{' and a program' if is_beside else ''}", found, lost)
+    if is_beside:
+        if program["refused"]:
+            print(f"the program was answered {program['refused']}", file=sys.stderr)
+        rows.append(Row(f"{name}: requests of the program answered", program["n"] / found["seconds"], "/s"))
+    return rows
+
+
+@contextlib.contextmanager
+def _program(site: Site, way_in: dict[str, Any], is_beside: bool) -> Iterator[dict[str, Any]]:
+    """It runs inside; afterwards what it was answered is in the dictionary."""
+    told: dict[str, Any] = {}
+    if not is_beside:
+        yield told
+        return
+    command = [sys.executable, "-m", "tests.bench.study_load_program"]
+    program = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    _tell(program, json.dumps({"port": site.port, **{name: way_in[name] for name in ("study", "bank", "token")}}))
+    try:
+        yield told
+    finally:
+        told |= json.loads(program.communicate()[0])
 
 
 def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> dict[str, Any]:

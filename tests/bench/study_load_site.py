@@ -16,6 +16,7 @@ def main(n_readers: int, n_cases: int) -> None:
     from django.test import Client
 
     from annotation.models import User
+    from tests.bench.api_requests import bank_token
     from tests.bench.review_site import BACKEND, give_radiographs
     from tests.readerstudy.studies import enrol, make_study
 
@@ -27,7 +28,8 @@ def main(n_readers: int, n_cases: int) -> None:
         client = Client()
         client.force_login(reader, backend=BACKEND)
         sessions.append(client.cookies["sessionid"].value)
-    print(json.dumps({"study": study.slug, "sessions": sessions}))
+    way_in = {"study": study.slug, "bank": study.bank.slug, "token": bank_token(study.bank), "sessions": sessions}
+    print(json.dumps(way_in))
 
 
 if __name__ == "__main__":

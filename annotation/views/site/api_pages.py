@@ -87,7 +87,7 @@ def _operation(document: Json, path: str, method: str, one: Json) -> Operation:
         ],
         sent=list(_fields(document, one.get("requestBody", {}))),
         shown=list(_fields(document, one["responses"][good])),
-        statuses=[(code, each["description"]) for code, each in one["responses"].items()],
+        statuses=[(code, _resolved(document, each)["description"]) for code, each in one["responses"].items()],
     )
 
 
@@ -101,8 +101,12 @@ def _fields(document: Json, body: Json) -> Iterator[NamedValue]:
             yield NamedValue(name, _kind(field), "" if "enum" in field else field.get("description", ""))
 
 
-def _resolved(document: Json, schema: Json) -> Json:
-    found: Json = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+def _resolved(document: Json, part: Json) -> Json:
+    """A schema or an answer, wherever it stands."""
+    if "$ref" not in part:
+        return part
+    _document, _components, group, name = part["$ref"].split("/")
+    found: Json = document["components"][group][name]
     return found
 
 

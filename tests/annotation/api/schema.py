@@ -36,6 +36,8 @@ def faults_of(method: str, address: str, answer: Any) -> list[str]:
     known = described["responses"].get(str(answer.status_code))
     if known is None:
         return [f"{method} {address}: status {answer.status_code} is not described"]
+    if "$ref" in known:
+        known = document()["components"]["responses"][known["$ref"].rpartition("/")[2]]
     content = known.get("content", {}).get(answer["Content-Type"].partition(";")[0]) if known.get("content") else None
     if content is None:
         return [f"{method} {address}: {answer['Content-Type']} is not described"] if answer.content else []

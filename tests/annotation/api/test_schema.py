@@ -42,6 +42,45 @@ def test_every_operation_has_a_summary_a_name_and_its_refusals() -> None:
     assert len(names) == len(set(names))
 
 
+def test_every_operation_has_examples_that_it_takes_and_gives() -> None:
+    found = 0
+    for path, each in document()["paths"].items():
+        for method, one in each.items():
+            good = [answer for status, answer in one["responses"].items() if status in {"200", "201", "202"}]
+            for body in (one.get("requestBody", {}), *good):
+                for media in body.get("content", {}).values():
+                    if "example" in media:
+                        schema = {**media["schema"], "components": document()["components"]}
+                        faults = [error.message for error in Draft202012Validator(schema).iter_errors(media["example"])]
+                        assert faults == [], (path, method)
+                    found += "example" in media
+                kinds = set(body.get("content", {})) & {"application/json", "multipart/form-data"}
+                is_file = any(body["content"][kind]["schema"] == {"type": "object"} for kind in kinds)
+                assert is_file or all("example" in body["content"][kind] for kind in kinds), (path, method)
+    assert found > 90
+    for name, answer in document()["components"]["responses"].items():
+        problem = answer["content"]["application/problem+json"]["example"]
+        assert f"Refused{problem['status']}" == name
+
+
+def test_every_link_leads_from_an_address_to_one_of_its_things_or_acts() -> None:
+    operations = {
+        one["operationId"]: (path, one) for path, each in document()["paths"].items() for one in each.values()
+    }
+    listed = document()["paths"]["/api/v1/banks/{slug}/questions/"]["get"]["responses"]["200"]["links"]
+    place = {"slug": "$request.path.slug", "number": "$response.body#/results/0/number"}
+    assert listed["getOneQuestion"] == {"operationId": "getOneQuestion", "parameters": place}
+    made = document()["paths"]["/api/v1/samples/"]["post"]["responses"]["201"]["links"]
+    assert made["getOneSample"]["parameters"] == {"slug": "$response.body#/id"}
+    for path, one in operations.values():
+        for answer in one["responses"].values():
+            for link in answer.get("links", {}).values():
+                below, target = operations[link["operationId"]]
+                assert below.startswith(path)
+                asked = {each["name"] for each in target["parameters"] if each["in"] == "path"}
+                assert set(link["parameters"]) == asked, (path, link)
+
+
 CHANGES: list[tuple[str, tuple[str, ...], Any]] = [
     ("GET /api/v1/me/ is gone", ("paths", "/api/v1/me/"), None),
     ("BankShape.name is gone", ("components", "schemas", "BankShape", "properties", "name"), None),

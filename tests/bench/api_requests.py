@@ -1,0 +1,279 @@
+"""Programs at a bank of 572,419 questions: one thing, a list, all pages from end to end, an export, predictions.
+
+Each database is measured by a process of its own (``python -m tests.bench.api_requests N``), which prints one JSON
+object; as many questions as REXVQA_BENCH_BANK says. Beside the list stands the same one of a bare ModelViewSet with
+the cursor of the framework, behind the same middleware and the same way to log in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tests.bench.bank_page import N_QUESTIONS
+from tests.bench.rows import Row, median, percentile
+from tests.processes import ROOT, environment, postgres_url, temporary_database
+
+N_EVENTS, N_PREDICTIONS = 600_000, 10_000
+TIMES, POSTS = 60, 5
+DATABASE = "rexvqa_bench_api"
+
+
+def measure() -> list[Row]:
+    """Rows for SQLite, and for PostgreSQL when one answers."""
+    rows = _measured("SQLite", "")
+    server = postgres_url()
+    if server is None:
+        print("No PostgreSQL answers: the API was not measured there.")
+        return rows
+    with temporary_database(server, DATABASE) as url:
+        return rows + _measured("PostgreSQL", url)
+
+
+def _measured(name: str, url: str) -> list[Row]:
+    n = int(os.environ.get("REXVQA_BENCH_BANK", N_QUESTIONS))
+    with tempfile.TemporaryDirectory(prefix="api-bench-") as home:
+        limit = {"REXVQA_API_REQUESTS_PER_MINUTE": "1000000", "TEST_DATABASE_URL": url}
+        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="tests.settings", **limit)
+        command = [sys.executable, "-m", "tests.bench.api_requests", str(n)]
+        told = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    pages, tenth = told["pages"], max(1, len(told["pages"]) // 10)
+    first, last = median(pages[:tenth]), median(pages[-tenth:])
+    return [
+        Row(f"{name}: one question, p50", median(told["one"]), "ms", "10"),
+        Row(f"{name}: list of 100, p50", median(told["list"]), "ms", "40", "bare ModelViewSet", median(told["bare"])),
+        Row(f"{name}: list of 100, p95", percentile(told["list"], 0.95), "ms"),
+        Row(f"{name}: most queries: {told['most'][0]}", told["most"][1], "queries", "12"),
+        Row(f"{name}: {n:,} by cursor in {len(pages)} pages, last tenth", last, "ms", "flat", "first tenth", first),
+        Row(f"{name}: export of {N_EVENTS:,} rows, memory beside the rest", told["export_mb"], "MB", "100"),
+        Row(f"{name}: the same", told["export_seconds"], "s"),
+        Row(f"{name}: {N_PREDICTIONS:,} predictions posted, p50", median(told["posted"]), "s", "2"),
+        Row(f"{name}: the same, checked and stored", median(told["stored"]), "s"),
+    ]
+
+
+def run(n: int) -> dict[str, Any]:
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connection
+    from django.test import Client
+
+    from tests.bench.bank_page import fill
+
+    call_command("migrate", verbosity=0)
+    bank = fill(n, is_answered=False)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    client = Client(headers={"host": "localhost", "authorization": f"Bearer {bank_token(bank)}"})
+    questions = f"/api/v1/banks/{bank.slug}/questions/"
+    things = [f"{questions}{1 + n * turn // TIMES}/" for turn in range(TIMES)]
+    pages, places = _all_pages(client, f"{questions}?limit=1000", n)
+    lists = [places[len(places) * turn // TIMES].replace("limit=1000", "limit=100") for turn in range(TIMES)]
+    most = max((_queries(client, one) for one in (things[0], lists[-1])), key=lambda found: found[1])
+    told: dict[str, Any] = {"one": _timed(client, things), "list": _timed(client, lists), "pages": pages, "most": most}
+    told |= {"bare": _bare(client, bank.slug), **_exported(client, bank)}
+    return told | _predicted(client, bank)
+
+
+def bank_token(bank: Any) -> str:
+    """Of a coordinator, who is made where there is none."""
+    from django.utils import timezone
+
+    from annotation.enums import Role
+    from annotation.models import User
+    from annotation.models.programs import TokenScope
+    from annotation.people.tokens import make_token, place_named
+    from tests.conftest import make_person
+
+    person = User.objects.filter(name="Cora").first() or make_person("Cora", Role.COORDINATOR)
+    place = place_named(person, TokenScope.BANK, bank.slug)
+    return make_token(person, "b", role=Role.COORDINATOR, place=place, days=9, actor=person, at=timezone.now()).text
+
+
+def _get(client: Any, address: str) -> Any:
+    answer = client.get(address)
+    if answer.status_code != 200:
+        raise RuntimeError(f"{address} answered {answer.status_code}: {answer.content[:300]!r}")
+    return answer
+
+
+def _timed(client: Any, addresses: list[str]) -> list[float]:
+    """Milliseconds of each, after one that is not counted."""
+    _get(client, addresses[0])
+    return [1000 * _seconds(lambda address=address: _get(client, address)) for address in addresses]  # type: ignore[misc]
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    act()
+    return time.perf_counter() - begun
+
+
+def _queries(client: Any, address: str) -> tuple[str, int]:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as queries:
+        _get(client, address)
+    return "one question" if "?" not in address else "list", len(queries)
+
+
+def _all_pages(client: Any, address: str, n: int) -> tuple[list[float], list[str]]:
+    """Milliseconds of every page from the first to the last, and their addresses."""
+    times, places, found = [], [], 0
+    following: str | None = address
+    while following:
+        begun = time.perf_counter()
+        page = _get(client, following).json()
+        times.append(1000 * (time.perf_counter() - begun))
+        places.append(following)
+        found, following = found + len(page["results"]), page["next"]
+    if found != n:
+        raise RuntimeError(f"{found:,} questions on {len(times)} pages, not {n:,}")
+    return times, places
+
+
+def _bare(client: Any, slug: str) -> list[float]:
+    """Milliseconds of pages of 100 of the same rows by a viewset as the framework offers it."""
+    from django.test import override_settings
+    from django.urls import include, path
+    from rest_framework.pagination import CursorPagination
+    from rest_framework.routers import SimpleRouter
+    from rest_framework.serializers import ModelSerializer
+    from rest_framework.viewsets import ModelViewSet
+
+    from annotation.api.authentication import TokenAuthentication
+    from annotation.models import Revision
+
+    class BareRevision(ModelSerializer[Revision]):
+        class Meta:
+            model = Revision
+            fields = (
+                *("id", "question", "number", "stem", "options", "task", "category", "subcategory"),
+                *("question_class", "difficulty"),
+            )
+
+    class BareCursor(CursorPagination):
+        page_size, ordering = 100, "question_id"
+
+    class BareRevisions(ModelViewSet[Revision]):
+        queryset = Revision.objects.current().filter(bank__slug=slug)
+        serializer_class, pagination_class = BareRevision, BareCursor
+        authentication_classes = [TokenAuthentication]
+        permission_classes = ()
+
+    router = SimpleRouter()
+    router.register("bare", BareRevisions)
+    addresses = ModuleType("tests.bench.bare_addresses")
+    addresses.urlpatterns = [path("", include(router.urls)), path("", include("rexvqa_site.urls"))]  # type: ignore[attr-defined]
+    times: list[float] = []
+    with override_settings(ROOT_URLCONF=addresses):
+        following = "/bare/"
+        for turn in range(TIMES + 1):
+            begun = time.perf_counter()
+            page = _get(client, following).json()
+            times += [1000 * (time.perf_counter() - begun)] if turn else []
+            following = page["next"] or "/bare/"
+    return times
+
+
+def _exported(client: Any, bank: Any) -> dict[str, float]:
+    """What the events of a study take as CSV: megabytes beyond those that the process holds before, and seconds."""
+    from django.db import transaction
+
+    from annotation.questionbank.bulk import insert_rows
+    from readerstudy.enums import StudyState
+    from readerstudy.models import TimingEvent
+    from tests.conftest import NOON, make_person
+    from tests.readerstudy.exports.read_study import read
+    from tests.readerstudy.studies import enrol, make_study, places_of
+
+    study = make_study("Exported", n_cases=1, n_orders=1)
+    reading = read(places_of(enrol(study, make_person("Lena")))[0], {"option": "A"})
+    for start in range(0, N_EVENTS, 50_000):
+        rows = [(reading.pk, f"page {start}", n, "heartbeat", 1000.0 * n, str(NOON), "{}") for n in range(50_000)]
+        names = ("reading_id", "page", "sequence", "kind", "client_ms", "received_at", "details")
+        with transaction.atomic():
+            insert_rows(TimingEvent, names, rows)
+    study.state, study.unblinded_at, study.closed_at = StudyState.CLOSED, NOON, NOON
+    study.save(update_fields=["state", "unblinded_at", "closed_at"])
+    del rows
+    token = bank_token(study.bank)
+    Path("/proc/self/clear_refs").write_text("5")  # the most that was held until now is forgotten
+    before, begun, n_lines = _memory_mb("VmRSS"), time.perf_counter(), 0
+    address = f"/api/v1/studies/{study.slug}/tables/events/csv/"
+    answer = client.get(address, headers={"authorization": f"Bearer {token}"})
+    if answer.status_code != 200:
+        raise RuntimeError(f"{address} answered {answer.status_code}")
+    for part in answer.streaming_content:
+        n_lines += part.count(b"\n")
+    if n_lines < N_EVENTS:
+        raise RuntimeError(f"{n_lines:,} lines")
+    return {"export_mb": _memory_mb("VmHWM") - before, "export_seconds": time.perf_counter() - begun}
+
+
+def _memory_mb(name: str) -> float:
+    """VmRSS: what this process holds; VmHWM: the most that it has held."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 1024
+
+
+def _named_at_their_source(bank: Any) -> list[str]:
+    """Names by which a file of predictions finds the first questions."""
+    from annotation.digests import identifier_digest
+    from annotation.enums import IdentifierKind
+    from annotation.models import Question, SourceIdentifier
+
+    kind = IdentifierKind.QUESTION_KEY
+    questions = Question.objects.filter(bank=bank).order_by("number").values_list("pk", "number")[:N_PREDICTIONS]
+    SourceIdentifier.objects.bulk_create(
+        SourceIdentifier(
+            digest=identifier_digest(kind, f"Q{number}"), kind=kind, value=f"Q{number}", bank=bank, question_id=pk
+        )
+        for pk, number in questions
+    )
+    return [f"Q{number}" for _pk, number in questions]
+
+
+def _predicted(client: Any, bank: Any) -> dict[str, list[float]]:
+    """Seconds of sending files of predictions, and of the check and the import by their jobs besides."""
+    from django.core.files.uploadedfile import SimpleUploadedFile
+    from django.utils import timezone
+
+    from annotation.jobs import queueing, running
+    from annotation.models import Job
+
+    queueing.nudge = lambda public_id: None  # the jobs run here
+    ids = _named_at_their_source(bank)
+    model = client.post("/api/v1/models/", json.dumps({"name": "Model"}), content_type="application/json").json()["id"]
+    told: dict[str, list[float]] = {"posted": [], "stored": []}
+    for turn in range(POSTS):
+        lines = [json.dumps({"id": one, "pred_answer": "ABCD"[n // (turn + 1) % 4]}) for n, one in enumerate(ids)]
+        sent = {"model": model, "bank": bank.slug, "file": SimpleUploadedFile("a.jsonl", "\n".join(lines).encode())}
+        begun = time.perf_counter()
+        answer = client.post("/api/v1/prediction-imports/", sent)
+        told["posted"].append(time.perf_counter() - begun)
+        if answer.status_code != 202:
+            raise RuntimeError(f"{answer.status_code}: {answer.content[:300]!r}")
+        running.run(Job.objects.latest("pk").public_id, clock=timezone.now)
+        client.post(f"{answer['Location']}store/")
+        running.run(Job.objects.latest("pk").public_id, clock=timezone.now)
+        told["stored"].append(time.perf_counter() - begun)
+        result = _get(client, answer["Location"]).json()
+        if not result["is_stored"]:
+            raise RuntimeError(f"not stored: {result}")
+    return told
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(int(sys.argv[1]))))

@@ -1,0 +1,226 @@
+"""Runs inside the site of REXVQA_HOME: fills it with something of every kind, and prints how programs get in.
+
+``python -m tests.fuzzing.fuzzed_rows``; ``... count`` prints the rows of every table, and what is wrong with the audit
+log.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import django
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
+    "3a7e9b550000000a49444154789c6360000000020001e221bc330000000049454e44ae426082"
+)
+QUESTIONS = b'{"q1": {"question": "Is there a mass?", "options": {}, "correct_answer": "A"}}'
+
+
+def fill() -> dict[str, Any]:
+    """Tokens of every kind, the names by which things are found, and values that bodies may hold."""
+    from django.utils import timezone
+
+    from annotation.enums import Role
+    from annotation.jobs import queueing, running
+    from annotation.models import Job, QuestionBank, ReviewRound
+    from readerstudy.design.creating import create_study
+    from readerstudy.enums import PredictionForm
+    from readerstudy.models import PredictionRun, ReaderStudy, StudyRole
+    from readerstudy.predictions.listing import open_submissions
+    from readerstudy.report import contents, report_job
+    from tests.annotation.review.cases import make_bank, make_revision, make_round
+    from tests.annotation.rounds.made import make_sample, say
+    from tests.conftest import NOON, make_person
+    from tests.readerstudy.design.drafts import TEXTS
+    from tests.readerstudy.design.made import plan_for
+    from tests.readerstudy.predictions.made import keyed_bank
+    from tests.readerstudy.report.made import reported_analysis
+    from tests.readerstudy.studies import enrol, make_study
+
+    people = {role: make_person(role.value.title(), role) for role in Role}
+    cora, rita = people[Role.COORDINATOR], people[Role.REVIEWER]
+    remo, hedda, lena = make_person("Remo", Role.REVIEWER), make_person("Hedda"), make_person("Lena")
+    patch.object(queueing, "nudge", lambda public_id: None).start()
+    patch.object(contents, "figures_of", lambda _result: []).start()
+
+    analysis = reported_analysis(make_person("Reader One"), make_person("Reader Two"))
+    PredictionRun.objects.update(form=PredictionForm.RESULTS)
+    ReaderStudy.objects.filter(pk=analysis.study_id).update(unblinded_at=NOON, protocol="{}")
+    report_job.ask_for_report(analysis, actor=cora, at=timezone.now())
+    under_way = make_study("Running", pixels=True)
+    enrol(under_way, lena)
+    StudyRole.objects.create(study=under_way, user=hedda, granted_at=NOON)
+    keyed = keyed_bank(12, "Keyed")
+    create_study(plan_for(keyed, 4, name="Draft", **TEXTS), actor=cora, at=NOON)  # type: ignore[arg-type]
+    open_submissions(keyed, actor=cora, at=NOON)
+    make_sample(6)
+    for assignment in make_round(rita, remo, name="Round").assignments.filter(reviewer=rita):
+        say(assignment)
+    make_revision(make_bank("Other"), 1)
+    _files(keyed, cora)
+    for job in Job.objects.order_by("pk"):
+        running.run(job.public_id, clock=timezone.now)
+    owners = [*people.values(), hedda, lena]
+    banks = QuestionBank.objects.filter(slug__in=("keyed", "other"))
+    places = {*banks.values_list("slug", flat=True), *ReviewRound.objects.values_list("slug", flat=True), "running", ""}
+    ways = {**_tokens(owners, places), "coordinator, session": _session(cora), "nobody": {}}
+    return {"ways_in": ways, "names": _names(), "values": _values()}
+
+
+def _files(bank: Any, actor: Any) -> None:
+    """One of every kind that a program may send."""
+    from django.core.files.uploadedfile import SimpleUploadedFile
+    from django.utils import timezone
+
+    from annotation.ingest import uploading
+    from annotation.questionbank.uploads import receive_file
+    from readerstudy.predictions import uploads
+    from readerstudy.predictions.listing import Target
+    from tests.readerstudy.predictions.made import answers, entry_named
+
+    by = {"actor": actor, "at": timezone.now()}
+    receive_file([QUESTIONS], "more.json", None, bank_name=bank.name, **by)
+    uploading.keep_upload(
+        [uploading.SentFile("a.png", SimpleUploadedFile("a.png", PNG))], credits_table=None, bank=bank, **by
+    )
+    asked = uploads.UploadRequest(entry_named("Model"), Target(bank))
+    uploads.receive_file([answers(Q1="B")], "a.jsonl", asked=asked, **by)
+
+
+def _session(person: Any) -> dict[str, str]:
+    from django.test import Client
+
+    from tests.bench.review_site import BACKEND
+
+    client = Client()
+    client.force_login(person, backend=BACKEND)
+    csrf = "fuzz" * 8
+    return {"Cookie": f"sessionid={client.cookies['sessionid'].value}; csrftoken={csrf}", "X-CSRFToken": csrf}
+
+
+def _tokens(owners: list[Any], slugs: set[str]) -> dict[str, dict[str, str]]:
+    """The headers of one of each role and scope, of two banks, one that is revoked and one that has expired."""
+    from django.utils import timezone
+
+    from annotation.people.tokens import make_token, places_of, revoke_token
+
+    found: dict[str, dict[str, str]] = {}
+    now = timezone.now()
+    for person in owners:
+        for place in places_of(person):
+            for role in sorted(place.roles):
+                name = f"{role}, {place.scope} {place.slug}".strip()
+                if place.slug in slugs and name not in found:
+                    made = make_token(person, name, role=role, place=place, days=30, actor=person, at=now)
+                    found[name] = {"Authorization": f"Bearer {made.text}"}
+    place = next(one for one in places_of(owners[0]) if one.roles)
+    for name, at in {"revoked": now, "expired": now - timedelta(days=9)}.items():
+        made = make_token(owners[0], name, role=min(place.roles), place=place, days=1, actor=None, at=at)
+        found[name] = {"Authorization": f"Bearer {made.text}"}
+        if name == "revoked":
+            revoke_token(made.row, actor=None, at=now)
+    return found
+
+
+def _names() -> dict[str, list[Any]]:
+    """By the word before it in an address, or by its own name: what stands there for something that is there."""
+    from annotation.ingest import uploading
+    from annotation.models import Exam, Image, Job, QuestionBank, Rendition, ReviewRound, SamplingPlan, Upload
+    from annotation.questionbank import uploads as question_files
+    from readerstudy.exports.exporting import Table
+    from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun, ReaderStudy
+    from readerstudy.predictions.eligibility import UPLOADS
+
+    def of(model: Any, field: str = "public_id", **wanted: Any) -> list[Any]:
+        return list(model.objects.filter(**wanted).order_by("pk").values_list(field, flat=True)[:6])
+
+    return {
+        "banks": ["keyed", *of(QuestionBank, "slug")],
+        "imports": of(Upload, purpose=question_files.PURPOSE),
+        "questions": [1, 2, 3],
+        "revisions": [1],
+        "exams": of(Exam),
+        "images": of(Image),
+        "renditions": of(Rendition, "name"),
+        "jobs": of(Job),
+        "uploads": of(Upload, purpose=uploading.PURPOSE),
+        "samples": of(SamplingPlan, "slug"),
+        "rounds": of(ReviewRound, "slug"),
+        "studies": ["trial", "trial", "trial", *of(ReaderStudy, "slug")],
+        "analyses": of(Analysis),
+        "reports": of(AnalysisReport),
+        "readers": of(Enrolment),
+        "invitations": [1, 2, 3],
+        "models": of(ModelEntry),
+        "prediction-runs": of(PredictionRun),
+        "prediction-imports": of(Upload, purpose=UPLOADS),
+        "figures": ["accuracy", "kappa"],
+        "width": ["one", "two"],
+        "tables": list(Table),
+        "form": ["csv", "jsonl", "parquet", "svg", "pdf"],
+        "reviews": ["csv", "jsonl", "parquet"],
+    }
+
+
+def _values() -> dict[str, list[Any]]:
+    """By the name of a field that is sent."""
+    from annotation.models import QuestionBank, SamplingPlan
+    from readerstudy.models import ModelEntry, ReaderStudy
+
+    return {
+        "bank": ["keyed", *QuestionBank.objects.values_list("slug", flat=True)],
+        "sample": list(SamplingPlan.objects.values_list("slug", flat=True)),
+        "study": list(ReaderStudy.objects.values_list("slug", flat=True)),
+        "model": list(ModelEntry.objects.values_list("public_id", flat=True)),
+        "reviewers": [[], ["reviewer@example.org"], ["reviewer@example.org", "remo@example.org"]],
+        "filters": [{}, {"task": "presence"}],
+        "cases": [[1], [1, 2, 3]],
+        "case": [1, 2, 3],
+        "case_set": [1],
+        "confirmed_open": [0, 1, 6, 12],
+    }
+
+
+def count() -> dict[str, Any]:
+    from django.apps import apps
+
+    from annotation.audit.verifying import verify
+
+    rows = {model._meta.label: model._default_manager.count() for model in apps.get_models()}
+    return {"rows": rows, "audit": str(verify().fault)}
+
+
+@contextmanager
+def _without_triggers() -> Iterator[None]:
+    """Rows that the tests of rooms make are changed where the database forbids it; afterwards it does again."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        triggers = cursor.fetchall()
+        for name, _sql in triggers:
+            cursor.execute(f'DROP TRIGGER "{name}"')
+        yield
+        for _name, sql in triggers:
+            cursor.execute(sql)
+
+
+def main(is_counting: bool) -> dict[str, Any]:
+    django.setup()
+    from django.test import override_settings
+
+    if is_counting:
+        return count()
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]), _without_triggers():
+        return fill()
+
+
+if __name__ == "__main__":
+    print(json.dumps(main("count" in sys.argv)))
