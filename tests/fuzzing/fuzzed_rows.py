@@ -29,7 +29,8 @@ def fill() -> dict[str, Any]:
 
     from annotation.enums import Role
     from annotation.jobs import queueing, running
-    from annotation.models import Job, QuestionBank, ReviewRound
+    from annotation.models import Job, QuestionBank, ReviewRound, Revision
+    from annotation.quality.checking import check_revisions
     from readerstudy.design.creating import create_study
     from readerstudy.enums import PredictionForm
     from readerstudy.models import PredictionRun, ReaderStudy, StudyRole
@@ -64,6 +65,7 @@ def fill() -> dict[str, Any]:
     for assignment in make_round(rita, remo, name="Round").assignments.filter(reviewer=rita):
         say(assignment)
     make_revision(make_bank("Other"), 1)
+    check_revisions(keyed, Revision.objects.filter(bank=keyed), actor=cora, at=NOON)
     _files(keyed, cora)
     for job in Job.objects.order_by("pk"):
         running.run(job.public_id, clock=timezone.now)
@@ -132,7 +134,7 @@ def _tokens(owners: list[Any], slugs: set[str]) -> dict[str, dict[str, str]]:
 def _names() -> dict[str, list[Any]]:
     """By the word before it in an address, or by its own name: what stands there for something that is there."""
     from annotation.ingest import uploading
-    from annotation.models import Exam, Image, Job, QuestionBank, Rendition, ReviewRound, SamplingPlan, Upload
+    from annotation.models import Exam, Finding, Image, Job, QuestionBank, Rendition, ReviewRound, SamplingPlan, Upload
     from annotation.questionbank import uploads as question_files
     from readerstudy.exports.exporting import Table
     from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun, ReaderStudy
@@ -145,6 +147,7 @@ def _names() -> dict[str, list[Any]]:
         "banks": ["keyed", *of(QuestionBank, "slug")],
         "imports": of(Upload, purpose=question_files.PURPOSE),
         "questions": [1, 2, 3],
+        "findings": of(Finding, bank__slug="keyed"),
         "revisions": [1],
         "exams": of(Exam),
         "images": of(Image),

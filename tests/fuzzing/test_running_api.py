@@ -1,16 +1,24 @@
-"""Bad requests to the running server: each gets one problem document, and no table has a row more or less."""
+"""The running server asked by programs. Bad requests get one problem document each, and change no row of a table.
+Whatever else is asked, with whatever token: no fault of the server, no answer that the document does not describe.
+
+500 requests of Schemathesis here; ``make proof-api`` asks 20,000 (PROOF_REQUESTS), others with another PROOF_SEED.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pytest
 import requests
 
+from tests.fuzzing.described_cases import Fuzzing
 from tests.fuzzing.fuzzed_server import FuzzedSite, fuzzed_site
 
+N_REQUESTS = int(os.environ.get("PROOF_REQUESTS", "500"))
+SHARE_OF_CHAINS = 0.3
 WRITER, READER, ELSEWHERE = "coordinator, bank keyed", "coordinator, site", "coordinator, bank other"
 SAMPLE = {"bank": "keyed", "name": "Bad", "by": "none", "per_thousand": 1000}
 WITHDRAW = "banks/keyed/questions/1/withdraw/"
@@ -98,3 +106,16 @@ def test_each_is_one_problem_document_and_stores_nothing(site: FuzzedSite) -> No
             wrong.append((bad.what, fields))
     assert wrong == []
     assert site.counted() == before
+
+
+def test_no_request_makes_the_server_fail_or_leave_its_document(site: FuzzedSite) -> None:
+    fuzzing = Fuzzing(site, int(os.environ.get("PROOF_SEED", "1")))
+    fuzzing.chain(int(N_REQUESTS * SHARE_OF_CHAINS))
+    fuzzing.ask(max(1, N_REQUESTS - fuzzing.heard.n_cases))
+    heard, after = fuzzing.heard, site.counted()
+    print(f"\n{heard} of {len(fuzzing.operations)} operations")
+    assert not heard.faults, "\n\n".join([*heard.faults.values(), site.said()])
+    assert heard.n_cases >= N_REQUESTS
+    assert len(heard.answered) > len(fuzzing.operations) / 4  # not refused alone
+    assert heard.statuses[500] == 0
+    assert after["audit"] == "None"
