@@ -15,7 +15,7 @@ from tests.processes import ROOT, postgres_url
 
 # Folders of which once is enough: they hold no test of the database, or one that asks nothing more of another one.
 WITHOUT_DATABASE = (
-    *("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics"),
+    *("architecture", "permissions", "rexvqa_site", "annotation/imaging", "annotation/statistics"),
     *(
         "readerstudy/blinding",
         "readerstudy/figures",
