@@ -128,7 +128,7 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
 
 
 def everything(truth: Truth, folder: Path, who: As, *, only: str = "") -> tuple[Recording, set[tuple[str, int]]]:
-    """Every address is asked for in three ways; which page answered how."""
+    """Every address is asked for by GET and POST, by HEAD where it opens; which page answered how."""
     answered: set[tuple[str, int]] = set()
     with world_of(truth, folder, n_cases=9, n_practice=0) as (world, web):
         walk = Walk(world, web)
@@ -140,7 +140,9 @@ def everything(truth: Truth, folder: Path, who: As, *, only: str = "") -> tuple[
         for name, address in addresses(world):
             if not name.startswith(only):
                 continue
-            answered |= {(name, ask(address).status_code) for ask in (web.get, web.head, web.post)}
+            read = web.get(address).status_code
+            heads = [web.head(address).status_code] if read < 400 else []
+            answered |= {(name, status) for status in (read, *heads, web.post(address).status_code)}
         recording = recording_of(world, web)
     return recording, answered
 
