@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -49,7 +48,7 @@ def permit(bank: QuestionBank, **fields: Any) -> SendingPermission:
         "reason": "test",
         "agreement": "none",
         "given_at": NOON,
-        "expires_at": NOON + timedelta(days=30),
+        "expires_at": NOON.replace(year=2999),
     }
     return SendingPermission.objects.create(bank=bank, endpoint=ENDPOINT, **(given | fields))
 
