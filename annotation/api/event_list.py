@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import django_filters
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
-from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,10 +14,9 @@ from rest_framework.response import Response
 from annotation.api.resources import ListOf, Resource, Shown
 from annotation.api.shown_fields import Moment
 from annotation.enums import Role
-from annotation.models import AuditEvent, User
+from annotation.models import AuditEvent
 from annotation.people import event_log
 from annotation.people.event_log import Wanted
-from annotation.site.permissions import reaches
 
 CONTENT_TYPE = "application/jsonl"
 MOST_EVENTS = 999_999_999
@@ -65,7 +62,7 @@ class Events(ListOf[AuditEvent]):
     summary = "List events of the audit log"
 
     def rows(self) -> QuerySet[AuditEvent]:
-        check_sees_all(self.person)
+        event_log.check_sees_all(self.person)
         return event_log.visible_events(self.person, all_of_them=True)
 
 
@@ -84,7 +81,7 @@ class HeadOfLog(Resource):
     http_method_names = ["get", "head"]
 
     def get(self, request: Request, **named: Any) -> Response:
-        check_in_reach(self)
+        event_log.check_sees_all(self.person)
         return Response(self.shown({"head": event_log.head()}, self.only()))
 
 
@@ -100,19 +97,7 @@ class ExportLog(Resource):
     http_method_names = ["get"]
 
     def get(self, request: Request, **named: Any) -> StreamingHttpResponse:
-        check_in_reach(self)
         after = self.number("after", 0, MOST_EVENTS, least=0)
         response = StreamingHttpResponse(event_log.export_log(after=after, **self.by()), content_type=CONTENT_TYPE)
         response["Cache-Control"] = "private, no-store"
         return response
-
-
-def check_sees_all(person: User) -> None:
-    if not event_log.sees_all(person):
-        raise PermissionDenied(_("You read or review blind at the moment: the log holds what is hidden from you."))
-
-
-def check_in_reach(view: Resource) -> None:
-    """The log is of the whole site: a token of one place has none of it."""
-    if not reaches(view.person):
-        raise PermissionDenied(_("This token is for one place; the audit log is of the whole site."))

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.endpoints.configured_endpoints import endpoint_named, endpoints
+from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.probing import checked_model
 from annotation.enums import PromptPurpose
-from annotation.forms import PlainForm
+from annotation.forms.model_endpoints import AskingForm
 from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.models import PromptVersion, QuestionBank
 
 
-class GenerationForm(PlainForm):
+class GenerationForm(AskingForm):
     exams = forms.IntegerField(
         label=_("Exams"),
         min_value=1,
@@ -37,43 +35,21 @@ class GenerationForm(PlainForm):
         initial=1,
         help_text=_("Of the draw of exams and of the letters of keys."),
     )
-    endpoint = forms.ChoiceField(label=_("Endpoint"))
-    model = forms.CharField(
-        label=_("Model at the endpoint"),
-        max_length=200,
-        required=False,
-        help_text=_("As the endpoint calls it; empty: as whoever runs the server has set it."),
-    )
     bullets_prompt = forms.ModelChoiceField(
         label=_("Prompt for findings"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
     )
     questions_prompt = forms.ModelChoiceField(
         label=_("Prompt for questions"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
     )
-    temperature = forms.FloatField(
-        label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
-    )
-    cap = forms.DecimalField(
-        label=_("Most that it may cost"),
-        required=False,
-        max_digits=12,
-        decimal_places=4,
-        help_text=_("In the currency of the price. It pauses before it costs more."),
+    field_order = (
+        *("exams", "per_exam", "seed", "endpoint", "model"),
+        *("bullets_prompt", "questions_prompt", "temperature", "cap"),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        endpoint = self.fields["endpoint"]
-        assert isinstance(endpoint, forms.ChoiceField)
-        endpoint.choices = [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()]
-        self._prompts("bullets_prompt", PromptPurpose.BULLETS)
-        self._prompts("questions_prompt", PromptPurpose.QUESTIONS)
-
-    def _prompts(self, name: str, purpose: PromptPurpose) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ModelChoiceField)
-        rows: QuerySet[PromptVersion] = PromptVersion.objects.filter(purpose=purpose)
-        field.queryset = rows.order_by("name", "-number")
+        for name, purpose in (("bullets_prompt", PromptPurpose.BULLETS), ("questions_prompt", PromptPurpose.QUESTIONS)):
+            self.offer_prompts(name, PromptVersion.objects.filter(purpose=purpose).order_by("name", "-number"))
 
     def wanted(self, bank: QuestionBank) -> GenerationWanted:
         """Of a good form. Raises EndpointRefused where nobody says what the endpoint calls the model."""

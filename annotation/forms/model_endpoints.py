@@ -1,13 +1,17 @@
-"""Forms of a model endpoint: which model to probe, and what one costs."""
+"""Forms of a model endpoint: which model to probe, what one costs, and what every form asks that has a model asked."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.endpoints.configured_endpoints import endpoints
 from annotation.forms import PlainForm
+from annotation.models import PromptVersion
 from annotation.models.endpoints import LONGEST_MODEL
 
 
@@ -18,6 +22,42 @@ class ProbeForm(PlainForm):
         help_text=_("As the endpoint calls it."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+
+
+class AskingForm(PlainForm):
+    """An endpoint and the settings of its model; subclasses say what is asked, and in which order the fields come."""
+
+    endpoint = forms.ChoiceField(label=_("Endpoint"))
+    model = forms.CharField(
+        label=_("Model at the endpoint"),
+        max_length=LONGEST_MODEL,
+        required=False,
+        help_text=_("As the endpoint calls it; empty: as whoever runs the server has set it."),
+    )
+    cap = forms.DecimalField(
+        label=_("Most that it may cost"),
+        required=False,
+        max_digits=12,
+        decimal_places=4,
+        help_text=_("In the currency of the price. It pauses before it costs more."),
+    )
+    temperature = forms.FloatField(
+        label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.offer("endpoint", [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()])
+
+    def offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+    def offer_prompts(self, name: str, prompts: QuerySet[PromptVersion]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = prompts
 
 
 class PriceForm(PlainForm):

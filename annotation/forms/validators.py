@@ -9,35 +9,21 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.forms import PlainForm
+from annotation.forms.model_endpoints import AskingForm
 from annotation.models import PromptVersion, QuestionBank
 from annotation.quality.kernels.validity_parts import CAN_FAIL, JUDGED, PARTS, RATING
 from annotation.validators.planting import MOST_PLANTED
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
 
-class ValidatorForm(PlainForm):
+class ValidatorForm(AskingForm):
     """One validator, or all three."""
 
     check = forms.ChoiceField(label=_("Validator"))
-    endpoint = forms.ChoiceField(label=_("Endpoint"))
-    model = forms.CharField(
-        label=_("Model at the endpoint"),
-        max_length=200,
-        required=False,
-        help_text=_("Empty: as whoever runs the server has set it. Not the model that wrote the questions."),
-    )
     prompt = forms.ModelChoiceField(
         label=_("Prompt"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
-    )
-    cap = forms.DecimalField(
-        label=_("Most that it may cost"),
-        required=False,
-        max_digits=12,
-        decimal_places=4,
-        help_text=_("For each validator, in the currency of the price. It pauses before it costs more."),
     )
     planted = forms.IntegerField(
         label=_("Exam with planted defects"),
@@ -47,23 +33,19 @@ class ValidatorForm(PlainForm):
         help_text=_("So many questions, each as it is and with every defect that it can have. Empty: none planted."),
     )
     seed = forms.IntegerField(label=_("Seed of the exam"), required=False, min_value=0, max_value=2**31 - 1, initial=1)
-    temperature = forms.FloatField(
-        label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
-    )
+    field_order = ("check", "endpoint", "model", "prompt", "cap", "planted", "seed", "temperature")
 
     def __init__(self, prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         named = [(one, gettext(PARTS[one].label)) for one in JUDGED]
-        self._choices("check", [(ALL, gettext("all three")), *named, (RATING, gettext("rating of difficulty"))])
-        self._choices("endpoint", [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()])
-        prompt = self.fields["prompt"]
-        assert isinstance(prompt, forms.ModelChoiceField)
-        prompt.queryset = prompts
-
-    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
+        self.offer("check", [(ALL, gettext("all three")), *named, (RATING, gettext("rating of difficulty"))])
+        self.offer_prompts("prompt", prompts)
+        self.fields["model"].help_text = _(
+            "Empty: as whoever runs the server has set it. Not the model that wrote the questions."
+        )
+        self.fields["cap"].help_text = _(
+            "For each validator, in the currency of the price. It pauses before it costs more."
+        )
 
     def wanted(self, bank: QuestionBank) -> list[CheckWanted]:
         """Of a good form. Raises Refused where nobody says what the endpoint calls the model."""

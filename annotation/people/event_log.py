@@ -22,7 +22,7 @@ from annotation.models import Assignment, AuditEvent, Job, User
 from annotation.people.accounts import people_matching
 from annotation.people.event_things import THINGS, keys_of, names_of, type_in_words
 from annotation.site.hooks import Hooks
-from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.permissions import is_administrator, is_coordinator, reaches
 
 PER_PAGE = 50
 MOST_PEOPLE = 200  # whom a search names at most
@@ -42,6 +42,18 @@ def is_blinded(person: User) -> bool:
 def sees_all(person: User) -> bool:
     """Administrators, with the facts of each event, unless they are blinded themselves."""
     return is_administrator(person) and not is_blinded(person)
+
+
+def check_sees_all(person: User) -> None:
+    """Raises AuditRefused for whoever may not read the log as a whole."""
+    if not reaches(person):
+        sentence = _("This token is for one place; the audit log is of the whole site.")
+        raise AuditRefused("out_of_reach", sentence, status=403)
+    if not sees_all(person):
+        sentence = _(
+            "You read or review blind at the moment: the log holds what is hidden from you. Ask somebody else."
+        )
+        raise AuditRefused("blinded", sentence, status=403)
 
 
 def visible_events(person: User, *, all_of_them: bool) -> QuerySet[AuditEvent]:
@@ -176,11 +188,8 @@ def export_log(*, after: int, actor: User | None, at: datetime) -> Iterator[byte
 
     Raises AuditRefused for a person who may not see all of it.
     """
-    if actor is not None and not sees_all(actor):
-        sentence = _(
-            "You read or review blind at the moment: the log holds what is hidden from you. Ask somebody else."
-        )
-        raise AuditRefused("blinded", sentence, status=403)
+    if actor is not None:
+        check_sees_all(actor)
     own = record("audit.exported", actor=actor, at=at, facts={"after": after})
     return _json_lines(after, own.pk)
 

@@ -79,9 +79,17 @@ def test_the_log_is_for_administrators_of_the_site(cora: User, log: list[AuditEv
     assert AuditEvent.objects.count() == before + 2  # the tokens
 
 
-@pytest.mark.parametrize("address", ADDRESSES[:2])
+@pytest.mark.parametrize("address", ADDRESSES)
 def test_an_administrator_who_reviews_blind_reads_none_of_it(ada: User, log: list[AuditEvent], address: str) -> None:
     make_round(ada, name="Blind")
     answer = program_of(ada, Role.ADMINISTRATOR).get(address)
     assert answer.status_code == 403
     assert b"bank.archived" not in answer.content
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_token_of_one_place_has_none_of_it(ada: User, log: list[AuditEvent], address: str) -> None:
+    review_round = make_round(name="Open")
+    script = program_of(ada, Role.ADMINISTRATOR, TokenScope.ROUND, review_round.slug)
+    problem_of(script.get(address), 403, "out_of_reach")
+    assert not AuditEvent.objects.filter(act="audit.exported").exists()
