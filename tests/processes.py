@@ -96,18 +96,12 @@ def drop_template() -> None:
 @contextmanager
 def migrated_site(home: Path, server: str = "") -> Iterator[dict[str, str]]:
     """The environment of a site whose database the real migrations made: in its home, or on a server of PostgreSQL."""
-    with copied_site(home, migrated_home(), server, migrated_template(server) if server else "") as env:
-        yield env
-
-
-@contextmanager
-def copied_site(home: Path, original: Path, server: str = "", template: str = "") -> Iterator[dict[str, str]]:
-    """The environment of a copy of a site: of its home, or of its database on a server of PostgreSQL."""
-    shutil.copytree(original, home)
+    shutil.copytree(migrated_home(), home)
     if not server:
         yield environment(home)
         return
     (home / "db.sqlite3").unlink(missing_ok=True)
+    template = migrated_template(server)
     with temporary_database(server, f"{template}_copy_{os.getpid()}", template=template) as url:
         yield environment(home, url)
 

@@ -91,10 +91,3 @@ def test_the_database_refuses_to_change_or_delete_an_event(migrated: dict[str, s
 def test_the_database_refuses_to_change_or_delete_what_a_clock_told(migrated: dict[str, str]) -> None:
     done = manage("shell", "-v0", "-c", TAMPER_WITH_A_CLOCK, env=migrated)
     assert done.stdout.splitlines()[-3:] == ["update refused True", "delete refused True", "rows 1"], done.stderr
-
-
-@pytest.mark.parametrize("migrated", [pytest.param("postgresql", marks=pytest.mark.services)], indirect=True)
-def test_the_migrations_can_be_taken_back(migrated: dict[str, str]) -> None:
-    assert manage("migrate", "annotation", "0001", "-v0", env=migrated).returncode == 0
-    done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
-    assert "update went through" in done.stdout

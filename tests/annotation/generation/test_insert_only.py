@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.processes import manage
 
 TAMPER = """
@@ -42,9 +40,3 @@ def test_reports_and_findings_are_insert_only(migrated: dict[str, str]) -> None:
         "True change a finding",
         "True delete a finding",
     ], done.stderr
-
-
-@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
-def test_the_migration_can_be_taken_back(migrated: dict[str, str]) -> None:
-    assert manage("migrate", "annotation", "0027", "-v0", env=migrated).returncode == 0
-    assert manage("migrate", "annotation", "-v0", env=migrated).returncode == 0
