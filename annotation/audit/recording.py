@@ -11,12 +11,12 @@ from typing import Any
 from django.db import connection, models, transaction
 
 from annotation.models import AuditEvent, User
+from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.kept_queries import KeptInsert, KeptQuery
 
 FIRST = "0" * 64
 _insert = KeptInsert(AuditEvent)
 _NEWEST = KeptQuery(lambda: AuditEvent.objects.order_by("-id").values_list("sha256")[:1])
-LOCK = 7_203_111  # PostgreSQL advisory lock: one writer of the chain at a time; SQLite has one writer anyway
 
 
 def record(
@@ -100,9 +100,7 @@ def lock_log() -> None:
     """Let nobody else write to the log until the transaction ends. An act that does this first sees, in what it asks
     then, all that was logged before it; what is logged from now on comes after it.
     """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    lock(OneAtATime.LOG)
 
 
 def event_sha256(event: AuditEvent) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, ViewPosition
@@ -29,8 +29,8 @@ from annotation.ingest.matching import (
     pending_images,
 )
 from annotation.models import Exam, Image, QuestionBank, Rendition, SourceIdentifier, User
+from annotation.site.advisory_locks import OneAtATime, lock
 
-LOCK = 7_203_112  # PostgreSQL advisory lock: one ingest writes at a time; SQLite has one writer anyway
 BURNED_IN = "The file says that text is burned into its pixels."
 
 
@@ -122,7 +122,7 @@ def store_rows(
     simulated: bool = False,
 ) -> Stored:
     """Attach each image to those that wait for it, or give it an exam. Raises ImageRefused (same_uid, same_path)."""
-    _one_at_a_time()
+    lock(OneAtATime.INGEST)
     stored = Stored()
     for prepared in unit:
         waiting = pending_images(prepared.source, bank, roots)
@@ -135,12 +135,6 @@ def store_rows(
         stored.images.append(_fill(image, prepared, actor=actor, at=at, simulated=simulated))
         stored.unmet_ids += [] if waiting else [image.pk]
     return stored
-
-
-def _one_at_a_time() -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
 
 
 def _exam_for(prepared: PreparedImage, bank: QuestionBank | None) -> Exam:

@@ -40,6 +40,7 @@ from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.new_banks import store_bank
 from annotation.questionbank.priors import link_priors
 from annotation.questionbank.question_states import move_questions
+from annotation.site.advisory_locks import OneAtATime, lock
 
 Clock = Callable[[], datetime]
 Watcher = Callable[[int, int], object]  # bytes read, bytes in all; may raise to stop the import
@@ -201,9 +202,11 @@ def _begin(
     job: Job | None,
 ) -> BankImport:
     """The bank, made if needed, and its running import. Refused while another import runs."""
-    bank = QuestionBank.objects.select_for_update().filter(name=bank_name).first()
+    named = QuestionBank.objects.select_for_update().filter(name=bank_name)
+    bank = named.first()
     if bank is None:
-        bank = store_bank(bank_name, simulated=simulated, actor=actor, at=at)
+        lock(OneAtATime.NAME)
+        bank = named.first() or store_bank(bank_name, simulated=simulated, actor=actor, at=at)
     if bank.imports.filter(state=ImportState.RUNNING, heartbeat_at__gt=at - STALE_AFTER).exists():
         raise BankRefused("import_running", f"Another import into the bank {bank_name!r} is running. Wait for its end.")
     models: dict[str, type[Image] | type[SourceIdentifier]] = {"image": Image, "identifier": SourceIdentifier}

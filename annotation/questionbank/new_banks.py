@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, User
 from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.slugs import free_slug
 
 LONGEST_NAME = 200
@@ -22,6 +23,7 @@ def make_bank(name: str, *, simulated: bool = False, actor: User | None, at: dat
     if not name or len(name) > LONGEST_NAME:
         sentence = _("Name the bank, in at most %(most)s characters.") % {"most": LONGEST_NAME}
         raise BankRefused("bad_name", sentence, status=422, field="name")
+    lock(OneAtATime.NAME)
     if QuestionBank.objects.filter(name=name).exists():
         sentence = _("A bank named “%(name)s” exists already: give this one another name.") % {"name": name}
         raise BankRefused("name_taken", sentence, field="name")

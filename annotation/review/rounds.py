@@ -37,11 +37,13 @@ from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.round_design import PLAIN, RoundDesign, check_round_design, design_of_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.kernels.drawing import SEED_MAX
+from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.slugs import free_slug, listed
 
 MOST_PER_QUESTION = 9
 
 
+@transaction.atomic
 def create_round(
     plan: SamplingPlan,
     *,
@@ -68,25 +70,24 @@ def create_round(
         raise ReviewRefused("due_past", _("This moment is past. Choose a later one."), status=422, field="due_at")
     design = check_round_design(design, plan)
     planned = plan_assignments(plan.pk, reviewers, reviewers_per_question, seed, steps=steps) if reviewers else None
-    with transaction.atomic():
-        review_round = ReviewRound.objects.create(
-            name=name,
-            slug=free_slug(name, among=ReviewRound.everywhere.filter(deleted_at=None), otherwise="round"),
-            plan=plan,
-            steps=steps,
-            reviewers_per_question=reviewers_per_question,
-            seed=seed,
-            instructions=instructions.strip(),
-            **viewing.as_columns(),
-            **design.as_columns(),
-            simulated=plan.bank.simulated,
-            created_by=actor,
-            created_at=at,
-        )
-        facts = {"sample": plan.slug, "steps": steps, **viewing.as_columns()}
-        record("round.created", actor=actor, at=at, subject=review_round, facts=facts)
-        if planned is not None:
-            store_assignments(review_round, planned, actor=actor, at=at)
+    review_round = ReviewRound.objects.create(
+        name=name,
+        slug=free_slug(name, among=ReviewRound.everywhere.filter(deleted_at=None), otherwise="round"),
+        plan=plan,
+        steps=steps,
+        reviewers_per_question=reviewers_per_question,
+        seed=seed,
+        instructions=instructions.strip(),
+        **viewing.as_columns(),
+        **design.as_columns(),
+        simulated=plan.bank.simulated,
+        created_by=actor,
+        created_at=at,
+    )
+    facts = {"sample": plan.slug, "steps": steps, **viewing.as_columns()}
+    record("round.created", actor=actor, at=at, subject=review_round, facts=facts)
+    if planned is not None:
+        store_assignments(review_round, planned, actor=actor, at=at)
     return review_round
 
 
@@ -143,6 +144,7 @@ def not_a_draft() -> ReviewRefused:
 
 
 def check_name(name: str) -> None:
+    lock(OneAtATime.NAME)
     if not name:
         raise ReviewRefused("name_missing", _("Give the round a name."), field="name")
     if len(name) > 200:

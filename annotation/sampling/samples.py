@@ -31,6 +31,7 @@ from annotation.sampling.kernels.drawing import (
     frame_of,
     sample_size,
 )
+from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.hooks import Hooks
 from annotation.site.slugs import free_slug
 
@@ -230,6 +231,7 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
     name = name.strip()
     if len(name) > 200:
         raise SampleRefused("name_too_long", _("The name is longer than 200 characters."), field="name")
+    lock(OneAtATime.NAME)
     if SamplingPlan.objects.filter(name=name).exists():
         sentence = _("A sample named “%(name)s” exists already: give this one another name.") % {"name": name}
         raise SampleRefused("name_taken", sentence, field="name")

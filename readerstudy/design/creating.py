@@ -42,7 +42,6 @@ def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: Reade
     read; then nothing is stored.
     """
     bank = find_bank(plan.bank)
-    QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)  # who clicks twice finds the name taken
     name = check_name(plan.name)
     study = ReaderStudy.objects.create(
         name=name,

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.sampling.kernels.drawing import SEED_MAX
+from annotation.site.advisory_locks import OneAtATime, lock
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_inference
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Aid, Information
@@ -114,6 +115,7 @@ def check_name(name: str) -> str:
         raise StudyRefused("no_name", _("Give the study a name."))
     if len(name) > 200:
         raise StudyRefused("too_long", _("The name is longer than 200 characters."))
+    lock(OneAtATime.NAME)  # who clicks twice finds the name taken
     if ReaderStudy.objects.filter(name=name).exists():
         raise StudyRefused(
             "name_taken", _("A study named “%(name)s” exists already: give this one another name.") % {"name": name}

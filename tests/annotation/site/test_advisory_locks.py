@@ -1,0 +1,75 @@
+"""Two people name something in the same instant, on PostgreSQL: the second waits, and is told that the name is taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.processes import manage, migrated_site, postgres_url
+
+pytestmark = pytest.mark.services
+
+# The first has done its act and not committed; the second goes on as far as it comes, until it waits for a lock.
+MEET = """
+import threading
+from django.db import connection, transaction
+from annotation.enums import Role
+from annotation.sampling.kernels.drawing import StratifyBy
+from annotation.questionbank.new_banks import make_bank
+from annotation.refusals import Refused
+from annotation.review.rounds import create_round
+from annotation.sampling.samples import draw_sample
+from readerstudy.design.creating import create_study
+from tests.annotation.review.cases import NOON
+from tests.conftest import make_person
+from tests.readerstudy.design.made import make_questions, plan_for
+cora, bank = make_person("Cora", Role.COORDINATOR), make_questions(8)
+by = {"actor": cora, "at": NOON}
+def draw(name):
+    return draw_sample(bank, by=StratifyBy.NONE, per_thousand=500, seed=1, name=name, **by)
+sample = draw("Drawn before")
+acts = {
+    "bank": lambda: make_bank("One", **by),
+    "sample": lambda: draw("One"),
+    "round": lambda: create_round(sample, name="One", reviewers=[], **by),
+    "study": lambda: create_study(plan_for(bank, 4, name="One"), **by),
+}
+def first(act):
+    with transaction.atomic():
+        act()
+        acted.set()
+        assert may_commit.wait(20)
+    connection.close()
+def second(act):
+    try:
+        act()
+    except Refused as refused:
+        codes.append(refused.code)
+    connection.close()
+def waits():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                       " AND datname = current_database()")
+        return cursor.fetchone()[0] > 0
+for what, act in acts.items():
+    acted, may_commit, codes = threading.Event(), threading.Event(), []
+    one, other = threading.Thread(target=first, args=(act,)), threading.Thread(target=second, args=(act,))
+    one.start()
+    assert acted.wait(20)
+    other.start()
+    while other.is_alive() and not waits():
+        pass
+    may_commit.set()
+    one.join(20), other.join(20)
+    print(what, *codes)
+"""
+
+
+def test_the_second_of_two_is_told_that_the_name_is_taken(tmp_path: Path) -> None:
+    server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+    with migrated_site(tmp_path / "home", server) as env:
+        done = manage("shell", "-v0", "-c", MEET, env=env)
+    assert done.stdout.splitlines() == [f"{what} name_taken" for what in ("bank", "sample", "round", "study")], (
+        done.stderr
+    )
