@@ -26,7 +26,7 @@ from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import may_coordinate_study
 from tests.browser.pages.endpoints import ENDPOINTS
 from tests.browser.pages.factors import PROVIDER
-from tests.browser.pages.place import furnish
+from tests.browser.pages.furnishing import furnish
 from tests.browser.pages.sending import NAMED
 from tests.permissions.document import DOCUMENT, permissions_document, should_write
 from tests.permissions.people import Asker, people_of

@@ -1,4 +1,4 @@
-"""Two people name something in the same instant, on PostgreSQL: the second waits, and is told that the name is taken."""
+"""Two people use one name in the same instant, on PostgreSQL: the second waits, and is told that it is taken."""
 
 from __future__ import annotations
 

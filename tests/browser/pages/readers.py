@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils import timezone
 
@@ -15,12 +15,10 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark
 from readerstudy.unblinding.looks import view_interim_results
 from tests.annotation.review.cases import make_bank
+from tests.browser.pages.place import Place
 from tests.conftest import make_person
 from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.studies import enrol, make_study, places_of
-
-if TYPE_CHECKING:
-    from tests.browser.pages.place import Place
 
 RULES = Rules(time_limit_s=90, confidence=True, cannot_tell=True, break_every=50, show_results=True, practice_pass=2)
 

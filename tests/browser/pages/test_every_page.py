@@ -16,10 +16,12 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.models import User
 from tests.browser.pages.endpoints import ENDPOINTS
 from tests.browser.pages.factors import PROVIDER
+from tests.browser.pages.furnishing import furnish
 from tests.browser.pages.inspection import AXE, axe_problems, policy_problems, source_problems
-from tests.browser.pages.place import LONG, Place, cast, furnish
+from tests.browser.pages.look import Shown
+from tests.browser.pages.place import LONG, Place, cast
 from tests.browser.pages.sending import NAMED
-from tests.browser.pages.shown import EMPTY, FULL, Shown
+from tests.browser.pages.shown import EMPTY, FULL
 from tests.browser.server import leave
 from tests.readerstudy.running.made import STAND_IN
 
