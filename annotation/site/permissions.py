@@ -14,9 +14,11 @@ from django.db.models import Model, QuerySet
 from annotation.enums import Role
 from annotation.models import Assignment, Membership, ReviewRound, User
 from annotation.models.programs import TokenScope
+from annotation.site.kept_queries import KeptQuery
 
 Person = User | AnonymousUser
 Row = TypeVar("Row", bound=Model)
+_roles_on_site = KeptQuery(lambda pk: Membership.objects.filter(user=pk, round=None).values_list("role"), int)
 
 
 def site_roles(person: Person) -> frozenset[str]:
@@ -25,8 +27,8 @@ def site_roles(person: Person) -> frozenset[str]:
         return frozenset()
     known: frozenset[str] | None = person.__dict__.get("_site_roles")
     if known is None:
-        rows = Membership.objects.filter(user=person, round__isnull=True).values_list("role", flat=True)
-        known = person.__dict__["_site_roles"] = frozenset(role for role in rows if acts_as(person, role))
+        rows = _roles_on_site(person.pk)
+        known = person.__dict__["_site_roles"] = frozenset(role for (role,) in rows if acts_as(person, role))
     return known
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.bench import turns_beside_calls
 from tests.bench.rows import Row, median
+from tests.browser.conftest import find_chromium
 from tests.processes import ROOT, environment, postgres_url, temporary_database
 
 N_QUESTIONS = 2_000
@@ -31,7 +32,7 @@ DATABASE = "rexvqa_bench_calls"
 
 def measure() -> list[Row]:
     """Rows for the table, for SQLite and for PostgreSQL when one answers."""
-    rows = _measured("SQLite", "") + _beside("SQLite", "")
+    rows = _measured("SQLite", "") + _beside("SQLite", "") + _painted("SQLite", "")
     server = postgres_url()
     if server is None:
         print("No PostgreSQL answers: calls stored in it were not measured.")
@@ -39,7 +40,9 @@ def measure() -> list[Row]:
     with temporary_database(server, DATABASE) as url:
         rows += _measured("PostgreSQL", url)
     with temporary_database(server, DATABASE) as url:
-        return rows + _beside("PostgreSQL", url)
+        rows += _beside("PostgreSQL", url)
+    with temporary_database(server, DATABASE) as url:
+        return rows + _painted("PostgreSQL", url)
 
 
 def _measured(name: str, url: str) -> list[Row]:
@@ -68,6 +71,15 @@ def _measured(name: str, url: str) -> list[Row]:
 def _beside(name: str, url: str) -> list[Row]:
     with _stand_in(0) as endpoint:
         return turns_beside_calls.measure_on(name, url, endpoint)
+
+
+def _painted(name: str, url: str) -> list[Row]:
+    executable = find_chromium()
+    if not executable or not Path(executable).exists():
+        print("No Chromium: what a reviewer sees beside calls was not measured.")
+        return []
+    with _stand_in(0) as endpoint:
+        return turns_beside_calls.measure_painted(name, url, endpoint, executable)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.bench.reading_site import make_site
-from tests.bench.review_page import EARLY, LATE, _context, _memory
+from tests.bench.review_page import EARLY, LATE, _memory, logged_in
 from tests.bench.rows import Row, median, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
 from tests.processes import environment
@@ -47,7 +47,7 @@ def measure() -> list[Row]:
 
 
 def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:
-    page = _context(browser, address, way_in["session"]).new_page()
+    page = logged_in(browser, address, way_in["session"]).new_page()
     page.goto(f"/read/{way_in['study']}/room/")
     page.wait_for_function(SHOWN)
     page.evaluate(WATCH)

@@ -66,12 +66,12 @@ def _rows(browser: Browser, address: str, way_in: dict[str, Any], theirs: Measur
     )
     colds, weights = zip(*(_cold(browser, address, session, case) for _ in range(N_COLD)), strict=True)
     previews, fulls = zip(*colds, strict=True)
-    page = _context(browser, address, session).new_page()
+    page = logged_in(browser, address, session).new_page()
     page.add_init_script(f"({UNPREPARED})()")
     page.goto(start)
-    bare = [_turn(page) for _ in range(N_TURNS + N_WARM)][N_WARM:]
+    bare = [turn(page) for _ in range(N_TURNS + N_WARM)][N_WARM:]
     page.context.close()
-    page = _context(browser, address, session).new_page()
+    page = logged_in(browser, address, session).new_page()
     page.goto(start)
     ready, held = _long_sitting(page)
     page.context.close()
@@ -121,7 +121,7 @@ def _long_sitting(page: Page) -> tuple[Times, dict[int, dict[str, float]]]:
             _prepared(page)
             held[case] = _memory(page)
         if case < LATE:
-            times.append(_turn(page, hurry=case > N_TURNS + N_WARM))
+            times.append(turn(page, hurry=case > N_TURNS + N_WARM))
     return times[N_WARM : N_TURNS + N_WARM], held
 
 
@@ -149,7 +149,7 @@ def _resident(pid: int) -> int:
     return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else 0
 
 
-def _context(browser: Browser, address: str, session: str) -> BrowserContext:
+def logged_in(browser: Browser, address: str, session: str) -> BrowserContext:
     context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
     context.add_cookies([{"name": "sessionid", "value": session, "url": address}])
     return context
@@ -157,7 +157,7 @@ def _context(browser: Browser, address: str, session: str) -> BrowserContext:
 
 def _cold(browser: Browser, address: str, session: str, case: str) -> tuple[tuple[float, float], int]:
     """Milliseconds from the request for the page to both previews and to full depth, and the bytes of the rest."""
-    context = _context(browser, address, session)
+    context = logged_in(browser, address, session)
     asked: list[Request] = []
     context.on("requestfinished", lambda one: asked.append(one))
     page = context.new_page()
@@ -196,7 +196,7 @@ def _prepared(page: Page) -> None:
     page.wait_for_timeout(1000)
 
 
-def _turn(page: Page, *, hurry: bool = False) -> tuple[float, float]:
+def turn(page: Page, *, hurry: bool = False) -> tuple[float, float]:
     """Milliseconds from the key that submits to the next images at full depth, and to the question beside them."""
     if not hurry:
         _prepared(page)

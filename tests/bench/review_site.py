@@ -21,9 +21,9 @@ from tests.processes import ROOT, environment, manage
 BACKEND = "annotation.people.backend.PersonBackend"
 
 
-def make_site(home: Path, n_questions: int) -> dict[str, Any]:
+def make_site(home: Path, n_questions: int, database_url: str = "") -> dict[str, Any]:
     """A new site in ``home`` with a round of so many questions; the session, the round and the first case."""
-    env = environment(home, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
+    env = environment(home, database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
     manage("migrate", "--verbosity", "0", env=env).check_returncode()
     command = [sys.executable, "-m", "tests.bench.review_site", str(n_questions)]
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -14,11 +14,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.bench.load import Site, _fill, _load, _served
-from tests.bench.rows import Row, percentile
-from tests.processes import ROOT, environment
+from playwright.sync_api import sync_playwright
 
-N_QUESTIONS, CONNECTIONS = 12_000, 8
+from tests.bench.load import Site, _fill, _load, _served
+from tests.bench.review_page import logged_in, turn
+from tests.bench.review_site import make_site
+from tests.bench.rows import Row, percentile
+from tests.browser.conftest import CHROMIUM_ARGUMENTS
+from tests.processes import ROOT, environment
+from tests.rexvqa_site.test_serve import Server
+
+N_QUESTIONS, CONNECTIONS = 20_000, 8
 N_BLOCKS, N_TURNS, N_WARM = 3, 30, 5  # blocks with and without calls, cases of each
 MADE, RESUMED, PAUSED = "made", "resumed", "paused"
 
@@ -40,6 +46,40 @@ def measure_on(name: str, database_url: str, stand_in: str) -> list[Row]:
     return [
         Row(f"{what}, p50", percentile(beside, 0.5), "ms", "", "without calls", percentile(alone, 0.5)),
         Row(f"{what}, p95", percentile(beside, 0.95), "ms", "p95 15", "the same", percentile(alone, 0.95)),
+    ]
+
+
+def measure_painted(name: str, database_url: str, stand_in: str, executable: str) -> list[Row]:
+    """The same in Chromium: from the key that submits to the next question with both images at full depth."""
+    alone: list[float] = []
+    beside: list[float] = []
+    with tempfile.TemporaryDirectory(prefix="calls-bench-") as folder:
+        home = Path(folder) / "home"
+        way_in = make_site(home, N_WARM + 2 * N_BLOCKS * N_TURNS + 1, database_url)
+        named = {"REXVQA_MODEL_ENDPOINTS": f"{stand_in} connections={CONNECTIONS}"}
+        env = environment(home, database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings", **named)
+        _order(env, MADE)
+        server = Server(env)
+        try:
+            server.wait_until_greeted()
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+                page = logged_in(browser, f"http://127.0.0.1:{server.port}", way_in["session"]).new_page()
+                page.goto(f"/review/rounds/{way_in['round']}/continue/?begin")
+                for _ in range(N_WARM):
+                    turn(page)
+                for _block in range(N_BLOCKS):
+                    alone += [max(turn(page)) for _ in range(N_TURNS)]
+                    _order(env, RESUMED)
+                    beside += [max(turn(page)) for _ in range(N_TURNS)]
+                    _order(env, PAUSED)
+                browser.close()
+        finally:
+            server.stop()
+    what = f"{name}: submit to the whole next case in Chromium beside calls"
+    return [
+        Row(f"{what}, p50", percentile(beside, 0.5), "ms", "60", "without calls", percentile(alone, 0.5)),
+        Row(f"{what}, p95", percentile(beside, 0.95), "ms", "120", "the same", percentile(alone, 0.95)),
     ]
 
 
