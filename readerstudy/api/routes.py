@@ -6,7 +6,10 @@ from django.urls import path
 
 from readerstudy.api import (
     analysis_list,
+    bank_comparison,
+    model_acts,
     model_list,
+    model_run_list,
     prediction_files,
     reader_list,
     study_acts,
@@ -16,6 +19,10 @@ from readerstudy.api import (
 
 STUDY = "studies/<slug:slug>/"
 RUN = "prediction-runs/<str:public_id>/"
+MODEL = "models/<str:public_id>/"
+MODEL_RUN = "model-runs/<str:public_id>/"
+COMPARISON = "banks/<slug:slug>/model-comparison/"
+SUBMISSIONS = "banks/<slug:slug>/submissions/"
 ANALYSIS = f"{STUDY}analyses/<str:public_id>/"
 IMPORT = "prediction-imports/<str:public_id>/"
 
@@ -65,7 +72,25 @@ urlpatterns = [
         f"{ANALYSIS}reports/<str:report_id>.zip", analysis_list.StudyReportFile.as_view(), name="api-study-report-file"
     ),
     path("models/", model_list.Models.as_view(), name="api-models"),
-    path("models/<str:public_id>/", model_list.OneModel.as_view(), name="api-model"),
+    path(MODEL, model_list.OneModel.as_view(), name="api-model"),
+    path(f"{MODEL}edit/", model_acts.EditModel.as_view(), name="api-model-edit"),
+    path(f"{MODEL}replace/", model_acts.ReplaceModel.as_view(), name="api-model-replace"),
+    path(f"{MODEL}withdraw/", model_acts.WithdrawModel.as_view(), name="api-model-withdraw"),
+    path(COMPARISON, bank_comparison.BankComparison.as_view(), name="api-models-compare"),
+    path(f"{COMPARISON}start/", bank_comparison.StartComparison.as_view(), name="api-models-compare-start"),
+    path(f"{COMPARISON}result/", bank_comparison.ComparisonResult.as_view(), name="api-models-compare-result"),
+    path(f"{COMPARISON}jobs/<str:public_id>/", bank_comparison.ComparisonJob.as_view(), name="api-models-compare-job"),
+    path(SUBMISSIONS, model_acts.Submissions.as_view(), name="api-submissions"),
+    path(f"{SUBMISSIONS}open/", model_acts.OpenSubmissions.as_view(), name="api-submissions-open"),
+    path(f"{SUBMISSIONS}close/", model_acts.CloseSubmissions.as_view(), name="api-submissions-close"),
+    path("model-runs/", model_run_list.ModelRuns.as_view(), name="api-model-runs"),
+    path(MODEL_RUN, model_run_list.OneModelRun.as_view(), name="api-model-run"),
+    path(f"{MODEL_RUN}try/", model_run_list.TryModelRun.as_view(), name="api-model-run-try"),
+    path(f"{MODEL_RUN}start/", model_run_list.StartModelRun.as_view(), name="api-model-run-start"),
+    path(f"{MODEL_RUN}pause/", model_run_list.PauseModelRun.as_view(), name="api-model-run-pause"),
+    path(f"{MODEL_RUN}resume/", model_run_list.ResumeModelRun.as_view(), name="api-model-run-resume"),
+    path(f"{MODEL_RUN}stop/", model_run_list.StopModelRun.as_view(), name="api-model-run-stop"),
+    path(f"{MODEL_RUN}cap/", model_run_list.CapModelRun.as_view(), name="api-model-run-cap"),
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
     path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
     path(f"{RUN}name/", model_list.NamePredictionRun.as_view(), name="api-prediction-run-name"),

@@ -95,10 +95,19 @@ RULES: dict[str, Rule] = {
     **_each(rules.MODELS, "models api-models api-prediction-runs"),
     **_each(rules.MODEL_NEW, "model-new"),
     **_each(rules.PREDICTIONS_SENT, "api-prediction-imports"),
-    **_each(rules.SCORES, "models-compare models-compare-file"),
-    **_each(rules.COORDINATES, "models-compare-start predictions-import predictions-import-store"),
+    **_each(
+        rules.SCORES,
+        "models-compare models-compare-file api-models-compare api-models-compare-result api-models-compare-job",
+    ),
+    **_each(
+        rules.COORDINATES,
+        "models-compare-start predictions-import predictions-import-store api-models-compare-start",
+    ),
     **_each(rules.MODEL, "model model-repeatability api-model"),
-    **_each(rules.MODEL_ACT, "model-edit model-replace model-withdraw"),
+    **_each(
+        rules.MODEL_ACT,
+        "model-edit model-replace model-withdraw api-model-edit api-model-replace api-model-withdraw",
+    ),
     **_each(rules.MODEL_LISTED, "prediction-import-new"),
     **_each(
         rules.IMPORT,
@@ -110,11 +119,12 @@ RULES: dict[str, Rule] = {
         rules.RUN_ACT,
         "prediction-run-name prediction-run-withdraw api-prediction-run-name api-prediction-run-withdraw",
     ),
-    **_each(rules.MODEL_RUNS, "model-runs model-run-new"),
+    **_each(rules.MODEL_RUNS, "model-runs model-run-new api-model-runs"),
     **_each(
         rules.MODEL_RUN,
         "model-run model-run-variants model-run-try model-run-start model-run-pause model-run-resume model-run-stop "
-        "model-run-cap model-run-calls model-run-call model-run-picture",
+        "model-run-cap model-run-calls model-run-call model-run-picture api-model-run api-model-run-try "
+        "api-model-run-start api-model-run-pause api-model-run-resume api-model-run-stop api-model-run-cap",
     ),
     # everything else
     **_each(rules.BIN, "bin"),
@@ -143,5 +153,6 @@ NOT_THERE = {
     "api-study-protocol": "studies of the test have no protocol",
     "study-dry-case": "no dry run is under way",
     "api-study-job": "no job of a study is there",
+    "api-models-compare-job": "no job is named",
     "model-run-picture": "no picture was sent",
 }

@@ -32,6 +32,19 @@ REACHED = {
     "study-export": "api-study-export",
     "study-import": "api-study-import",
     "model-new": "api-models",
+    "model-edit": "api-model-edit",
+    "model-replace": "api-model-replace",
+    "model-withdraw": "api-model-withdraw",
+    "models-compare-start": "api-models-compare-start",
+    "submissions-open": "api-submissions-open",
+    "submissions-close": "api-submissions-close",
+    "model-run-new": "api-model-runs",
+    "model-run-try": "api-model-run-try",
+    "model-run-start": "api-model-run-start",
+    "model-run-pause": "api-model-run-pause",
+    "model-run-resume": "api-model-run-resume",
+    "model-run-stop": "api-model-run-stop",
+    "model-run-cap": "api-model-run-cap",
     "prediction-import-new": "api-prediction-imports",
     "predictions-import": "api-prediction-imports",
     "prediction-import-store": "api-prediction-import-store",
@@ -147,11 +160,5 @@ NOT_YET = {
         "study-reader-remind study-reader-pass study-reader-replace study-rereview "
         "study-share study-share-restore study-share-revoke",
         f"studies: {_LATER}",
-    ),
-    **_each(
-        "models-compare-start submissions-open submissions-close model-run-new "
-        "model-run-try model-run-start model-run-pause model-run-resume model-run-stop model-run-cap model-edit "
-        "model-replace model-withdraw",
-        f"models and predictions: {_LATER}",
     ),
 }
