@@ -7,17 +7,23 @@ from django.urls import path
 from readerstudy.api import (
     analysis_list,
     bank_comparison,
+    invited_readers,
     model_acts,
     model_list,
     model_run_list,
     prediction_files,
+    reader_acts,
     reader_list,
+    shared_links,
     study_acts,
     study_list,
     study_tables,
 )
 
 STUDY = "studies/<slug:slug>/"
+READER = f"{STUDY}readers/<str:public_id>/"
+INVITATION = f"{STUDY}invitations/<int:pk>/"
+LINK = f"{STUDY}links/<int:pk>/"
 RUN = "prediction-runs/<str:public_id>/"
 MODEL = "models/<str:public_id>/"
 MODEL_RUN = "model-runs/<str:public_id>/"
@@ -33,23 +39,25 @@ urlpatterns = [
     path(f"{STUDY}protocol/", study_list.StudyProtocol.as_view(), name="api-study-protocol"),
     path(f"{STUDY}freeze/", study_acts.FreezeStudy.as_view(), name="api-study-freeze"),
     path(f"{STUDY}open/", study_acts.OpenStudy.as_view(), name="api-study-open"),
+    path(f"{STUDY}extend/", study_acts.ExtendStudy.as_view(), name="api-study-extend"),
+    path(f"{STUDY}remind/", study_acts.RemindStudy.as_view(), name="api-study-remind"),
+    path(f"{STUDY}re-review/", study_acts.RereviewStudy.as_view(), name="api-study-rereview"),
     path(f"{STUDY}close/", study_acts.CloseStudy.as_view(), name="api-study-close"),
     path(f"{STUDY}copy/", study_acts.CopyStudy.as_view(), name="api-study-copy"),
     path(f"{STUDY}archive/", study_acts.ArchiveStudy.as_view(), name="api-study-archive"),
     path(f"{STUDY}bring-back/", study_acts.BringBackStudy.as_view(), name="api-study-bring-back"),
     path(f"{STUDY}readers/", reader_list.StudyReaders.as_view(), name="api-study-readers"),
-    path(f"{STUDY}readers/<str:public_id>/", reader_list.OneReader.as_view(), name="api-study-reader"),
-    path(
-        f"{STUDY}readers/<str:public_id>/withdraw/",
-        reader_list.WithdrawReader.as_view(),
-        name="api-study-reader-withdraw",
-    ),
+    path(READER, reader_list.OneReader.as_view(), name="api-study-reader"),
+    path(f"{READER}withdraw/", reader_list.WithdrawReader.as_view(), name="api-study-reader-withdraw"),
+    path(f"{READER}extend/", reader_acts.ExtendReader.as_view(), name="api-study-reader-extend"),
+    path(f"{READER}remind/", reader_acts.RemindReader.as_view(), name="api-study-reader-remind"),
+    path(f"{READER}pass/", reader_acts.PassReader.as_view(), name="api-study-reader-pass"),
+    path(f"{READER}replace/", reader_acts.ReplaceReader.as_view(), name="api-study-reader-replace"),
     path(f"{STUDY}invitations/", reader_list.StudyInvitations.as_view(), name="api-study-invitations"),
-    path(
-        f"{STUDY}invitations/<int:pk>/revoke/",
-        reader_list.RevokeStudyInvitation.as_view(),
-        name="api-study-invitation-revoke",
-    ),
+    path(f"{STUDY}invitations/file/", invited_readers.InviteReadersFromFile.as_view(), name="api-study-invite-file"),
+    path(f"{INVITATION}revoke/", reader_list.RevokeStudyInvitation.as_view(), name="api-study-invitation-revoke"),
+    path(f"{INVITATION}remind/", invited_readers.RemindInvitation.as_view(), name="api-study-invitation-remind"),
+    path(f"{INVITATION}restore/", invited_readers.RestoreInvitation.as_view(), name="api-study-invitation-restore"),
     path(f"{STUDY}responses/", study_tables.StudyResponses.as_view(), name="api-study-responses"),
     path(f"{STUDY}events/", study_tables.StudyEvents.as_view(), name="api-study-events"),
     path(f"{STUDY}voidings/", study_tables.Voidings.as_view(), name="api-study-voidings"),
@@ -60,6 +68,10 @@ urlpatterns = [
     path(f"{STUDY}analyses/", analysis_list.AnalysisList.as_view(), name="api-study-analyses"),
     path(ANALYSIS, analysis_list.OneAnalysis.as_view(), name="api-study-analysis"),
     path(f"{ANALYSIS}result/", analysis_list.AnalysisResult.as_view(), name="api-study-analysis-result"),
+    path(f"{ANALYSIS}share/", shared_links.ShareResults.as_view(), name="api-study-share"),
+    path(f"{STUDY}links/", shared_links.ResultsLinks.as_view(), name="api-study-share-links"),
+    path(f"{LINK}revoke/", shared_links.RevokeResultsLink.as_view(), name="api-study-share-revoke"),
+    path(f"{LINK}restore/", shared_links.RestoreResultsLink.as_view(), name="api-study-share-restore"),
     path(f"{ANALYSIS}figures/", analysis_list.FigureList.as_view(), name="api-study-figures"),
     path(
         f"{ANALYSIS}figures/<slug:name>/<slug:width>.<slug:form>",

@@ -36,6 +36,7 @@ def fill() -> dict[str, Any]:
     from readerstudy.models import PredictionRun, ReaderStudy, StudyRole
     from readerstudy.predictions.listing import Target, open_submissions
     from readerstudy.report import contents, report_job
+    from readerstudy.sharing.linking import share_results
     from tests.annotation.review.cases import make_bank, make_revision, make_round
     from tests.annotation.rounds.made import make_sample, say
     from tests.conftest import NOON, make_person
@@ -56,6 +57,8 @@ def fill() -> dict[str, Any]:
     PredictionRun.objects.update(form=PredictionForm.RESULTS)
     ReaderStudy.objects.filter(pk=analysis.study_id).update(unblinded_at=NOON, protocol="{}")
     report_job.ask_for_report(analysis, actor=cora, at=timezone.now())
+    analysis.study.refresh_from_db()
+    share_results(analysis, days=7, note="", actor=cora, at=timezone.now())
     under_way = make_study("Running", pixels=True)
     enrol(under_way, lena)
     StudyRole.objects.create(study=under_way, user=hedda, granted_at=NOON)
@@ -150,7 +153,15 @@ def _names() -> dict[str, list[Any]]:
     )
     from annotation.questionbank import uploads as question_files
     from readerstudy.exports.exporting import Table
-    from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun, ReaderStudy
+    from readerstudy.models import (
+        Analysis,
+        AnalysisReport,
+        Enrolment,
+        ModelEntry,
+        PredictionRun,
+        ReaderStudy,
+        ResultsLink,
+    )
     from readerstudy.predictions.eligibility import UPLOADS
 
     def of(model: Any, field: str = "public_id", **wanted: Any) -> list[Any]:
@@ -174,6 +185,7 @@ def _names() -> dict[str, list[Any]]:
         "reports": of(AnalysisReport),
         "readers": of(Enrolment),
         "invitations": [1, 2, 3],
+        "links": of(ResultsLink, "pk"),
         "models": of(ModelEntry),
         "model-runs": of(CallBatch),
         "prediction-runs": of(PredictionRun),

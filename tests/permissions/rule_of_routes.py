@@ -69,7 +69,10 @@ RULES: dict[str, Rule] = {
         "study-analysis study-report-file study-report-make api-study-plan api-study-protocol api-study-freeze "
         "api-study-open api-study-close api-study-copy api-study-archive api-study-bring-back "
         "api-study-reader-withdraw api-study-invitations api-study-invitation-revoke api-study-voidings "
-        "api-study-import "
+        "api-study-import api-study-extend api-study-remind api-study-rereview api-study-reader-extend "
+        "api-study-reader-remind api-study-reader-pass api-study-reader-replace api-study-invite-file "
+        "api-study-invitation-remind api-study-invitation-restore api-study-share-links api-study-share-revoke "
+        "api-study-share-restore "
         "api-study-job api-study-analyses api-study-analysis api-study-analysis-result api-study-reports",
     ),
     **_each(
@@ -83,7 +86,7 @@ RULES: dict[str, Rule] = {
         rules.ANALYSIS,
         "study-analysed study-analysed-stands study-agreement study-pair study-categories study-items study-times "
         "study-figure study-report study-share api-study-figures api-study-figure api-study-report-make "
-        "api-study-report-file",
+        "api-study-report-file api-study-share",
     ),
     **_each(
         rules.READER,
