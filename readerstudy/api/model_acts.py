@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.core.exceptions import PermissionDenied
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -40,7 +42,11 @@ class _ModelAct(OneModel):
     http_method_names = ["post"]
 
     def one(self) -> ModelEntry:
-        return changeable_entry(self.person, self.kwargs["public_id"])
+        """Raises PermissionDenied where its runs stand in figures that the token does not reach."""
+        entry = changeable_entry(self.person, self.kwargs["public_id"])
+        if not listing.reaches_all_runs(self.person, entry):
+            raise PermissionDenied(_("This model has runs in other places than that of the token."))
+        return entry
 
     def fields_of(self, entry: ModelEntry) -> dict[str, Any]:
         """Those of the model with what was sent in their place. Raises ValidationError."""

@@ -20,6 +20,7 @@ from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON, make_person
 from tests.readerstudy.api.programs import everybody, statuses
 from tests.readerstudy.predictions.made import answers, entry_named, give_keys, import_file, keyed_bank
+from tests.readerstudy.running.made import name_endpoints, planned
 from tests.readerstudy.studies import make_study
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +111,25 @@ def test_who_coordinates_a_study_alone_changes_no_model_of_others() -> None:
     read_only = {"site", "administrator", "reviewer", "submitter", "own"}
     found = {"bank": 200, "study": 200}
     assert changed == {name: 403 if name in read_only else found.get(name, 404) for name in programs}
+
+
+@pytest.mark.parametrize("is_at_work", [True, False])
+def test_a_token_of_one_place_changes_no_model_with_runs_elsewhere(
+    script: Program, bank: QuestionBank, entry: ModelEntry, settings: Settings, is_at_work: bool
+) -> None:
+    name_endpoints(settings)
+    other = keyed_bank(3, "Other")
+    import_file(entry, Target(bank), answers(Q1="B"))
+    address = f"models/{entry.public_id}/"
+    assert script.post(f"{address}edit/", {"decoding": "greedy"}).status_code == 200
+    if is_at_work:
+        planned(Target(other), name=entry.name, version=entry.version)
+    else:
+        import_file(entry, Target(other), answers(Q1="B"))
+    for act, body in {"edit": {}, "replace": {"version": "2"}, "withdraw": {"reason": "x"}}.items():
+        problem_of(script.post(f"{address}{act}/", body), 403, "forbidden")
+    entry.refresh_from_db()
+    assert entry.state == "listed"
 
 
 # --- submitters -----------------------------------------------------------------------------------
