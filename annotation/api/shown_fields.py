@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any
 
 from rest_framework import serializers
@@ -11,10 +11,18 @@ from annotation.enums import Word
 
 
 class Moment(serializers.DateTimeField):
-    """In UTC, whatever the time zone of the person."""
+    """In UTC, whatever the time zone of the person. Refused: the first and the last year, of which some zones have no
+    date.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(default_timezone=UTC, **options)
+
+    def to_internal_value(self, value: Any) -> datetime:
+        found: datetime = super().to_internal_value(value)
+        if not MINYEAR < found.year < MAXYEAR:
+            self.fail("overflow")
+        return found
 
 
 class WordChoice(serializers.ChoiceField):

@@ -41,6 +41,7 @@ WORDS: Mapping[str, Any] = {  # of fields, where the type alone makes a poor exa
     "link": "https://reading.example.org/i/...",
     "due_at": "2099-12-31T12:00:00Z",
     "deadline_at": "2099-12-31T12:00:00Z",
+    "cap": "12.50",
     "confirmed_open": 0,
 }
 BY_FORMAT = {

@@ -55,14 +55,14 @@ class ModelFilters(django_filters.FilterSet):
     name = django_filters.CharFilter(lookup_expr="icontains")
 
 
-class _OfModels(Resource):
+class OfModels(Resource):
     """The functions that say which models and runs somebody knows say what a token reaches, too."""
 
     def in_reach(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         return rows
 
 
-class Models(_OfModels, ListOf[ModelEntry]):
+class Models(OfModels, ListOf[ModelEntry]):
     """Models: all for coordinators and administrators of the site, for others their own. A POST enters one."""
 
     shape, body = ModelShape, ModelSent
@@ -86,7 +86,7 @@ class Models(_OfModels, ListOf[ModelEntry]):
         return self.once(enter)
 
 
-class OneModel(_OfModels, OneOf[ModelEntry]):
+class OneModel(OfModels, OneOf[ModelEntry]):
     """One version of one model: what it was asked, and how."""
 
     shape = ModelShape
@@ -130,7 +130,7 @@ class RunFilters(django_filters.FilterSet):
     named = django_filters.BooleanFilter(field_name="is_named")
 
 
-class PredictionRuns(_OfModels, ListOf[PredictionRun]):
+class PredictionRuns(OfModels, ListOf[PredictionRun]):
     """Runs of predictions, the newest first: for people who submit models their own, on banks."""
 
     shape = PredictionRunShape
@@ -142,7 +142,7 @@ class PredictionRuns(_OfModels, ListOf[PredictionRun]):
         return runs_known_to(self.person).filter(entry__in=entries_known_to(self.person).values("pk"))
 
 
-class OnePredictionRun(_OfModels, OneOf[PredictionRun]):
+class OnePredictionRun(OfModels, OneOf[PredictionRun]):
     """One run: what its file held, and whether figures show it."""
 
     shape = PredictionRunShape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.http import Http404
@@ -91,7 +91,7 @@ class PredictionFiles(Resource):
         check_works_with_models(self.person)
         sent = self.sent(PredictionsSent)
         entry = listed_entry(self.person, sent["model"])
-        target = self._target(sent.get("study", ""), sent.get("bank", ""))
+        target = target_named(targets_for(self.person), sent)
         data = {"target": target_value(target), **{name: sent.get(name, "") for name in ("form", "duplicates")}}
         chosen = cleaned(PredictionsForm([target], data, {"file": sent["file"]}))
         asked = uploads.UploadRequest(entry, target, chosen["form"], chosen["duplicates"])
@@ -104,14 +104,16 @@ class PredictionFiles(Resource):
 
         return self.once(receive)
 
-    def _target(self, study: str, bank: str) -> Target:
-        """Raises Http404 for a study or a bank that does not take predictions of this person."""
-        if bool(study) == bool(bank):
-            raise BodyRefused("which_target", "Name a study or a bank.", status=422, field="study")
-        for target in targets_for(self.person):
-            if bool(target.study) == bool(study) and target.slug == (study or bank):
-                return target
-        raise Http404
+
+def target_named(targets: Iterable[Target], sent: Mapping[str, Any]) -> Target:
+    """The one that a body names as ``study`` or ``bank``. Raises Http404 where it is not among them."""
+    study, bank = sent.get("study", ""), sent.get("bank", "")
+    if bool(study) == bool(bank):
+        raise BodyRefused("which_target", "Name a study or a bank.", status=422, field="study")
+    for target in targets:
+        if bool(target.study) == bool(study) and target.slug == (study or bank):
+            return target
+    raise Http404
 
 
 class OnePredictionImport(OneOf[Upload]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
 from annotation.api.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import try_to_send
@@ -103,6 +103,7 @@ class ReaderInvitationShape(Shown):
     created_at = Moment()
     expires_at = Moment()
     reminded_at = Moment(allow_null=True)
+    revoked_at = Moment(allow_null=True)
     link = serializers.CharField(
         default=None, allow_null=True, help_text="in the answer that makes it, and never again"
     )
@@ -117,7 +118,24 @@ class ReaderSent(SentBody):
     case_set = serializers.IntegerField(required=False, help_text="its number, where the study has several")
 
 
-class StudyInvitations(OfStudy, ListOf[StudyInvitation]):
+class LinkOnce(Resource):
+    """What gives out the link of an invitation says it in that answer alone, and sends it where it has an address."""
+
+    def once_with_link(self, issue: Callable[[], IssuedInvitation], *, status: int) -> Response:
+        made: list[IssuedInvitation] = []
+
+        def give_out() -> MadeAnswer:
+            made.append(issue())
+            return MadeAnswer(status, self.shown(made[0].invitation))
+
+        response = self.once(give_out)
+        if made:
+            response.data["link"] = study_link(made[0].token)
+            response.data["was_sent"] = try_to_send(lambda: send_study_invitation(made[0]))
+        return response
+
+
+class StudyInvitations(LinkOnce, OfStudy, ListOf[StudyInvitation]):
     """Links that can still be used. A POST invites a reader: the answer holds the link, which is kept nowhere. Sent
     again with the same Idempotency-Key, the answer says the same without the link.
     """
@@ -132,17 +150,7 @@ class StudyInvitations(OfStudy, ListOf[StudyInvitation]):
     def post(self, request: Request, **named: Any) -> Response:
         study, sent = self.study, self.sent(ReaderSent)
         case_set = self._case_set(sent.pop("case_set", None))
-        made: list[IssuedInvitation] = []
-
-        def invite() -> MadeAnswer:
-            made.append(invite_reader(study, case_set, **sent, **self.by()))
-            return MadeAnswer(201, self.shown(made[0].invitation))
-
-        response = self.once(invite)
-        if made:
-            response.data["link"] = study_link(made[0].token)
-            response.data["was_sent"] = try_to_send(lambda: send_study_invitation(made[0]))
-        return response
+        return self.once_with_link(lambda: invite_reader(study, case_set, **sent, **self.by()), status=201)
 
     def _case_set(self, number: int | None) -> CaseSet:
         """The only one of the study, or the one that was asked for. Raises StudyRefused."""

@@ -6,16 +6,29 @@ from django.urls import path
 
 from readerstudy.api import (
     analysis_list,
+    bank_comparison,
+    invited_readers,
+    model_acts,
     model_list,
+    model_run_list,
     prediction_files,
+    reader_acts,
     reader_list,
+    shared_links,
     study_acts,
     study_list,
     study_tables,
 )
 
 STUDY = "studies/<slug:slug>/"
+READER = f"{STUDY}readers/<str:public_id>/"
+INVITATION = f"{STUDY}invitations/<int:pk>/"
+LINK = f"{STUDY}links/<int:pk>/"
 RUN = "prediction-runs/<str:public_id>/"
+MODEL = "models/<str:public_id>/"
+MODEL_RUN = "model-runs/<str:public_id>/"
+COMPARISON = "banks/<slug:slug>/model-comparison/"
+SUBMISSIONS = "banks/<slug:slug>/submissions/"
 ANALYSIS = f"{STUDY}analyses/<str:public_id>/"
 IMPORT = "prediction-imports/<str:public_id>/"
 
@@ -26,23 +39,25 @@ urlpatterns = [
     path(f"{STUDY}protocol/", study_list.StudyProtocol.as_view(), name="api-study-protocol"),
     path(f"{STUDY}freeze/", study_acts.FreezeStudy.as_view(), name="api-study-freeze"),
     path(f"{STUDY}open/", study_acts.OpenStudy.as_view(), name="api-study-open"),
+    path(f"{STUDY}extend/", study_acts.ExtendStudy.as_view(), name="api-study-extend"),
+    path(f"{STUDY}remind/", study_acts.RemindStudy.as_view(), name="api-study-remind"),
+    path(f"{STUDY}re-review/", study_acts.RereviewStudy.as_view(), name="api-study-rereview"),
     path(f"{STUDY}close/", study_acts.CloseStudy.as_view(), name="api-study-close"),
     path(f"{STUDY}copy/", study_acts.CopyStudy.as_view(), name="api-study-copy"),
     path(f"{STUDY}archive/", study_acts.ArchiveStudy.as_view(), name="api-study-archive"),
     path(f"{STUDY}bring-back/", study_acts.BringBackStudy.as_view(), name="api-study-bring-back"),
     path(f"{STUDY}readers/", reader_list.StudyReaders.as_view(), name="api-study-readers"),
-    path(f"{STUDY}readers/<str:public_id>/", reader_list.OneReader.as_view(), name="api-study-reader"),
-    path(
-        f"{STUDY}readers/<str:public_id>/withdraw/",
-        reader_list.WithdrawReader.as_view(),
-        name="api-study-reader-withdraw",
-    ),
+    path(READER, reader_list.OneReader.as_view(), name="api-study-reader"),
+    path(f"{READER}withdraw/", reader_list.WithdrawReader.as_view(), name="api-study-reader-withdraw"),
+    path(f"{READER}extend/", reader_acts.ExtendReader.as_view(), name="api-study-reader-extend"),
+    path(f"{READER}remind/", reader_acts.RemindReader.as_view(), name="api-study-reader-remind"),
+    path(f"{READER}pass/", reader_acts.PassReader.as_view(), name="api-study-reader-pass"),
+    path(f"{READER}replace/", reader_acts.ReplaceReader.as_view(), name="api-study-reader-replace"),
     path(f"{STUDY}invitations/", reader_list.StudyInvitations.as_view(), name="api-study-invitations"),
-    path(
-        f"{STUDY}invitations/<int:pk>/revoke/",
-        reader_list.RevokeStudyInvitation.as_view(),
-        name="api-study-invitation-revoke",
-    ),
+    path(f"{STUDY}invitations/file/", invited_readers.InviteReadersFromFile.as_view(), name="api-study-invite-file"),
+    path(f"{INVITATION}revoke/", reader_list.RevokeStudyInvitation.as_view(), name="api-study-invitation-revoke"),
+    path(f"{INVITATION}remind/", invited_readers.RemindInvitation.as_view(), name="api-study-invitation-remind"),
+    path(f"{INVITATION}restore/", invited_readers.RestoreInvitation.as_view(), name="api-study-invitation-restore"),
     path(f"{STUDY}responses/", study_tables.StudyResponses.as_view(), name="api-study-responses"),
     path(f"{STUDY}events/", study_tables.StudyEvents.as_view(), name="api-study-events"),
     path(f"{STUDY}voidings/", study_tables.Voidings.as_view(), name="api-study-voidings"),
@@ -53,6 +68,10 @@ urlpatterns = [
     path(f"{STUDY}analyses/", analysis_list.AnalysisList.as_view(), name="api-study-analyses"),
     path(ANALYSIS, analysis_list.OneAnalysis.as_view(), name="api-study-analysis"),
     path(f"{ANALYSIS}result/", analysis_list.AnalysisResult.as_view(), name="api-study-analysis-result"),
+    path(f"{ANALYSIS}share/", shared_links.ShareResults.as_view(), name="api-study-share"),
+    path(f"{STUDY}links/", shared_links.ResultsLinks.as_view(), name="api-study-share-links"),
+    path(f"{LINK}revoke/", shared_links.RevokeResultsLink.as_view(), name="api-study-share-revoke"),
+    path(f"{LINK}restore/", shared_links.RestoreResultsLink.as_view(), name="api-study-share-restore"),
     path(f"{ANALYSIS}figures/", analysis_list.FigureList.as_view(), name="api-study-figures"),
     path(
         f"{ANALYSIS}figures/<slug:name>/<slug:width>.<slug:form>",
@@ -65,7 +84,25 @@ urlpatterns = [
         f"{ANALYSIS}reports/<str:report_id>.zip", analysis_list.StudyReportFile.as_view(), name="api-study-report-file"
     ),
     path("models/", model_list.Models.as_view(), name="api-models"),
-    path("models/<str:public_id>/", model_list.OneModel.as_view(), name="api-model"),
+    path(MODEL, model_list.OneModel.as_view(), name="api-model"),
+    path(f"{MODEL}edit/", model_acts.EditModel.as_view(), name="api-model-edit"),
+    path(f"{MODEL}replace/", model_acts.ReplaceModel.as_view(), name="api-model-replace"),
+    path(f"{MODEL}withdraw/", model_acts.WithdrawModel.as_view(), name="api-model-withdraw"),
+    path(COMPARISON, bank_comparison.BankComparison.as_view(), name="api-models-compare"),
+    path(f"{COMPARISON}start/", bank_comparison.StartComparison.as_view(), name="api-models-compare-start"),
+    path(f"{COMPARISON}result/", bank_comparison.ComparisonResult.as_view(), name="api-models-compare-result"),
+    path(f"{COMPARISON}jobs/<str:public_id>/", bank_comparison.ComparisonJob.as_view(), name="api-models-compare-job"),
+    path(SUBMISSIONS, model_acts.Submissions.as_view(), name="api-submissions"),
+    path(f"{SUBMISSIONS}open/", model_acts.OpenSubmissions.as_view(), name="api-submissions-open"),
+    path(f"{SUBMISSIONS}close/", model_acts.CloseSubmissions.as_view(), name="api-submissions-close"),
+    path("model-runs/", model_run_list.ModelRuns.as_view(), name="api-model-runs"),
+    path(MODEL_RUN, model_run_list.OneModelRun.as_view(), name="api-model-run"),
+    path(f"{MODEL_RUN}try/", model_run_list.TryModelRun.as_view(), name="api-model-run-try"),
+    path(f"{MODEL_RUN}start/", model_run_list.StartModelRun.as_view(), name="api-model-run-start"),
+    path(f"{MODEL_RUN}pause/", model_run_list.PauseModelRun.as_view(), name="api-model-run-pause"),
+    path(f"{MODEL_RUN}resume/", model_run_list.ResumeModelRun.as_view(), name="api-model-run-resume"),
+    path(f"{MODEL_RUN}stop/", model_run_list.StopModelRun.as_view(), name="api-model-run-stop"),
+    path(f"{MODEL_RUN}cap/", model_run_list.CapModelRun.as_view(), name="api-model-run-cap"),
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
     path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
     path(f"{RUN}name/", model_list.NamePredictionRun.as_view(), name="api-prediction-run-name"),

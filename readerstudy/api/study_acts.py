@@ -1,4 +1,4 @@
-"""What is done with a study: frozen, opened, closed, copied, archived and brought back."""
+"""What is done with a study: frozen, opened, more time given, closed, re-reviewed, copied, archived, brought back."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
 from annotation.api.question_list import bank_named
+from annotation.api.resources import Shown
+from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.api.study_list import OneStudy
+from readerstudy.api.study_list import OfStudy, OneStudy
 from readerstudy.conducting import lifecycle
 from readerstudy.design.creating import copy_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.models import ReaderStudy
+from readerstudy.monitoring.rereviewing import send_to_rereview
+from readerstudy.monitoring.unfinished import extend_study, remind_unfinished
 from readerstudy.views.study.access import coordinated_study
 
 
@@ -61,6 +65,37 @@ class OpenStudy(_StudyAct):
     summary = "Open a study"
 
 
+class DeadlineSent(SentBody):
+    deadline_at = Moment(help_text="later than the present one")
+
+
+class ExtendStudy(_StudyAct):
+    """More time for everybody; who had more keeps it. A deadline never moves earlier."""
+
+    body = DeadlineSent
+    act = extend_study
+    summary = "Give all readers more time"
+
+    def sent_to_act(self) -> dict[str, Any]:
+        return {"deadline": self.sent(DeadlineSent)["deadline_at"]}
+
+
+class RemindedShape(Shown):
+    n_sent = serializers.IntegerField(help_text="e-mails")
+
+
+class RemindStudy(OfStudy):
+    """An e-mail to everybody who has not finished. Refused where the site sends no e-mail."""
+
+    shape = RemindedShape
+    makes = True
+    summary = "Remind the readers of a study"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        study = self.study
+        return self.once(lambda: MadeAnswer(200, self.shown({"n_sent": remind_unfinished(study, **self.by())})))
+
+
 class CloseSent(SentBody):
     confirmed_open = serializers.IntegerField(
         default=0, min_value=0, max_value=100_000, help_text="how many readers without an end are left; 409 tells them"
@@ -72,6 +107,37 @@ class CloseStudy(_StudyAct):
 
     act, body = lifecycle.close_study, CloseSent
     summary = "Close a study"
+
+
+class RereviewSent(SentBody):
+    threshold_percent = serializers.IntegerField(
+        default=50, min_value=1, max_value=100, help_text="missed by so many of the readers who answered the case"
+    )
+    name = serializers.CharField(max_length=200, help_text="of the round")
+
+
+class RereviewShape(Shown):
+    round = serializers.SlugField(source="slug")
+    name = serializers.CharField()
+
+
+class RereviewStudy(OfStudy):
+    """The draft of a blinded round of the cases that many readers missed, mixed with as many that few missed; which are
+    which is told when the round has closed. Choosing them is a look at results: it unblinds the study.
+    """
+
+    shape, body = RereviewShape, RereviewSent
+    makes, status = True, 201
+    summary = "Send missed cases to a re-review"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        study, sent = self.study, self.sent(RereviewSent)
+
+        def make() -> MadeAnswer:
+            made = send_to_rereview(study, sent["threshold_percent"], name=sent["name"], **self.by())
+            return MadeAnswer(201, self.shown(made), reverse("api-round", args=[made.slug]))
+
+        return self.once(make)
 
 
 class ArchiveStudy(_StudyAct):

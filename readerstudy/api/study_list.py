@@ -187,7 +187,7 @@ class StudyPlan(OfStudy, OneOf[ReaderStudy]):
         return self.conditional(self.shown(plan_document(plan_of(self.study)), self.only()))
 
 
-class FileOfStudy(OfStudy, OneOf[ReaderStudy]):
+class StoredFile(OneOf[Row]):
     """A file, sent as it is; who has it already gets 304."""
 
     content_types: ClassVar[tuple[str, ...]]
@@ -202,6 +202,10 @@ class FileOfStudy(OfStudy, OneOf[ReaderStudy]):
         response["ETag"] = f'"{sha256[:32]}"'
         response["Cache-Control"] = "private, no-cache"
         return response
+
+
+class FileOfStudy(OfStudy, StoredFile[ReaderStudy]):
+    """A file of the study of the address."""
 
 
 class StudyProtocol(FileOfStudy):

@@ -88,9 +88,20 @@ def result_of(comparison: ModelComparison) -> StoredComparison:
 @transaction.atomic
 def take_comparison(comparison: ModelComparison, *, actor: User, at: datetime) -> bytes:
     """The file for somebody who takes it away."""
+    _note_taken(comparison, actor=actor, at=at)
+    return comparison_file(result_of(comparison))
+
+
+@transaction.atomic
+def take_result(comparison: ModelComparison, *, actor: User, at: datetime) -> str:
+    """The same as JSON, as it is stored."""
+    _note_taken(comparison, actor=actor, at=at)
+    return comparison.result
+
+
+def _note_taken(comparison: ModelComparison, *, actor: User, at: datetime) -> None:
     facts = {"comparison": comparison.public_id, "result_sha256": comparison.result_sha256}
     record("bank.comparison_taken", actor=actor, at=at, subject=comparison.bank, facts=facts)
-    return comparison_file(result_of(comparison))
 
 
 def comparison_file(result: StoredComparison) -> bytes:

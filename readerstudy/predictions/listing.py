@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -21,7 +22,15 @@ from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, site_roles, within_reach
 from readerstudy.design.questions import questions_named
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyCase, SubmissionCall
+from readerstudy.models import (
+    ModelEntry,
+    ModelRun,
+    Prediction,
+    PredictionRun,
+    ReaderStudy,
+    StudyCase,
+    SubmissionCall,
+)
 from readerstudy.predictions.eligibility import open_banks
 from readerstudy.predictions.kernels.matching import KnownQuestion
 
@@ -108,6 +117,16 @@ def runs_known_to(person: User) -> QuerySet[PredictionRun]:
         return runs
     mine = _coordinated(person, ReaderStudy.objects.all())
     return runs.filter(Q(study__in=mine) | Q(study__isnull=True, entry__submitter=person))
+
+
+def reaches_all_runs(person: User, entry: ModelEntry) -> bool:
+    """Whether a token reaches every run of the model, which leaves figures with it; a person without one does."""
+    reached = {"bank": "bank", "study": "study"}, {"bank": "batch__bank", "study": "study"}
+    runs: tuple[QuerySet[Any], ...] = PredictionRun.objects.filter(entry=entry), ModelRun.objects.filter(entry=entry)
+    return all(
+        not rows.exclude(pk__in=within_reach(person, rows, **places).values("pk")).exists()
+        for rows, places in zip(runs, reached, strict=True)
+    )
 
 
 @dataclass

@@ -52,6 +52,23 @@ class RunProgress:
             OutcomeCount(one, _(one.label), self.tally.n(one), 100 * self.tally.n(one) / n_calls) for one in CallOutcome
         ]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many calls came to each outcome, by its word."""
+        return {one.value: self.tally.n(one) for one in CallOutcome}
+
+    @property
+    def spent(self) -> str | None:
+        """In the currency of the price; None without one."""
+        return f"{self.tally.cost:.8f}" if self.run.batch.price else None
+
+    @property
+    def told_estimate(self) -> dict[str, Any] | None:
+        """Before the start the present estimate, afterwards that of the start, as JSON."""
+        if self.estimate is not None:
+            return self.estimate.as_json()
+        return {name: one for name, one in (self.run.estimate or {}).items() if name != "questions_by_images"} or None
+
     @cached_property
     def published(self) -> Sequence[PredictionRun]:
         return list(PredictionRun.objects.filter(made_by__model_run=self.run).order_by("made_by__repeat"))
@@ -196,9 +213,6 @@ def run_as_json(run: ModelRun) -> dict[str, Any]:
     run.batch.refresh_from_db()
     found = RunProgress(run)
     batch, counted = run.batch, found.tally
-    kept = {**(run.estimate or {})}
-    kept.pop("questions_by_images", None)
-    now = found.estimate
     return {
         "run": batch.public_id,
         "model": run.entry.name,
@@ -213,13 +227,13 @@ def run_as_json(run: ModelRun) -> dict[str, Any]:
         "state": batch.state,
         "says": found.sentence,
         "calls": batch.n_calls,
-        "outcomes": {one.value: counted.n(one) for one in CallOutcome},
+        "outcomes": found.counts,
         "asked_twice": counted.n_asked_twice,
         "input_tokens": counted.n_input,
         "output_tokens": counted.n_output,
-        "cost": str(counted.cost) if batch.price else None,
+        "cost": found.spent,
         "currency": found.currency or None,
         "cap": None if batch.cap is None else str(batch.cap),
-        "estimate": now.as_json() if now else (kept or None),
+        "estimate": found.told_estimate,
         "published": [one.public_id for one in found.published],
     }

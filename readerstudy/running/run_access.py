@@ -8,8 +8,9 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.enums import Role
 from annotation.models import User
-from annotation.site.permissions import is_coordinator
+from annotation.site.permissions import acts_as, is_coordinator, within_reach
 from readerstudy.models import Enrolment, ModelRun, ReaderStudy, StudyCase
 from readerstudy.predictions.listing import Target
 from readerstudy.running.asked_questions import RunningRefused
@@ -68,11 +69,15 @@ def _reads(person: User | int) -> QuerySet[Enrolment]:
 
 
 def runs_seen_by(person: User) -> QuerySet[ModelRun]:
-    """Newest first. To who reads in a study its runs do not exist, nor while it goes on those on its exams."""
-    runs = ModelRun.objects.select_related("batch__bank", "batch__prompt", "batch__price", "entry", "study")
-    runs = runs.exclude(study__in=ReaderStudy.objects.filter(enrolments__reader=person))
+    """Newest first. To who reads in a study its runs do not exist, nor while it goes on those on its exams.
+
+    A token reaches those of its place, as a coordinator alone.
+    """
+    found = ModelRun.objects.select_related("batch__bank", "batch__prompt", "batch__price", "entry", "study")
+    found = found.exclude(study__in=ReaderStudy.objects.filter(enrolments__reader=person))
+    runs: QuerySet[ModelRun] = within_reach(person, found, bank="batch__bank", study="study")
     if not is_coordinator(person):
-        runs = runs.filter(study__coordinators__user=person)
+        runs = runs.filter(study__coordinators__user=person) if acts_as(person, Role.COORDINATOR) else runs.none()
     reading = ReaderStudy.objects.filter(pk__in=_reads(person).values("study")).exclude(state__in=OVER)
     for study in reading:
         runs = runs.exclude(Q(study=None, batch__bank=study.bank_id) | Q(study__in=_beside(study)))

@@ -34,8 +34,9 @@ def fill() -> dict[str, Any]:
     from readerstudy.design.creating import create_study
     from readerstudy.enums import PredictionForm
     from readerstudy.models import PredictionRun, ReaderStudy, StudyRole
-    from readerstudy.predictions.listing import open_submissions
+    from readerstudy.predictions.listing import Target, open_submissions
     from readerstudy.report import contents, report_job
+    from readerstudy.sharing.linking import share_results
     from tests.annotation.review.cases import make_bank, make_revision, make_round
     from tests.annotation.rounds.made import make_sample, say
     from tests.conftest import NOON, make_person
@@ -43,6 +44,7 @@ def fill() -> dict[str, Any]:
     from tests.readerstudy.design.made import plan_for
     from tests.readerstudy.predictions.made import keyed_bank
     from tests.readerstudy.report.made import reported_analysis
+    from tests.readerstudy.running.made import planned
     from tests.readerstudy.studies import enrol, make_study
 
     people = {role: make_person(role.value.title(), role) for role in Role}
@@ -55,12 +57,15 @@ def fill() -> dict[str, Any]:
     PredictionRun.objects.update(form=PredictionForm.RESULTS)
     ReaderStudy.objects.filter(pk=analysis.study_id).update(unblinded_at=NOON, protocol="{}")
     report_job.ask_for_report(analysis, actor=cora, at=timezone.now())
+    analysis.study.refresh_from_db()
+    share_results(analysis, days=7, note="", actor=cora, at=timezone.now())
     under_way = make_study("Running", pixels=True)
     enrol(under_way, lena)
     StudyRole.objects.create(study=under_way, user=hedda, granted_at=NOON)
     keyed = keyed_bank(12, "Keyed")
     create_study(plan_for(keyed, 4, name="Draft", **TEXTS), actor=cora, at=NOON)  # type: ignore[arg-type]
     open_submissions(keyed, actor=cora, at=NOON)
+    planned(Target(keyed))
     make_sample(6)
     for assignment in make_round(rita, remo, name="Round").assignments.filter(reviewer=rita):
         say(assignment)
@@ -134,10 +139,29 @@ def _tokens(owners: list[Any], slugs: set[str]) -> dict[str, dict[str, str]]:
 def _names() -> dict[str, list[Any]]:
     """By the word before it in an address, or by its own name: what stands there for something that is there."""
     from annotation.ingest import uploading
-    from annotation.models import Exam, Finding, Image, Job, QuestionBank, Rendition, ReviewRound, SamplingPlan, Upload
+    from annotation.models import (
+        CallBatch,
+        Exam,
+        Finding,
+        Image,
+        Job,
+        QuestionBank,
+        Rendition,
+        ReviewRound,
+        SamplingPlan,
+        Upload,
+    )
     from annotation.questionbank import uploads as question_files
     from readerstudy.exports.exporting import Table
-    from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun, ReaderStudy
+    from readerstudy.models import (
+        Analysis,
+        AnalysisReport,
+        Enrolment,
+        ModelEntry,
+        PredictionRun,
+        ReaderStudy,
+        ResultsLink,
+    )
     from readerstudy.predictions.eligibility import UPLOADS
 
     def of(model: Any, field: str = "public_id", **wanted: Any) -> list[Any]:
@@ -161,7 +185,9 @@ def _names() -> dict[str, list[Any]]:
         "reports": of(AnalysisReport),
         "readers": of(Enrolment),
         "invitations": [1, 2, 3],
+        "links": of(ResultsLink, "pk"),
         "models": of(ModelEntry),
+        "model-runs": of(CallBatch),
         "prediction-runs": of(PredictionRun),
         "prediction-imports": of(Upload, purpose=UPLOADS),
         "figures": ["accuracy", "kappa"],
@@ -188,6 +214,8 @@ def _values() -> dict[str, list[Any]]:
         "case": [1, 2, 3],
         "case_set": [1],
         "confirmed_open": [0, 1, 6, 12],
+        "endpoint": ["stand-in"],
+        "prompt": ["our reading"],
     }
 
 

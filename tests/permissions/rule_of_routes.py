@@ -69,7 +69,10 @@ RULES: dict[str, Rule] = {
         "study-analysis study-report-file study-report-make api-study-plan api-study-protocol api-study-freeze "
         "api-study-open api-study-close api-study-copy api-study-archive api-study-bring-back "
         "api-study-reader-withdraw api-study-invitations api-study-invitation-revoke api-study-voidings "
-        "api-study-import "
+        "api-study-import api-study-extend api-study-remind api-study-rereview api-study-reader-extend "
+        "api-study-reader-remind api-study-reader-pass api-study-reader-replace api-study-invite-file "
+        "api-study-invitation-remind api-study-invitation-restore api-study-share-links api-study-share-revoke "
+        "api-study-share-restore "
         "api-study-job api-study-analyses api-study-analysis api-study-analysis-result api-study-reports",
     ),
     **_each(
@@ -83,7 +86,7 @@ RULES: dict[str, Rule] = {
         rules.ANALYSIS,
         "study-analysed study-analysed-stands study-agreement study-pair study-categories study-items study-times "
         "study-figure study-report study-share api-study-figures api-study-figure api-study-report-make "
-        "api-study-report-file",
+        "api-study-report-file api-study-share",
     ),
     **_each(
         rules.READER,
@@ -95,10 +98,19 @@ RULES: dict[str, Rule] = {
     **_each(rules.MODELS, "models api-models api-prediction-runs"),
     **_each(rules.MODEL_NEW, "model-new"),
     **_each(rules.PREDICTIONS_SENT, "api-prediction-imports"),
-    **_each(rules.SCORES, "models-compare models-compare-file"),
-    **_each(rules.COORDINATES, "models-compare-start predictions-import predictions-import-store"),
+    **_each(
+        rules.SCORES,
+        "models-compare models-compare-file api-models-compare api-models-compare-result api-models-compare-job",
+    ),
+    **_each(
+        rules.COORDINATES,
+        "models-compare-start predictions-import predictions-import-store api-models-compare-start",
+    ),
     **_each(rules.MODEL, "model model-repeatability api-model"),
-    **_each(rules.MODEL_ACT, "model-edit model-replace model-withdraw"),
+    **_each(
+        rules.MODEL_ACT,
+        "model-edit model-replace model-withdraw api-model-edit api-model-replace api-model-withdraw",
+    ),
     **_each(rules.MODEL_LISTED, "prediction-import-new"),
     **_each(
         rules.IMPORT,
@@ -110,11 +122,12 @@ RULES: dict[str, Rule] = {
         rules.RUN_ACT,
         "prediction-run-name prediction-run-withdraw api-prediction-run-name api-prediction-run-withdraw",
     ),
-    **_each(rules.MODEL_RUNS, "model-runs model-run-new"),
+    **_each(rules.MODEL_RUNS, "model-runs model-run-new api-model-runs"),
     **_each(
         rules.MODEL_RUN,
         "model-run model-run-variants model-run-try model-run-start model-run-pause model-run-resume model-run-stop "
-        "model-run-cap model-run-calls model-run-call model-run-picture",
+        "model-run-cap model-run-calls model-run-call model-run-picture api-model-run api-model-run-try "
+        "api-model-run-start api-model-run-pause api-model-run-resume api-model-run-stop api-model-run-cap",
     ),
     # everything else
     **_each(rules.BIN, "bin"),
@@ -143,5 +156,6 @@ NOT_THERE = {
     "api-study-protocol": "studies of the test have no protocol",
     "study-dry-case": "no dry run is under way",
     "api-study-job": "no job of a study is there",
+    "api-models-compare-job": "no job is named",
     "model-run-picture": "no picture was sent",
 }

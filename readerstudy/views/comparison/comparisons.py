@@ -68,7 +68,7 @@ def _compared(bank: QuestionBank) -> dict[str, Any]:
 @require_POST
 def models_compare_start(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask for a comparison; one that waits or runs already is enough."""
-    bank = _bank(request.user, slug)
+    bank = bank_compared(request.user, slug)
     if not is_coordinator(request.user):
         raise PermissionDenied(_("Only coordinators compare models."))
     ask_for_comparison(bank, actor=request.user, at=timezone.now())
@@ -81,7 +81,7 @@ def models_compare_start(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @require_safe
 def models_compare_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What the page shows, as CSV with full precision."""
-    bank = _bank(request.user, slug)
+    bank = bank_compared(request.user, slug)
     comparison = newest_comparison(bank)
     if comparison is None:
         raise Http404
@@ -91,7 +91,8 @@ def models_compare_file(request: AuthenticatedRequest, slug: str) -> HttpRespons
     return response
 
 
-def _bank(person: User, slug: str) -> QuestionBank:
+def bank_compared(person: User, slug: str) -> QuestionBank:
+    """Raises PermissionDenied for who may not know scores, Http404 for a bank without a named run."""
     _check_knows_scores(person)
     return get_object_or_404(banks_compared(), slug=slug)
 

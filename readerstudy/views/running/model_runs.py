@@ -49,7 +49,7 @@ PER_PAGE = 50
 @require_GET
 def model_runs(request: AuthenticatedRequest) -> HttpResponse:
     """All runs that this person may watch, newest first."""
-    _check_coordinates(request.user)
+    check_runs_models(request.user)
     page = Paginator(runs_seen_by(request.user), PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "readerstudy/running/list.html", {"page": page})
 
@@ -58,7 +58,7 @@ def model_runs(request: AuthenticatedRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def model_run_new(request: AuthenticatedRequest) -> HttpResponse:
     """Plan a run. Nothing is sent by it."""
-    _check_coordinates(request.user)
+    check_runs_models(request.user)
     named, targets, prompts = endpoints(), targets_to_run(request.user), prompts_to_answer()
     sent = request.POST if request.method == "POST" else None
     form = ModelRunForm(named, targets, prompts, sent)
@@ -192,6 +192,7 @@ def run_of(person: User, public_id: str) -> ModelRun:
     return get_object_or_404(runs, batch__public_id=public_id)
 
 
-def _check_coordinates(person: User) -> None:
+def check_runs_models(person: User) -> None:
+    """Raises PermissionDenied."""
     if not is_coordinator(person) and not coordinates_a_study(person):
         raise PermissionDenied(_("This page is for people who coordinate."))

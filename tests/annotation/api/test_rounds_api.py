@@ -58,6 +58,12 @@ def test_who_may_not_review_is_named(script: Program, sample: SamplingPlan, rita
     assert not ReviewRound.objects.exists()
 
 
+@pytest.mark.parametrize("due", ["9999-12-31T23:59:00Z", "0001-01-01T00:00:00Z"])
+def test_a_day_that_some_time_zones_do_not_have_is_no_due_date(script: Program, sample: SamplingPlan, due: str) -> None:
+    told = problem_of(script.post("rounds/", asked(sample, due_at=due)), 422, "invalid")
+    assert [one["field"] for one in told["errors"]] == ["due_at"]
+
+
 def test_rounds_and_assignments_are_lists(
     script: Program, sample: SamplingPlan, rita: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -28,10 +28,36 @@ REACHED = {
     "study-invite": "api-study-invitations",
     "study-invitation-revoke": "api-study-invitation-revoke",
     "study-reader-withdraw": "api-study-reader-withdraw",
+    "study-extend": "api-study-extend",
+    "study-remind": "api-study-remind",
+    "study-rereview": "api-study-rereview",
+    "study-reader-extend": "api-study-reader-extend",
+    "study-reader-remind": "api-study-reader-remind",
+    "study-reader-pass": "api-study-reader-pass",
+    "study-reader-replace": "api-study-reader-replace",
+    "study-invite-file": "api-study-invite-file",
+    "study-invitation-remind": "api-study-invitation-remind",
+    "study-invitation-restore": "api-study-invitation-restore",
+    "study-share": "api-study-share",
+    "study-share-revoke": "api-study-share-revoke",
+    "study-share-restore": "api-study-share-restore",
     "study-void": "api-study-voidings",
     "study-export": "api-study-export",
     "study-import": "api-study-import",
     "model-new": "api-models",
+    "model-edit": "api-model-edit",
+    "model-replace": "api-model-replace",
+    "model-withdraw": "api-model-withdraw",
+    "models-compare-start": "api-models-compare-start",
+    "submissions-open": "api-submissions-open",
+    "submissions-close": "api-submissions-close",
+    "model-run-new": "api-model-runs",
+    "model-run-try": "api-model-run-try",
+    "model-run-start": "api-model-run-start",
+    "model-run-pause": "api-model-run-pause",
+    "model-run-resume": "api-model-run-resume",
+    "model-run-stop": "api-model-run-stop",
+    "model-run-cap": "api-model-run-cap",
     "prediction-import-new": "api-prediction-imports",
     "predictions-import": "api-prediction-imports",
     "prediction-import-store": "api-prediction-import-store",
@@ -103,6 +129,10 @@ NOT = {
         "audit-check site-backup site-webhook-test site-webhook-again",
         "the site is kept running from its pages and commands",
     ),
+    **_each(
+        "study-interim",
+        "whoever looks before closing decides it each time, for a reason that is reported: a program repeats one",
+    ),
     **_each("pair-judge", "two people judge pairs blind at the screen"),
     **_each(
         "bank-delete sample-delete round-delete study-delete upload-delete bin-restore",
@@ -115,8 +145,7 @@ NOT_YET = {
     **_each(
         "invitation-resend invitation-revoke invitation-restore person-add person-invite person-invite-file "
         "person-grant person-withdraw person-competences person-deactivate person-reactivate person-password-link "
-        "round-invite round-invite-file study-invite-file study-invitation-remind "
-        "study-invitation-restore",
+        "round-invite round-invite-file",
         f"people and their roles: {_LATER}",
     ),
     **_each(
@@ -141,17 +170,5 @@ NOT_YET = {
         "round-reviewer-add round-reviewer-remove round-reassign round-report-make round-report-file "
         "round-adjudicator-add round-adjudicate adjudication-revise round-fresh",
         f"samples and rounds: {_LATER}",
-    ),
-    **_each(
-        "study-extend study-remind study-interim study-reader-extend "
-        "study-reader-remind study-reader-pass study-reader-replace study-rereview "
-        "study-share study-share-restore study-share-revoke",
-        f"studies: {_LATER}",
-    ),
-    **_each(
-        "models-compare-start submissions-open submissions-close model-run-new "
-        "model-run-try model-run-start model-run-pause model-run-resume model-run-stop model-run-cap model-edit "
-        "model-replace model-withdraw",
-        f"models and predictions: {_LATER}",
     ),
 }

@@ -1,0 +1,308 @@
+"""Models at work: runs planned, estimated, started, watched and ended by programs, by the rules of their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.api.bodies import SentBody, cleaned
+from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.calls.call_batches import change_cap, pause, stop
+from annotation.calls.tallies import tallies
+from annotation.endpoints.configured_endpoints import endpoints
+from annotation.enums import BatchState, SentImages
+from annotation.imaging.kernels.picture_policies import QUARTER
+from annotation.people.kept_answers import MadeAnswer
+from readerstudy.api.model_list import OfModels
+from readerstudy.api.prediction_files import target_named
+from readerstudy.forms.model_runs import CapForm, ModelRunForm
+from readerstudy.forms.models import target_value
+from readerstudy.models import ModelRun
+from readerstudy.running.choosing import prompts_to_answer, targets_to_run
+from readerstudy.running.estimating import outlasts_permission
+from readerstudy.running.following import RunProgress
+from readerstudy.running.planning import MOST_REPEATS, plan_run
+from readerstudy.running.run_access import runs_seen_by
+from readerstudy.running.starting import ask_first_questions, resume_run, start_run, why_unknown
+from readerstudy.views.running.model_runs import check_runs_models, run_of
+
+COUNTED = {"outcomes", "n_done", "n_asked_twice", "input_tokens", "output_tokens", "cost"}  # of all calls
+
+
+class ModelRunOutcomes(Shown):
+    """Calls; “refused”, “cut” and “failed” count as wrong, “not asked” never does."""
+
+    answered = serializers.IntegerField()
+    failed = serializers.IntegerField(help_text="answers from which no option could be taken")
+    refused = serializers.IntegerField()
+    cut = serializers.IntegerField(help_text="at the token limit")
+    not_asked = serializers.IntegerField(help_text="not yet, or the way to the model failed: asked again")
+
+
+class ModelRunExpected(Shown):
+    """A total of the whole run with its 95 % interval."""
+
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+
+
+class ModelRunEstimate(Shown):
+    """From the first questions; null where it is not known."""
+
+    calls = serializers.IntegerField(default=None, allow_null=True)
+    made = serializers.IntegerField(default=None, allow_null=True, help_text="calls from which it is estimated")
+    connections = serializers.IntegerField(default=None, allow_null=True, help_text="calls at once")
+    method = serializers.CharField(default=None, allow_null=True)
+    bytes = ModelRunExpected(default=None, allow_null=True)
+    input_tokens = ModelRunExpected(default=None, allow_null=True)
+    output_tokens = ModelRunExpected(default=None, allow_null=True)
+    hours = ModelRunExpected(default=None, allow_null=True)
+    cost = ModelRunExpected(default=None, allow_null=True)
+    at = serializers.CharField(default=None, allow_null=True, help_text="of the start; null before it")
+
+
+class ModelRunLine(Shown):
+    id = serializers.CharField(source="run.batch.public_id")
+    model = serializers.CharField(source="run.entry.public_id")
+    model_name = serializers.CharField(source="run.entry")
+    bank = serializers.SlugField(source="run.batch.bank.slug")
+    study = serializers.SlugField(
+        source="run.study.slug", default=None, allow_null=True, help_text="null: the whole bank"
+    )
+    state = WordChoice(BatchState)
+    endpoint = serializers.CharField(source="run.batch.endpoint")
+    endpoint_model = serializers.CharField(source="run.batch.model")
+    prompt = serializers.CharField(source="run.batch.prompt.name")
+    prompt_number = serializers.IntegerField(source="run.batch.prompt.number")
+    images = WordChoice(SentImages, source="run.batch.images")
+    picture_policy = serializers.CharField(source="run.batch.picture_policy")
+    n_orders = serializers.IntegerField(source="run.batch.n_orders")
+    n_repeats = serializers.IntegerField(source="run.batch.n_repeats")
+    n_calls = serializers.IntegerField(source="run.batch.n_calls")
+    n_done = serializers.IntegerField(source="tally.n_done", help_text="calls with an answer of the model")
+    outcomes = ModelRunOutcomes(source="counts")
+    n_asked_twice = serializers.IntegerField(
+        source="tally.n_asked_twice", help_text="under way when a worker was stopped: paid twice"
+    )
+    input_tokens = serializers.IntegerField(source="tally.n_input")
+    output_tokens = serializers.IntegerField(source="tally.n_output")
+    cost = serializers.CharField(source="spent", allow_null=True, help_text="a decimal; null without a price")
+    cap = serializers.CharField(source="run.batch.cap", allow_null=True, help_text="a decimal; null: none")
+    currency = serializers.CharField(help_text="of the price; empty without one")
+    created_by = PersonName(source="run.batch.created_by")
+    created_at = Moment(source="run.batch.created_at")
+    started_at = Moment(source="run.batch.started_at", allow_null=True)
+    finished_at = Moment(source="run.batch.finished_at", allow_null=True)
+
+
+class ModelRunShape(ModelRunLine):
+    says = serializers.CharField(source="sentence", help_text="where the run stands, and why it paused")
+    chat_settings = serializers.DictField(source="run.batch.chat_settings")
+    permission_until = Moment(source="run.batch.permission.expires_at")
+    estimate = ModelRunEstimate(
+        source="told_estimate", allow_null=True, help_text="before the start that of now, afterwards that of the start"
+    )
+    cost_unknown = serializers.SerializerMethodField(
+        help_text="why nobody knows what it will cost; a start then needs accepts_unknown_cost. Empty otherwise"
+    )
+    outlasts_permission = serializers.SerializerMethodField(
+        help_text="whether it may still be going on when its permission ends; of a planned run"
+    )
+    is_at_work = serializers.BooleanField(help_text="whether something goes on by itself: ask again")
+    prediction_runs = serializers.SerializerMethodField(help_text="as which it was published, by repeat")
+
+    def get_cost_unknown(self, found: RunProgress) -> str:
+        is_known = found.estimate is not None and found.estimate.cost is not None
+        return "" if is_known or found.state != BatchState.PLANNED else why_unknown(found.run, found.estimate)
+
+    def get_outlasts_permission(self, found: RunProgress) -> bool:
+        return found.estimate is not None and outlasts_permission(found.run, found.estimate, timezone.now())
+
+    def get_prediction_runs(self, found: RunProgress) -> list[str]:
+        return [one.public_id for one in found.published]
+
+
+class ModelRunSent(SentBody):
+    """A run of one model over the questions of a study or a bank. What is not sent keeps the default of the page."""
+
+    name = serializers.CharField(help_text="of the model in figures; one that is not listed is entered")
+    version = serializers.CharField(default="", allow_blank=True)
+    study = serializers.SlugField(required=False, help_text="its cases")
+    bank = serializers.SlugField(required=False, help_text="all of its questions; either this or a study")
+    endpoint = serializers.CharField(help_text="its name")
+    endpoint_model = serializers.CharField(
+        default="", allow_blank=True, help_text="as the endpoint calls the model; empty: as it is set there"
+    )
+    prompt = serializers.CharField(help_text="its name")
+    prompt_number = serializers.IntegerField(
+        required=False, min_value=1, max_value=100_000, help_text="the newest version, if you do not say"
+    )
+    images = serializers.ChoiceField(
+        choices=[(word.value, word.label) for word in SentImages], required=False, help_text="those of the prompt"
+    )
+    picture_policy = serializers.CharField(default=QUARTER, help_text="quarter-1, stored-1, longest-1024-1")
+    n_orders = serializers.IntegerField(default=1, help_text="1, or 4: all rotations of the options")
+    n_repeats = serializers.IntegerField(default=1, min_value=1, max_value=MOST_REPEATS)
+    cap = serializers.DecimalField(
+        max_digits=12, decimal_places=4, required=False, allow_null=True, help_text="in the currency of the price"
+    )
+    temperature = serializers.FloatField(default=0, allow_null=True, help_text="0 to 2; null: not sent")
+    max_tokens = serializers.IntegerField(default=None, allow_null=True, help_text="of an answer; null: not sent")
+    seed = serializers.IntegerField(default=1, help_text="of the questions that are asked first")
+
+
+class ModelRunFilters(django_filters.FilterSet):
+    state = django_filters.ChoiceFilter(
+        field_name="batch__state", choices=[(word.value, word.label) for word in BatchState]
+    )
+    model = django_filters.CharFilter(field_name="entry__public_id")
+    bank = django_filters.CharFilter(field_name="batch__bank__slug")
+    study = django_filters.CharFilter(field_name="study__slug")
+
+
+class ModelRuns(OfModels, ListOf[ModelRun]):
+    """Runs of models on this site, the newest first: those that the person coordinates, and reads nothing of. A POST
+    plans one: nothing is sent to the model by it. POST to its ``try/`` for an estimate, then to its ``start/``.
+    """
+
+    shape, body = ModelRunLine, ModelRunSent
+    filters = ModelRunFilters
+    makes, status = True, 201
+    summary, post_summary = "List runs of models", "Plan a run of a model"
+
+    def rows(self) -> QuerySet[ModelRun]:
+        check_runs_models(self.person)
+        return runs_seen_by(self.person).select_related("batch__created_by")
+
+    def listed(self, rows: Sequence[Any], cursor: str, only: Sequence[str] | None) -> Response:
+        found = [RunProgress(run) for run in rows]
+        if only is None or COUNTED & set(only):
+            counted = tallies([run.batch_id for run in rows])
+            for one in found:
+                one.tally = counted[one.run.batch_id]
+        return super().listed(found, cursor, only)
+
+    def post(self, request: Request, **named: Any) -> Response:
+        check_runs_models(self.person)
+        sent = self.sent(ModelRunSent)
+        targets, prompts = targets_to_run(self.person), prompts_to_answer()
+        versions = prompts.filter(name=sent["prompt"])
+        if number := sent.get("prompt_number"):
+            versions = versions.filter(number=number)
+        prompt = versions.first()
+        chosen = {"target": target_value(target_named(targets, sent)), "prompt": prompt.pk if prompt else 0}
+        form = ModelRunForm(endpoints(), targets, prompts, {**sent, **chosen})
+        cleaned(form)
+
+        def plan() -> MadeAnswer:
+            run = plan_run(form.wanted(), **self.by()).run
+            assert run is not None
+            return MadeAnswer(201, self.shown(RunProgress(run)), reverse("api-model-run", args=[run.batch.public_id]))
+
+        return self.once(plan)
+
+
+class OneModelRun(OfModels, OneOf[ModelRun]):
+    """One run: what it asks, how far it is, what its calls came to and cost. Before the start its estimate; once it is
+    complete, the runs of predictions as which it was published.
+    """
+
+    shape = ModelRunShape
+    summary = "Read one run of a model"
+
+    def one(self) -> ModelRun:
+        return run_of(self.person, self.kwargs["public_id"])
+
+    def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
+        return super().shown(RunProgress(row), only)
+
+
+class _ModelRunAct(OneModelRun):
+    """Answers with the run as it is after the act."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: Request, **named: Any) -> Response:
+        run = self.one()
+        self.check_unchanged(run)
+        self.act_on(run)
+        return Response(self.shown(self.one()))
+
+    def act_on(self, run: ModelRun) -> None:
+        raise NotImplementedError
+
+
+class TryModelRun(_ModelRunAct):
+    """Ask the first questions, by which the rest is estimated. Their answers are part of the run."""
+
+    summary = "Ask the first questions of a run"
+
+    def act_on(self, run: ModelRun) -> None:
+        ask_first_questions(run, **self.by())
+
+
+class StartModelRunSent(SentBody):
+    accepts_unknown_cost = serializers.BooleanField(default=False, help_text="start although nobody knows the cost")
+
+
+class StartModelRun(_ModelRunAct):
+    """Ask all questions. Refused where nobody knows what it will cost, unless that is accepted, and where the cap is
+    below the estimate.
+    """
+
+    body = StartModelRunSent
+    summary = "Start a run of a model"
+
+    def act_on(self, run: ModelRun) -> None:
+        start_run(run, **self.sent(StartModelRunSent), **self.by())
+
+
+class PauseModelRun(_ModelRunAct):
+    """Nothing more is sent; answers that are under way are still stored."""
+
+    summary = "Pause a run of a model"
+
+    def act_on(self, run: ModelRun) -> None:
+        pause(run.batch, **self.by())
+
+
+class ResumeModelRun(_ModelRunAct):
+    """Go on with what has no answer of the model yet."""
+
+    summary = "Resume a run of a model"
+
+    def act_on(self, run: ModelRun) -> None:
+        resume_run(run, **self.by())
+
+
+class StopModelRun(_ModelRunAct):
+    """For good: what was answered stays stored, and nothing of it is published."""
+
+    summary = "Stop a run of a model for good"
+
+    def act_on(self, run: ModelRun) -> None:
+        stop(run.batch, **self.by())
+
+
+class ModelRunCapSent(SentBody):
+    cap = serializers.DecimalField(max_digits=12, decimal_places=4, help_text="in the currency of the price")
+
+
+class CapModelRun(_ModelRunAct):
+    """What the run may cost in all; it pauses before it costs more. A lower cap holds from the next call on."""
+
+    body = ModelRunCapSent
+    summary = "Change the cap of a run"
+
+    def act_on(self, run: ModelRun) -> None:
+        change_cap(run.batch, cleaned(CapForm(self.sent(ModelRunCapSent)))["cap"], **self.by())

@@ -1,0 +1,110 @@
+"""Links by which results are looked at without an account: made, listed, revoked and restored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.api.bodies import BodyRefused, SentBody, cleaned
+from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.shown_fields import Moment, PersonName
+from annotation.people.kept_answers import MadeAnswer
+from readerstudy.api.study_list import OfStudy
+from readerstudy.forms.studies import ShareForm
+from readerstudy.models import ResultsLink
+from readerstudy.sharing.linking import DAYS, IssuedLink, links_of, restore_link, revoke_link, share_results
+from readerstudy.views.results.access import seen_analysis
+
+
+class ResultsLinkShape(Shown):
+    id = serializers.IntegerField(source="pk")
+    analysis = serializers.CharField(source="analysis.public_id")
+    note = serializers.CharField(help_text="for whom it is")
+    created_by = PersonName()
+    created_at = Moment()
+    expires_at = Moment()
+    revoked_at = Moment(allow_null=True)
+    last_used_at = Moment(allow_null=True, help_text="to the minute")
+    link = serializers.CharField(
+        default=None, allow_null=True, help_text="in the answer that makes it, and never again"
+    )
+
+
+class ResultsLinks(OfStudy, ListOf[ResultsLink]):
+    """All links to results of the study that were ever made, the newest first."""
+
+    shape = ResultsLinkShape
+    summary = "List links to the results of a study"
+
+    def rows(self) -> QuerySet[ResultsLink]:
+        return links_of(self.study)
+
+
+class ShareSent(SentBody):
+    days = serializers.ChoiceField(choices=DAYS, default=7, help_text="for which it works")
+    note = serializers.CharField(max_length=200, default="", allow_blank=True, help_text="for whom it is")
+
+
+class ShareResults(OfStudy):
+    """A link by which anybody sees the pages of this analysis until it ends, without cases, keys and names. It stands
+    in this answer, and is kept nowhere.
+    """
+
+    shape, body = ResultsLinkShape, ShareSent
+    makes, status = True, 201
+    summary = "Share an analysis by a link"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        analysis = seen_analysis(self.person, named["slug"], named["public_id"])
+        asked = cleaned(ShareForm(self.sent(ShareSent)))
+        made: list[IssuedLink] = []
+
+        def share() -> MadeAnswer:
+            made.append(share_results(analysis, **asked, **self.by()))
+            return MadeAnswer(201, self.shown(made[0].link))
+
+        response = self.once(share)
+        if made:
+            response.data["link"] = f"{settings.PUBLIC_URL}{reverse('shared-analysed', args=[made[0].token])}"
+        return response
+
+
+class _OneResultsLink(OfStudy, OneOf[ResultsLink]):
+    http_method_names = ["post"]
+    shape = ResultsLinkShape
+
+    def one(self) -> ResultsLink:
+        return get_object_or_404(links_of(self.study), pk=self.kwargs["pk"])
+
+
+class RevokeResultsLink(_OneResultsLink):
+    """Whoever has the link sees nothing any more. One that was revoked or has ended stays as it is."""
+
+    summary = "Revoke a link to results"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        link = self.one()
+        self.check_unchanged(link)
+        revoke_link(link, **self.by())
+        return Response(self.shown(self.one()))
+
+
+class RestoreResultsLink(_OneResultsLink):
+    """A link that was revoked works again until its day."""
+
+    summary = "Restore a link to results"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        link = self.one()
+        self.check_unchanged(link)
+        if not restore_link(link, **self.by()):
+            raise BodyRefused("link_ended", _("This link is not revoked, or has ended: make a new one."))
+        return Response(self.shown(self.one()))
