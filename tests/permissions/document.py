@@ -1,12 +1,8 @@
-"""docs/permissions.md: ``python -m tests.permissions.document`` writes it, by the test that compares it."""
+"""docs/permissions.md, as ``python -m tests.permissions`` writes it."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-
-import pytest
 
 from annotation.enums import Role
 from tests.architecture.source import ROOT
@@ -16,11 +12,10 @@ from tests.permissions.rules import ROLE
 from tests.permissions.table import ANYONE, Answer, Line, roles_of
 
 DOCUMENT = ROOT / "docs" / "permissions.md"
-WRITE = "REXVQA_WRITE_PERMISSIONS"
 HEAD = """# Who may open what
 
 Every address of the site, of pages and of the API, with what each of eleven people is answered there. Made by
-`python -m tests.permissions.document` from the policies of the program: the roles that views and resources ask for,
+`python -m tests.permissions` from the policies of the program: the roles that views and resources ask for,
 and the functions that decide about a round, a study or another thing. A test asks the running program at every address
 by every method and compares; an address without a row fails it.
 
@@ -45,10 +40,6 @@ unblinded; the reviewer reviews in the rounds that are draft, open and closed; t
 in adjudication; coordinators of a round or study coordinate all but those of others; coordinator, administrator, model
 submitter and de-identification are roles of the whole site. Nobody holds a role in a single bank.
 """
-
-
-def should_write() -> bool:
-    return WRITE in os.environ
 
 
 def permissions_document(lines: Iterable[Line]) -> str:
@@ -112,12 +103,3 @@ def _addresses(lines: Sequence[Line]) -> Iterator[str]:
             of_address.append(line.method)
     for address, given in sorted(methods.items(), key=lambda one: (one[0].startswith("/api/v1"), one[0])):
         yield f"{' '.join(given):<9}{address}"
-
-
-def main() -> int:
-    os.environ[WRITE] = "1"
-    return int(pytest.main(["-q", "-n0", "-p", "no:cacheprovider", "tests/permissions"]))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -28,7 +28,8 @@ from tests.browser.pages.endpoints import ENDPOINTS
 from tests.browser.pages.factors import PROVIDER
 from tests.browser.pages.furnishing import furnish
 from tests.browser.pages.sending import NAMED
-from tests.permissions.document import DOCUMENT, permissions_document, should_write
+from tests.permissions.__main__ import should_write
+from tests.permissions.document import DOCUMENT, permissions_document
 from tests.permissions.people import Asker, people_of
 from tests.permissions.rule_of_routes import OWN
 from tests.permissions.rules import ROLE
