@@ -15,9 +15,14 @@ from annotation.api import (
     question_acts,
     question_list,
     review_list,
+    round_drafts,
     round_list,
+    round_people,
+    round_reports,
 )
 
+ROUND = "rounds/<slug:slug>/"
+REVIEWER = f"{ROUND}reviewers/<int:pk>/"
 QUESTION = "banks/<slug:slug>/questions/<int:number>/"
 
 urlpatterns = [
@@ -81,5 +86,28 @@ urlpatterns = [
     path("rounds/<slug:slug>/reviews/", review_list.ReviewsOfRound.as_view(), name="api-round-review-rows"),
     path("rounds/<slug:slug>/reviews/<str:form>/", review_list.RoundReviews.as_view(), name="api-round-reviews"),
     path("rounds/<slug:slug>/import/", review_list.ImportReviews.as_view(), name="api-round-import"),
+    path(f"{ROUND}edit/", round_drafts.EditRound.as_view(), name="api-round-edit"),
+    path(f"{ROUND}viewing/", round_drafts.SetViewing.as_view(), name="api-round-viewing"),
+    path(f"{ROUND}due/", round_drafts.SetDue.as_view(), name="api-round-due"),
+    path(f"{ROUND}fresh/", round_drafts.FreshRound.as_view(), name="api-round-fresh"),
+    path(f"{ROUND}remind/", round_people.RemindReviewers.as_view(), name="api-round-remind"),
+    path(f"{ROUND}reviewers/", round_people.RoundReviewers.as_view(), name="api-round-reviewers"),
+    path(REVIEWER, round_people.OneRoundReviewer.as_view(), name="api-round-reviewer"),
+    path(f"{REVIEWER}let-in/", round_people.LetReviewerIn.as_view(), name="api-round-let-in"),
+    path(f"{REVIEWER}remove/", round_people.RemoveReviewer.as_view(), name="api-round-reviewer-remove"),
+    path(f"{REVIEWER}reassign/", round_people.ReassignQuestions.as_view(), name="api-round-reassign"),
+    path(f"{ROUND}adjudicators/", round_people.Adjudicators.as_view(), name="api-round-adjudicators"),
+    path(f"{ROUND}adjudicate/", round_people.BeginAdjudication.as_view(), name="api-round-adjudicate"),
+    path(f"{ROUND}invitations/", round_people.RoundInvitations.as_view(), name="api-round-invitations"),
+    path(
+        f"{ROUND}invitations/<int:pk>/revoke/",
+        round_people.RevokeRoundInvitation.as_view(),
+        name="api-round-invitation-revoke",
+    ),
+    path(f"{ROUND}report/", round_reports.RoundReport.as_view(), name="api-round-report"),
+    path(f"{ROUND}report/make/", round_reports.MakeRoundReport.as_view(), name="api-round-report-make"),
+    path("rounds/<slug:slug>/report.zip", round_reports.RoundReportFile.as_view(), name="api-round-report-file"),
+    path("review-forms/", round_drafts.ReviewForms.as_view(), name="api-review-forms"),
+    path("review-forms/<int:pk>/", round_drafts.OneReviewForm.as_view(), name="api-review-form"),
     path("samples/<slug:slug>/bring-back/", drawn_samples.BringBackSample.as_view(), name="api-sample-bring-back"),
 ]

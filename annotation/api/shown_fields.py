@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from annotation.enums import Word
@@ -15,6 +16,12 @@ class Moment(serializers.DateTimeField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(default_timezone=UTC, **options)
+
+    def to_internal_value(self, value: Any) -> datetime:
+        found: datetime = super().to_internal_value(value)
+        if not MINYEAR < found.year < MAXYEAR:  # no date in some zones
+            raise serializers.ValidationError(_("Enter a valid date/time."))
+        return found
 
 
 class WordChoice(serializers.ChoiceField):

@@ -36,6 +36,8 @@ WORDS: Mapping[str, Any] = {  # of fields, where the type alone makes a poor exa
     "study": "trial",
     "email": "rita@example.org",
     "reviewers": ["rita@example.org"],
+    "shared_answers": "pilot",
+    "anchors": [{"field": "clinical_quality", "value": "5", "text": "exam standard"}],
     "reason": "Two options are right.",
     "stem": "Which finding is present?",
     "link": "https://reading.example.org/i/...",

@@ -134,7 +134,19 @@ def _tokens(owners: list[Any], slugs: set[str]) -> dict[str, dict[str, str]]:
 def _names() -> dict[str, list[Any]]:
     """By the word before it in an address, or by its own name: what stands there for something that is there."""
     from annotation.ingest import uploading
-    from annotation.models import Exam, Finding, Image, Job, QuestionBank, Rendition, ReviewRound, SamplingPlan, Upload
+    from annotation.models import (
+        Assignment,
+        Exam,
+        Finding,
+        Image,
+        Job,
+        QuestionBank,
+        Rendition,
+        ReviewForm,
+        ReviewRound,
+        SamplingPlan,
+        Upload,
+    )
     from annotation.questionbank import uploads as question_files
     from readerstudy.exports.exporting import Table
     from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun, ReaderStudy
@@ -160,6 +172,8 @@ def _names() -> dict[str, list[Any]]:
         "analyses": of(Analysis),
         "reports": of(AnalysisReport),
         "readers": of(Enrolment),
+        "reviewers": of(Assignment, "reviewer"),
+        "review-forms": of(ReviewForm, "pk"),
         "invitations": [1, 2, 3],
         "models": of(ModelEntry),
         "prediction-runs": of(PredictionRun),
@@ -183,6 +197,7 @@ def _values() -> dict[str, list[Any]]:
         "study": list(ReaderStudy.objects.values_list("slug", flat=True)),
         "model": list(ModelEntry.objects.values_list("public_id", flat=True)),
         "reviewers": [[], ["reviewer@example.org"], ["reviewer@example.org", "remo@example.org"]],
+        **{name: ["reviewer@example.org", "remo@example.org"] for name in ("reviewer", "to", "adjudicator")},
         "filters": [{}, {"task": "presence"}],
         "cases": [[1], [1, 2, 3]],
         "case": [1, 2, 3],

@@ -41,16 +41,18 @@ RULES: dict[str, Rule] = {
         "round-archive round-bring-back round-reviewer-add round-reviewer round-reviewer-remove round-reassign "
         "round-codebook round-complete round-adjudicator-add round-adjudicate round-fresh api-round-assign "
         "api-round-open api-round-complete api-round-close api-round-archive api-round-bring-back "
-        "api-round-assignments",
+        "api-round-assignments api-round-edit api-round-viewing api-round-due api-round-fresh api-round-remind "
+        "api-round-let-in api-round-reviewer-remove api-round-reassign api-round-adjudicators api-round-adjudicate",
     ),
     **_each(
         rules.SEEN_ROUND,
         "round-export round-figure round-import round-groups round-difficulty round-agreement round-report "
-        "round-report-make round-report-file api-round-reviews api-round-review-rows api-round-import",
+        "round-report-make round-report-file api-round-reviews api-round-review-rows api-round-import "
+        "api-round-report api-round-report-make api-round-report-file",
     ),
     **_each(rules.OVERSEEN_ROUND, "round"),
-    **_each(rules.KNOWN_ROUND, "api-round"),
-    **_each(rules.INVITED_ROUND, "round-invite round-invite-file"),
+    **_each(rules.KNOWN_ROUND, "api-round api-round-reviewers api-round-reviewer"),
+    **_each(rules.INVITED_ROUND, "round-invite round-invite-file api-round-invitations api-round-invitation-revoke"),
     **_each(rules.INVITATION, "invitation-resend invitation-revoke invitation-restore"),
     **_each(rules.ADJUDICATED, "adjudication adjudication-next"),
     **_each(rules.ADJUDICATED_CASE, "adjudication-question"),
@@ -128,6 +130,7 @@ SENDING: dict[str, Rule] = {
     **_each(rules.COORDINATED_STUDY, "study-cases study-arms study-rules study-readers study-forecast study-freeze"),
     **_each(rules.RESULTS, "api-study-export"),
     **_each(rules.MODEL_NEW, "api-models"),
+    **_each(rules.COORDINATED_ROUND, "api-round-reviewers"),
 }
 SENDING |= {"api-rounds": rules.ROLE, "api-studies": rules.ROLE}
 

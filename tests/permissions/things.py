@@ -131,6 +131,7 @@ def _of_rounds(place: Place) -> dict[str, list[Thing]]:
         "round": rounds,
         "round-export": files,
         "round-reviews": files,
+        "round-invitation-revoke": _one(slug=there["open"].slug, pk=there["open"].invitations.first()),
         "calibration": calibrated,
         "calibration-let-in": rounds,
         "adjudication": rounds,

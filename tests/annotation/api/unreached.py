@@ -51,6 +51,21 @@ REACHED = {
     "round-import": "api-round-import",
     "round-archive": "api-round-archive",
     "round-bring-back": "api-round-bring-back",
+    "round-edit": "api-round-edit",
+    "round-viewing": "api-round-viewing",
+    "round-due": "api-round-due",
+    "round-remind": "api-round-remind",
+    "round-reviewer-add": "api-round-reviewers",
+    "round-reviewer-remove": "api-round-reviewer-remove",
+    "round-reassign": "api-round-reassign",
+    "round-adjudicator-add": "api-round-adjudicators",
+    "round-adjudicate": "api-round-adjudicate",
+    "round-fresh": "api-round-fresh",
+    "round-invite": "api-round-invitations",
+    "round-report-make": "api-round-report-make",
+    "round-report-file": "api-round-report-file",
+    "calibration-let-in": "api-round-let-in",
+    "review-form-new": "api-review-forms",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -72,7 +87,7 @@ NOT = {
     **_each("token-new token-revoke", "no token makes or revokes tokens: a stolen one would never end"),
     **_each(
         "calibration review-answer review-report review-draft review-events review-submit review-skip review-return "
-        "review-identifies adjudication-next adjudication-decide",
+        "review-identifies adjudication-next adjudication-decide adjudication-revise",
         "a person judges at the screen, at which the time runs and images are painted",
     ),
     **_each(
@@ -98,6 +113,7 @@ NOT = {
         "own-data person-data person-remove",
         "what is held about a person, and its end, is settled between people",
     ),
+    **_each("round-invite-file", "a program invites one after the other, at api-round-invitations"),
     **_each("audit-export", "a program reads the same file by GET, at api-audit-log; it is noted all the same"),
     **_each(
         "audit-check site-backup site-webhook-test site-webhook-again",
@@ -115,7 +131,7 @@ NOT_YET = {
     **_each(
         "invitation-resend invitation-revoke invitation-restore person-add person-invite person-invite-file "
         "person-grant person-withdraw person-competences person-deactivate person-reactivate person-password-link "
-        "round-invite round-invite-file study-invite-file study-invitation-remind "
+        "study-invite-file study-invitation-remind "
         "study-invitation-restore",
         f"people and their roles: {_LATER}",
     ),
@@ -134,13 +150,6 @@ NOT_YET = {
     **_each(
         "bank-chosen bank-chosen-undo comment-add comment-withdraw comment-done",
         f"work on questions: {_LATER}",
-    ),
-    **_each(
-        "review-form-new round-edit round-viewing "
-        "calibration-let-in round-due round-remind "
-        "round-reviewer-add round-reviewer-remove round-reassign round-report-make round-report-file "
-        "round-adjudicator-add round-adjudicate adjudication-revise round-fresh",
-        f"samples and rounds: {_LATER}",
     ),
     **_each(
         "study-extend study-remind study-interim study-reader-extend "
