@@ -6,6 +6,7 @@ from django.urls import path
 
 from annotation.api import (
     banks,
+    chosen_questions,
     drawn_samples,
     event_list,
     image_list,
@@ -13,6 +14,7 @@ from annotation.api import (
     job_list,
     own_account,
     question_acts,
+    question_comments,
     question_list,
     review_list,
     round_drafts,
@@ -24,6 +26,8 @@ from annotation.api import (
 ROUND = "rounds/<slug:slug>/"
 REVIEWER = f"{ROUND}reviewers/<int:pk>/"
 QUESTION = "banks/<slug:slug>/questions/<int:number>/"
+COMMENT = f"{QUESTION}comments/<str:public_id>/"
+CHANGE = "banks/<slug:slug>/changes/<str:public_id>/"
 
 urlpatterns = [
     path("me/", own_account.Me.as_view(), name="api-me"),
@@ -62,6 +66,13 @@ urlpatterns = [
         question_acts.DismissFinding.as_view(),
         name="api-finding-dismiss",
     ),
+    path(f"{QUESTION}comments/", question_comments.QuestionComments.as_view(), name="api-question-comments"),
+    path(f"{COMMENT}withdraw/", question_comments.WithdrawComment.as_view(), name="api-comment-withdraw"),
+    path(f"{COMMENT}done/", question_comments.FinishComment.as_view(), name="api-comment-done"),
+    path("mentions/", question_comments.Mentions.as_view(), name="api-mentions"),
+    path("banks/<slug:slug>/changes/", chosen_questions.BankChanges.as_view(), name="api-bank-changes"),
+    path(CHANGE, chosen_questions.OneBankChange.as_view(), name="api-bank-change"),
+    path(f"{CHANGE}undo/", chosen_questions.UndoBankChange.as_view(), name="api-bank-change-undo"),
     path("banks/<slug:slug>/findings/", question_acts.BankFindings.as_view(), name="api-bank-findings"),
     path("exams/", image_list.Exams.as_view(), name="api-exams"),
     path("exams/<str:public_id>/", image_list.OneExam.as_view(), name="api-exam"),

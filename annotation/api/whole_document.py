@@ -37,6 +37,8 @@ WORDS: Mapping[str, Any] = {  # of fields, where the type alone makes a poor exa
     "email": "rita@example.org",
     "reviewers": ["rita@example.org"],
     "shared_answers": "pilot",
+    "filters": {"task": "presence"},
+    "mentions": ["rita@example.org"],
     "anchors": [{"field": "clinical_quality", "value": "5", "text": "exam standard"}],
     "reason": "Two options are right.",
     "stem": "Which finding is present?",

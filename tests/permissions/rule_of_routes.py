@@ -31,6 +31,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.CASE_ACT, "review-answer review-draft review-events review-submit review-skip review-return"),
     **_each(rules.OWN_COMMENTS, "review-comments"),
     **_each(rules.DISCUSSION, "comment-add comment-withdraw comment-done"),
+    **_each(rules.COMMENTS, "api-question-comments api-comment-withdraw api-comment-done"),
     **_each(rules.IMAGE, "rendition thumbnail"),
     # rounds
     **_each(rules.ROUNDS, "rounds api-rounds"),
@@ -140,6 +141,8 @@ NOT_THERE = {
     "api-finding-dismiss": "no finding is named",
     "site-webhook-test": "no webhook is set",
     "site-webhook-again": "no webhook is set",
+    "api-bank-change": "nobody changed many questions",
+    "api-bank-change-undo": "nobody changed many questions",
     "api-import": "a file that was checked by a job that is made up",
     "api-import-store": "a file that was checked by a job that is made up",
     "study-protocol": "studies of the test have no protocol",

@@ -61,6 +61,7 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "of others": "discussed",
     }
     held = there["held"].renditions.first()
+    commented = QuestionComment.objects.filter(question__bank=bank, question__number=2).first()
     judged = ValidatorRun.objects.filter(bank=written).first()
     case = Rendition.objects.filter(image__exam__questions__revisions=there["blind"].revision_id)
     elsewhere = Rendition.objects.filter(image__exam__questions__bank=there["room"].bank)
@@ -84,7 +85,8 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "prompt-trial-": _one(public_id=there["trial planned"].public_id),
         "prompt-trial": _one(public_id=there["trial planned"].public_id),
         "prompt-trial-new": _one(public_id=there["version 2"].public_id),
-        "comment": _one(public_id=QuestionComment.objects.filter(question__bank=bank, question__number=2).first()),
+        "comment": _one(slug=bank.slug, number=2, public_id=commented),
+        "bank-change": _one(slug=bank.slug, public_id="none"),
         "comment-add": _one(public_id=Question.objects.get(bank=bank, number=2)),
         "rendition": _images(case, elsewhere, RenditionKind.FULL),
         "thumbnail": _images(case, elsewhere, RenditionKind.PREVIEW),

@@ -66,6 +66,11 @@ REACHED = {
     "round-report-file": "api-round-report-file",
     "calibration-let-in": "api-round-let-in",
     "review-form-new": "api-review-forms",
+    "bank-chosen": "api-bank-changes",
+    "bank-chosen-undo": "api-bank-change-undo",
+    "comment-add": "api-question-comments",
+    "comment-withdraw": "api-comment-withdraw",
+    "comment-done": "api-comment-done",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -146,10 +151,6 @@ NOT_YET = {
         "pair-threshold bank-terms bank-permission-new bank-permission-withdraw prompt-next prompt-trial-new "
         "prompt-trial-start prompt-trial-draw model-endpoint-probe model-endpoint-price",
         f"models that are asked, and what may be sent to them: {_LATER}",
-    ),
-    **_each(
-        "bank-chosen bank-chosen-undo comment-add comment-withdraw comment-done",
-        f"work on questions: {_LATER}",
     ),
     **_each(
         "study-extend study-remind study-interim study-reader-extend "
