@@ -8,25 +8,36 @@ from annotation.api import (
     banks,
     chosen_questions,
     drawn_samples,
+    endpoint_list,
     event_list,
+    generation_list,
     image_list,
     incoming_files,
     job_list,
     own_account,
+    prompt_list,
     question_acts,
     question_comments,
     question_list,
     review_list,
     round_drafts,
+    round_invitations,
     round_list,
     round_people,
     round_reports,
+    similar_list,
+    trial_list,
+    validator_list,
 )
 
 ROUND = "rounds/<slug:slug>/"
 REVIEWER = f"{ROUND}reviewers/<int:pk>/"
 QUESTION = "banks/<slug:slug>/questions/<int:number>/"
 COMMENT = f"{QUESTION}comments/<str:public_id>/"
+GENERATION = "banks/<slug:slug>/generation-runs/"
+VALIDATING = "banks/<slug:slug>/validator-runs/"
+SIMILAR = "banks/<slug:slug>/near-duplicates/"
+TRIAL = "prompt-trials/<str:public_id>/"
 CHANGE = "banks/<slug:slug>/changes/<str:public_id>/"
 
 urlpatterns = [
@@ -109,16 +120,59 @@ urlpatterns = [
     path(f"{REVIEWER}reassign/", round_people.ReassignQuestions.as_view(), name="api-round-reassign"),
     path(f"{ROUND}adjudicators/", round_people.Adjudicators.as_view(), name="api-round-adjudicators"),
     path(f"{ROUND}adjudicate/", round_people.BeginAdjudication.as_view(), name="api-round-adjudicate"),
-    path(f"{ROUND}invitations/", round_people.RoundInvitations.as_view(), name="api-round-invitations"),
+    path(f"{ROUND}invitations/", round_invitations.RoundInvitations.as_view(), name="api-round-invitations"),
     path(
         f"{ROUND}invitations/<int:pk>/revoke/",
-        round_people.RevokeRoundInvitation.as_view(),
+        round_invitations.RevokeRoundInvitation.as_view(),
         name="api-round-invitation-revoke",
     ),
     path(f"{ROUND}report/", round_reports.RoundReport.as_view(), name="api-round-report"),
     path(f"{ROUND}report/make/", round_reports.MakeRoundReport.as_view(), name="api-round-report-make"),
     path("rounds/<slug:slug>/report.zip", round_reports.RoundReportFile.as_view(), name="api-round-report-file"),
     path("review-forms/", round_drafts.ReviewForms.as_view(), name="api-review-forms"),
+    # models that are asked
+    path("endpoints/", endpoint_list.ModelEndpoints.as_view(), name="api-model-endpoints"),
+    path("endpoints/<slug:name>/", endpoint_list.OneModelEndpoint.as_view(), name="api-model-endpoint"),
+    path("endpoints/<slug:name>/probe/", endpoint_list.ProbeEndpoint.as_view(), name="api-model-endpoint-probe"),
+    path("endpoints/<slug:name>/prices/", endpoint_list.EndpointPrices.as_view(), name="api-model-endpoint-prices"),
+    path("prompts/", prompt_list.Prompts.as_view(), name="api-prompts"),
+    path("prompts/<str:public_id>/", prompt_list.OnePrompt.as_view(), name="api-prompt"),
+    path("prompts/<str:public_id>/next/", prompt_list.NextPrompt.as_view(), name="api-prompt-next"),
+    path("prompt-trials/", trial_list.PromptTrials.as_view(), name="api-prompt-trials"),
+    path("prompt-trials/plan/", trial_list.PlanTrial.as_view(), name="api-prompt-trials-plan"),
+    path(TRIAL, trial_list.OnePromptTrial.as_view(), name="api-prompt-trial"),
+    path(f"{TRIAL}start/", trial_list.StartTrial.as_view(), name="api-prompt-trial-start"),
+    path(f"{TRIAL}draw/", trial_list.DrawTrial.as_view(), name="api-prompt-trial-draw"),
+    path(GENERATION, generation_list.GenerationRuns.as_view(), name="api-generation-runs"),
+    path(f"{GENERATION}plan/", generation_list.PlanGeneration.as_view(), name="api-generation-runs-plan"),
+    path(f"{GENERATION}<str:public_id>/", generation_list.OneGenerationRun.as_view(), name="api-generation-run"),
+    path(
+        f"{GENERATION}<str:public_id>/<slug:act>/",
+        generation_list.ActOnGenerationRun.as_view(),
+        name="api-generation-run-act",
+    ),
+    path(VALIDATING, validator_list.ValidatorRuns.as_view(), name="api-validator-runs"),
+    path(f"{VALIDATING}plan/", validator_list.PlanChecks.as_view(), name="api-validator-runs-plan"),
+    path(f"{VALIDATING}begin/", validator_list.BeginChecks.as_view(), name="api-validator-runs-begin"),
+    path(f"{VALIDATING}<str:public_id>/", validator_list.OneValidatorRun.as_view(), name="api-validator-run"),
+    path(
+        f"{VALIDATING}<str:public_id>/<slug:act>/",
+        validator_list.ActOnValidatorRun.as_view(),
+        name="api-validator-run-act",
+    ),
+    path("banks/<slug:slug>/validity/", validator_list.BankValidity.as_view(), name="api-bank-validity"),
+    path("banks/<slug:slug>/validity/keeping-out/", validator_list.KeepOut.as_view(), name="api-bank-keeping-out"),
+    path("banks/<slug:slug>/identifiers/", similar_list.BankIdentifiers.as_view(), name="api-bank-identifiers"),
+    path(
+        "banks/<slug:slug>/identifiers/examine/",
+        similar_list.ExamineIdentifiers.as_view(),
+        name="api-bank-identifiers-examine",
+    ),
+    path(SIMILAR, similar_list.NearDuplicates.as_view(), name="api-bank-near-duplicates"),
+    path(f"{SIMILAR}compare/", similar_list.CompareBank.as_view(), name="api-bank-compare"),
+    path(f"{SIMILAR}embed/", similar_list.EmbedBank.as_view(), name="api-bank-embed"),
+    path("banks/<slug:slug>/embeddings/", similar_list.BankEmbeddings.as_view(), name="api-bank-embeddings"),
+    path("banks/<slug:slug>/jobs/<str:public_id>/", similar_list.BankJob.as_view(), name="api-bank-job"),
     path("review-forms/<int:pk>/", round_drafts.OneReviewForm.as_view(), name="api-review-form"),
     path("samples/<slug:slug>/bring-back/", drawn_samples.BringBackSample.as_view(), name="api-sample-bring-back"),
 ]

@@ -32,8 +32,10 @@ WORDS: Mapping[str, Any] = {  # of fields, where the type alone makes a poor exa
     "slug": "spring",
     "name": "Spring",
     "bank": "my-bank",
+    "other_bank": "my-bank",
     "sample": "first-sample",
     "study": "trial",
+    "currency": "EUR",
     "email": "rita@example.org",
     "reviewers": ["rita@example.org"],
     "shared_answers": "pilot",
@@ -50,6 +52,7 @@ WORDS: Mapping[str, Any] = {  # of fields, where the type alone makes a poor exa
 BY_FORMAT = {
     "date-time": "2026-11-26T12:00:00Z",
     "date": "2026-11-26",
+    "decimal": "2.5",
     "email": "rita@example.org",
     "uri": "https://reading.example.org/api/v1/banks/?cursor=...",
 }

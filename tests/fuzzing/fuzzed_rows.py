@@ -138,8 +138,11 @@ def _names() -> dict[str, list[Any]]:
         Assignment,
         Exam,
         Finding,
+        GenerationRun,
         Image,
         Job,
+        PromptTrial,
+        PromptVersion,
         QuestionBank,
         QuestionComment,
         Rendition,
@@ -147,6 +150,7 @@ def _names() -> dict[str, list[Any]]:
         ReviewRound,
         SamplingPlan,
         Upload,
+        ValidatorRun,
     )
     from annotation.questionbank import uploads as question_files
     from readerstudy.exports.exporting import Table
@@ -163,6 +167,12 @@ def _names() -> dict[str, list[Any]]:
         "findings": of(Finding, bank__slug="keyed"),
         "revisions": [1],
         "comments": of(QuestionComment),
+        "prompts": of(PromptVersion),
+        "prompt-trials": of(PromptTrial),
+        "generation-runs": of(GenerationRun),
+        "validator-runs": of(ValidatorRun),
+        "endpoints": ["local"],
+        "act": ["pause", "resume", "stop"],
         "changes": of(Job, kind="change_questions"),
         "exams": of(Exam),
         "images": of(Image),
@@ -191,7 +201,7 @@ def _names() -> dict[str, list[Any]]:
 
 def _values() -> dict[str, list[Any]]:
     """By the name of a field that is sent."""
-    from annotation.models import QuestionBank, SamplingPlan
+    from annotation.models import PromptVersion, QuestionBank, SamplingPlan
     from readerstudy.models import ModelEntry, ReaderStudy
 
     return {
@@ -201,6 +211,8 @@ def _values() -> dict[str, list[Any]]:
         "model": list(ModelEntry.objects.values_list("public_id", flat=True)),
         "reviewers": [[], ["reviewer@example.org"], ["reviewer@example.org", "remo@example.org"]],
         **{name: ["reviewer@example.org", "remo@example.org"] for name in ("reviewer", "to", "adjudicator")},
+        **{name: list(PromptVersion.objects.values_list("public_id", flat=True)) for name in ("first", "second")},
+        "endpoint": ["local"],
         "act": ["tag", "untag", "withdraw", "bring_back"],
         "numbers": [[1, 2]],
         "mentions": [[]],

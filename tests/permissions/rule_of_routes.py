@@ -141,6 +141,7 @@ NOT_THERE = {
     "api-finding-dismiss": "no finding is named",
     "site-webhook-test": "no webhook is set",
     "site-webhook-again": "no webhook is set",
+    "api-bank-job": "no job of the bank is there",
     "api-bank-change": "nobody changed many questions",
     "api-bank-change-undo": "nobody changed many questions",
     "api-import": "a file that was checked by a job that is made up",

@@ -79,7 +79,7 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "question-import-columns": _one(public_id=there["upload foreign"].public_id),
         "matching": _one(pk=ColumnMatching.objects.first()),
         "generation-run": _one(slug=written.slug, public_id=there["generation"].public_id, act="stop"),
-        "validator-run-act": _one(slug=written.slug, public_id=judged, act="stop"),
+        "validator-run": _one(slug=written.slug, public_id=judged, act="stop"),
         "pair-": _one(slug=written.slug, public_id=there["pairs open"].public_id),
         "prompt": _one(public_id=there["version 2"].public_id, other=there["version 1"].public_id),
         "prompt-trial-": _one(public_id=there["trial planned"].public_id),

@@ -71,6 +71,20 @@ REACHED = {
     "comment-add": "api-question-comments",
     "comment-withdraw": "api-comment-withdraw",
     "comment-done": "api-comment-done",
+    "model-endpoint-probe": "api-model-endpoint-probe",
+    "model-endpoint-price": "api-model-endpoint-prices",
+    "prompt-next": "api-prompt-next",
+    "prompt-trial-new": "api-prompt-trials",
+    "prompt-trial-start": "api-prompt-trial-start",
+    "prompt-trial-draw": "api-prompt-trial-draw",
+    "generation-runs": "api-generation-runs",
+    "generation-run-act": "api-generation-run-act",
+    "bank-validators": "api-validator-runs-begin",
+    "validator-run-act": "api-validator-run-act",
+    "bank-keeping-out": "api-bank-keeping-out",
+    "bank-identifiers": "api-bank-identifiers-examine",
+    "bank-compare": "api-bank-compare",
+    "bank-embed": "api-bank-embed",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -126,6 +140,14 @@ NOT = {
     ),
     **_each("pair-judge", "two people judge pairs blind at the screen"),
     **_each(
+        "pair-trials pair-threshold",
+        "people agree who judges pairs, and one of them says from the curve where two questions part",
+    ),
+    **_each(
+        "bank-terms bank-permission-new bank-permission-withdraw",
+        "what may be sent to a model stands on a contract or approval: an administrator answers for it in person",
+    ),
+    **_each(
         "bank-delete sample-delete round-delete study-delete upload-delete bin-restore",
         "what deletes asks a person first, who is told what follows",
     ),
@@ -144,13 +166,6 @@ NOT_YET = {
         "question-import-columns matching-rename matching-delete upload-archive image-view "
         "image-credits image-quarantine",
         f"files that come in: {_LATER}",
-    ),
-    **_each(
-        "generation-runs generation-run-act "
-        "bank-validators bank-identifiers bank-keeping-out validator-run-act bank-compare bank-embed pair-trials "
-        "pair-threshold bank-terms bank-permission-new bank-permission-withdraw prompt-next prompt-trial-new "
-        "prompt-trial-start prompt-trial-draw model-endpoint-probe model-endpoint-price",
-        f"models that are asked, and what may be sent to them: {_LATER}",
     ),
     **_each(
         "study-extend study-remind study-interim study-reader-extend "
