@@ -136,6 +136,7 @@ def _names() -> dict[str, list[Any]]:
     from annotation.ingest import uploading
     from annotation.models import (
         Assignment,
+        ColumnMatching,
         Exam,
         Finding,
         GenerationRun,
@@ -186,6 +187,7 @@ def _names() -> dict[str, list[Any]]:
         "reports": of(AnalysisReport),
         "readers": of(Enrolment),
         "reviewers": of(Assignment, "reviewer"),
+        "column-matchings": of(ColumnMatching, "pk"),
         "review-forms": of(ReviewForm, "pk"),
         "invitations": [1, 2, 3],
         "models": of(ModelEntry),

@@ -145,6 +145,8 @@ NOT_THERE = {
     "api-bank-change": "nobody changed many questions",
     "api-bank-change-undo": "nobody changed many questions",
     "api-import": "a file that was checked by a job that is made up",
+    "api-import-columns": "a file that was checked by a job that is made up",
+    "api-import-match": "a file that was checked by a job that is made up",
     "api-import-store": "a file that was checked by a job that is made up",
     "study-protocol": "studies of the test have no protocol",
     "api-study-protocol": "studies of the test have no protocol",
