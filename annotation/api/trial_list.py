@@ -51,7 +51,7 @@ class TrialSent(AskingSent):
     difference = serializers.FloatField(min_value=-1, max_value=1, help_text="first minus second, to be found")
     power = serializers.FloatField(min_value=0, max_value=1, default=0.8)
     correlation = serializers.FloatField(min_value=0, max_value=1, default=0, help_text="within an exam")
-    exams = serializers.IntegerField(
+    n_exams = serializers.IntegerField(
         min_value=1, max_value=999_999_999, default=None, allow_null=True, help_text="null: as many as it needs"
     )
     per_exam = serializers.IntegerField(min_value=1, max_value=MOST_QUESTIONS, default=1)
@@ -124,7 +124,7 @@ def trial_wanted(person: User, sent: dict[str, Any]) -> TrialWanted:
         assumed=TrialAssumptions(**assumed),
         per_exam=sent["per_exam"],
         seed=sent["seed"],
-        n_exams=sent["exams"],
+        n_exams=sent["n_exams"],
         chat=chat_of(sent, max_tokens=sent["max_tokens"]),
         cap=sent["cap"],
     )

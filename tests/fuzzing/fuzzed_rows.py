@@ -67,6 +67,7 @@ def fill() -> dict[str, Any]:
     make_revision(make_bank("Other"), 1)
     check_revisions(keyed, Revision.objects.filter(bank=keyed), actor=cora, at=NOON)
     _files(keyed, cora)
+    _work(keyed, cora)
     for job in Job.objects.order_by("pk"):
         running.run(job.public_id, clock=timezone.now)
     owners = [*people.values(), hedda, lena]
@@ -94,6 +95,39 @@ def _files(bank: Any, actor: Any) -> None:
     )
     asked = uploads.UploadRequest(entry_named("Model"), Target(bank))
     uploads.receive_file([answers(Q1="B")], "a.jsonl", asked=asked, **by)
+
+
+def _work(bank: Any, actor: Any) -> None:
+    """Comments, a kept form and matching, and models that are asked: of a bank whose slug the tokens know."""
+    from django.utils import timezone
+
+    from annotation.discussion.commenting import add_comment
+    from annotation.discussion.selected_questions import QuestionsAct, SelectedAct, ask_for_change
+    from annotation.feedback.trial_plans import plan_trial
+    from annotation.generation.generation_plans import plan_generation
+    from annotation.models import ColumnMatching, Question, Report
+    from annotation.review.round_design import store_form
+    from annotation.validators.validator_plans import plan_check
+    from tests.annotation.calls.simulated_calls import make_permission
+    from tests.annotation.feedback.trials import trial_wanted, two_versions
+    from tests.annotation.generation.made import wanted_of
+    from tests.annotation.questionbank.sheets import SHEET_MATCHING
+    from tests.annotation.rounds.test_design import SHORT
+    from tests.annotation.validators.validated import FINDINGS
+    from tests.annotation.validators.validated import wanted_of as check_of
+
+    now = timezone.now()
+    by = {"actor": actor, "at": now}
+    add_comment(Question.objects.get(bank=bank, number=1), "Is it right?", is_todo=True, **by)
+    ask_for_change(QuestionsAct.of(SelectedAct.TAG, "again", bank=bank, **by), [1, 2])
+    store_form("Chest", SHORT, **by)
+    given = {"columns": ["a"], "matching": SHEET_MATCHING.as_json(), "created_by": actor}
+    ColumnMatching.objects.create(name="sheet", created_at=now, changed_at=now, **given)
+    Report.objects.filter(exam__bank=bank).update(findings=FINDINGS, impression="")
+    make_permission(bank, reports=True)
+    plan_generation(wanted_of(bank), **by)
+    plan_check(check_of(bank), **by)
+    plan_trial(trial_wanted(bank, two_versions(), n_exams=8, per_exam=1), **by)
 
 
 def _session(person: Any) -> dict[str, str]:
@@ -172,7 +206,7 @@ def _names() -> dict[str, list[Any]]:
         "prompt-trials": of(PromptTrial),
         "generation-runs": of(GenerationRun),
         "validator-runs": of(ValidatorRun),
-        "endpoints": ["local"],
+        "endpoints": ["stand-in"],
         "act": ["pause", "resume", "stop"],
         "changes": of(Job, kind="change_questions"),
         "exams": of(Exam),
@@ -214,7 +248,7 @@ def _values() -> dict[str, list[Any]]:
         "reviewers": [[], ["reviewer@example.org"], ["reviewer@example.org", "remo@example.org"]],
         **{name: ["reviewer@example.org", "remo@example.org"] for name in ("reviewer", "to", "adjudicator")},
         **{name: list(PromptVersion.objects.values_list("public_id", flat=True)) for name in ("first", "second")},
-        "endpoint": ["local"],
+        "endpoint": ["stand-in"],
         "act": ["tag", "untag", "withdraw", "bring_back"],
         "numbers": [[1, 2]],
         "mentions": [[]],

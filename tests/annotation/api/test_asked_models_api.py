@@ -162,7 +162,7 @@ def test_a_trial_is_planned_started_and_drawn(writer: Program, reports: Question
     first, second = two_versions()
     asked = {"bank": "reports", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA}
     asked |= {"first": first.public_id, "second": second.public_id}
-    sent = {**asked, "issue_rate": 0.9, "difference": 0.8, "exams": 4, "per_exam": 3}
+    sent = {**asked, "issue_rate": 0.9, "difference": 0.8, "n_exams": 4, "per_exam": 3}
     with endpoint_is_there():
         plan = writer.post("prompt-trials/plan/", sent).json()
         assert (plan["exams"], plan["calls"], plan["first"]["reports"]) == (4, 16, 4)
