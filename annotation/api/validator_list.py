@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import django_filters
@@ -23,7 +24,7 @@ from annotation.api.bodies import SentBody
 from annotation.api.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
-from annotation.calls.tallies import tally
+from annotation.calls.tallies import tallies
 from annotation.enums import BatchState, PromptPurpose, Role
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
@@ -181,7 +182,7 @@ class ValidatorRunShape(Shown):
         return len(row.run.left_out)
 
     def get_calls(self, row: RunRow) -> dict[str, Any]:
-        return dict(CallsShape(calls_shown(row.run.batch, self.context["tallies"][row.run.pk])).data)
+        return dict(CallsShape(calls_shown(row.run.batch, self.context["tallies"][row.run.batch_id])).data)
 
 
 class BegunShape(Shown):
@@ -208,9 +209,9 @@ class _OfRuns(OfJudgedBank):
         rows = ValidatorRun.objects.filter(bank=self.bank)
         return rows.select_related("batch__prompt", "batch__price", "batch__permission", "batch__bank", "created_by")
 
-    def lines(self, runs: Any) -> list[RunRow]:
-        self.tallies = {run.pk: tally(run.batch) for run in runs}
-        return [RunRow(run, self.tallies[run.pk].n_done, self.tallies[run.pk].n_asked_twice) for run in runs]
+    def lines(self, runs: Sequence[ValidatorRun]) -> list[RunRow]:
+        self.tallies = found = tallies([run.batch for run in runs])
+        return [RunRow(run, found[run.batch_id].n_done, found[run.batch_id].n_asked_twice) for run in runs]
 
     def context(self) -> dict[str, Any]:
         return {"view": self, "tallies": getattr(self, "tallies", {})}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Count, Sum
 
@@ -40,10 +41,16 @@ class CallTally:
 
 def tally(batch: CallBatch) -> CallTally:
     """One query, which an index answers alone."""
-    rows = list(
-        ModelCall.objects.filter(batch=batch)
+    return tallies([batch])[batch.pk]
+
+
+def tallies(batches: Collection[CallBatch]) -> dict[int, CallTally]:
+    """Of several batches, by their keys, in one query."""
+    found: dict[int, list[dict[str, Any]]] = {batch.pk: [] for batch in batches}
+    rows = (
+        ModelCall.objects.filter(batch__in=list(found))
         .order_by()
-        .values("outcome")
+        .values("batch", "outcome")
         .annotate(
             n=Count("pk"),
             sent=Sum("n_sent"),
@@ -53,6 +60,13 @@ def tally(batch: CallBatch) -> CallTally:
             paid=Sum("cost"),
         )
     )
+    for row in rows:
+        found[row["batch"]].append(dict(row))
+    return {pk: _tally_of(each) for pk, each in found.items()}
+
+
+def _tally_of(rows: Sequence[Mapping[str, Any]]) -> CallTally:
+    """``rows``: one for each outcome."""
     done = [row for row in rows if row["outcome"] != CallOutcome.NOT_ASKED]
     return CallTally(
         by_outcome={CallOutcome(row["outcome"]): row["n"] for row in rows},
