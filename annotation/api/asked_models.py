@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
@@ -96,3 +97,10 @@ class OfNoPlace(Resource):
 
     def in_reach(self, rows: Any) -> Any:
         return rows
+
+    def check_is_session(self) -> None:
+        """Raises PermissionDenied for a token, where something changes for the whole site."""
+        if self.person.limits is not None:
+            raise PermissionDenied(
+                _("This belongs to the whole site: a token, which is good in one place, changes it not.")
+            )

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,7 +22,7 @@ from annotation.endpoints.kernels.probe_words import ProbeAnswer
 from annotation.endpoints.prices import set_price
 from annotation.endpoints.probing import ask_for_probe
 from annotation.enums import EndpointPlace, Role
-from annotation.models import EndpointProbe, Price, User
+from annotation.models import EndpointProbe, Price
 from annotation.models.endpoints import LONGEST_MODEL
 from annotation.people.kept_answers import MadeAnswer
 
@@ -107,13 +105,6 @@ class OneModelEndpoint(OfNoPlace, OneOf[EndpointProbe]):
         return super().shown(told, only)
 
 
-def check_comes_without_token(person: User) -> None:
-    if person.limits is not None:
-        raise PermissionDenied(
-            _("Endpoints belong to the whole site: a token, which is good in one place, changes none.")
-        )
-
-
 class ProbeSent(SentBody):
     model = serializers.CharField(max_length=LONGEST_MODEL, default="", allow_blank=True)
 
@@ -129,7 +120,7 @@ class ProbeEndpoint(OneModelEndpoint):
     summary = "Probe a model endpoint"
 
     def post(self, request: Request, **named: Any) -> Response:
-        check_comes_without_token(self.person)
+        self.check_is_session()
         endpoint, sent = endpoint_named(named["name"]), self.sent(ProbeSent)
 
         def ask() -> MadeAnswer:
@@ -162,7 +153,7 @@ class EndpointPrices(OfNoPlace, ListOf[Price]):
         return Price.objects.filter(endpoint=endpoint_named(self.kwargs["name"]).name).select_related("set_by")
 
     def post(self, request: Request, **named: Any) -> Response:
-        check_comes_without_token(self.person)
+        self.check_is_session()
         endpoint, sent = endpoint_named(named["name"]), self.sent(PriceSent)
         sent.setdefault("per_million_cached", sent["per_million_input"])
         return self.once(lambda: MadeAnswer(201, self.shown(set_price(endpoint.name, **sent, **self.by()))))

@@ -158,13 +158,14 @@ class NameSent(SentBody):
 
 
 class RenameMatching(OneKeptMatching):
-    """Imports that used it keep their copy under the old name."""
+    """Imports that used it keep their copy under the old name. Of sessions alone: all banks share it."""
 
     http_method_names = ["post"]
     body = NameSent
     summary = "Rename a kept matching"
 
     def post(self, request: Request, **named: Any) -> Response:
+        self.check_is_session()
         kept = self.one()
         self.check_unchanged(kept)
         rename_matching(kept, self.sent(NameSent)["name"], **self.by())
@@ -172,13 +173,16 @@ class RenameMatching(OneKeptMatching):
 
 
 class DeleteMatching(OneKeptMatching):
-    """It is offered no longer, which cannot be undone: its name must be sent to confirm. Imports keep their copy."""
+    """It is offered no longer, which cannot be undone: its name must be sent to confirm. Imports keep their copy. Of
+    sessions alone: all banks share it.
+    """
 
     http_method_names = ["post"]
     body = NameSent
     summary = "Delete a kept matching"
 
     def post(self, request: Request, **named: Any) -> Response:
+        self.check_is_session()
         kept, sent = self.one(), self.sent(NameSent)
         self.check_unchanged(kept)
         if sent["name"] != kept.name:

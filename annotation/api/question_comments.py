@@ -101,17 +101,21 @@ class QuestionComments(_OfComments, ListOf[QuestionComment]):
     def post(self, request: Request, **named: Any) -> Response:
         self.rows()
         sent = self.sent(CommentSent)
-        people = {one.email: one.pk for one in mentionable(self.question, self.person, self.parts)}
-        addresses = [one.lower() for one in sent.pop("mentions")]
-        if unknown := [one for one in addresses if one not in people]:
-            sentence = _("Nobody of this address may read it: %(addresses)s.") % {"addresses": ", ".join(unknown)}
-            raise serializers.ValidationError({"mentions": [sentence]})
+        addresses = sent.pop("mentions")
 
         def add() -> MadeAnswer:
-            made = add_comment(self.question, mentioned=[people[one] for one in addresses], **sent, **self.by())
+            made = add_comment(self.question, mentioned=self._people(addresses), **sent, **self.by())
             return MadeAnswer(201, self.shown(made))
 
         return self.once(add)
+
+    def _people(self, addresses: Sequence[str]) -> list[int]:
+        """Raises ValidationError for an address of nobody who may read it."""
+        people = {one.email: one.pk for one in mentionable(self.question, self.person, self.parts)}
+        if unknown := [one for one in addresses if one.lower() not in people]:
+            sentence = _("Nobody of this address may read it: %(addresses)s.") % {"addresses": ", ".join(unknown)}
+            raise serializers.ValidationError({"mentions": [sentence]})
+        return [people[one.lower()] for one in addresses]
 
 
 class _CommentAct(_OfComments, OneOf[QuestionComment]):

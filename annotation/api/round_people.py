@@ -289,12 +289,12 @@ class Adjudicators(ListOf[User]):
     def post(self, request: Request, **named: Any) -> Response:
         review_round = coordinated_round(self.person, named["slug"])
         address = self.sent(AdjudicatorSent)["adjudicator"].lower()
-        person = possible_adjudicators(review_round, self.person).filter(email=address).first()
-        if person is None:
-            sentence = _("Nobody of this address can be named: %(address)s.") % {"address": address}
-            raise serializers.ValidationError({"adjudicator": [sentence]})
 
         def name() -> MadeAnswer:
+            person = possible_adjudicators(review_round, self.person).filter(email=address).first()
+            if person is None:
+                sentence = _("Nobody of this address can be named: %(address)s.") % {"address": address}
+                raise serializers.ValidationError({"adjudicator": [sentence]})
             name_adjudicator(review_round, person, **self.by())
             return MadeAnswer(201, self.shown(person))
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from django.test import Client, override_settings
+from django.test import override_settings
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import EMBEDDING_MODEL, GOOD
 from annotation.enums import EndpointPlace, Role
 from annotation.models import Job, Price, QuestionBank, User
 from annotation.models.programs import TokenScope
-from tests.annotation.api.asking import V1, Program, problem_of, program_of
+from tests.annotation.api.asking import Program, problem_of, program_of, send_json
 from tests.annotation.calls.simulated_calls import ENDPOINT, make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.conftest import NOON
@@ -37,12 +36,6 @@ def script(cora: User, db: None) -> Program:
     return program_of(cora, Role.COORDINATOR, TokenScope.BANK, "chest")
 
 
-def send(person: User, address: str, body: Any) -> Any:
-    browser = Client()
-    browser.force_login(person)
-    return browser.post(f"{V1}{address}", json.dumps(body), content_type="application/json")
-
-
 def test_endpoints_are_read_with_neither_key_nor_address(script: Program) -> None:
     answer = script.get("endpoints/")
     assert [one["id"] for one in answer.json()["endpoints"]] == [ENDPOINT, "hosted"]
@@ -54,17 +47,17 @@ def test_endpoints_are_read_with_neither_key_nor_address(script: Program) -> Non
 
 
 def test_administrators_probe_and_price_by_their_session(script: Program, ada: User, cora: User) -> None:
-    probed = send(ada, f"endpoints/{ENDPOINT}/probe/", {})
+    probed = send_json(ada, f"endpoints/{ENDPOINT}/probe/", {})
     assert (probed.status_code, probed.json()["is_being_probed"]) == (202, True)
     assert Job.objects.get().params["model"] == GOOD
-    priced = send(ada, f"endpoints/{ENDPOINT}/prices/", PRICE)
+    priced = send_json(ada, f"endpoints/{ENDPOINT}/prices/", PRICE)
     assert (priced.status_code, priced.json()["per_million_cached"]) == (201, "2.5000")
     assert script.get(f"endpoints/{ENDPOINT}/prices/").json()["results"] == [priced.json()]
     assert script.get(f"endpoints/{ENDPOINT}/").json()["price"]["currency"] == "EUR"
     for wrong in ({"currency": "1"}, {"per_million_input": "-1"}, {"valid_from": "x"}, {"per_million_output": "NaN"}):
-        assert send(ada, f"endpoints/{ENDPOINT}/prices/", {**PRICE, **wrong}).status_code == 422
+        assert send_json(ada, f"endpoints/{ENDPOINT}/prices/", {**PRICE, **wrong}).status_code == 422
     for address, body in ((f"endpoints/{ENDPOINT}/probe/", {}), (f"endpoints/{ENDPOINT}/prices/", PRICE)):
-        problem_of(send(cora, address, body), 403, "forbidden")
+        problem_of(send_json(cora, address, body), 403, "forbidden")
         problem_of(script.post(address, body), 403, "forbidden")
         problem_of(program_of(ada, Role.ADMINISTRATOR).post(address, body), 403, "forbidden")
     assert (Price.objects.count(), Job.objects.count()) == (1, 1)

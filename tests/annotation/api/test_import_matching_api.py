@@ -14,7 +14,7 @@ from annotation.enums import ImageState, JobState, Role
 from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, ColumnMatching, Image, Job, Question, QuestionBank, Upload, User
 from annotation.models.programs import TokenScope
-from tests.annotation.api.asking import Program, problem_of, program_of
+from tests.annotation.api.asking import Program, problem_of, program_of, send_json
 from tests.annotation.api.test_incoming import send
 from tests.annotation.questionbank.sheets import SHEET, SHEET_MATCHING
 from tests.annotation.review.cases import make_bank, make_revision
@@ -101,10 +101,12 @@ def test_kept_matchings_are_renamed_and_deleted(script: Program, cora: User, rit
         given = {"columns": ["a"], "matching": SHEET_MATCHING.as_json(), "created_by": cora}
         ColumnMatching.objects.create(name=name, created_at=NOON, changed_at=NOON, **given)
     one = f"column-matchings/{ColumnMatching.objects.get(name='sheet').pk}/"
-    problem_of(script.post(f"{one}rename/", {"name": "other"}), 422, "name_taken")
-    assert script.post(f"{one}rename/", {"name": "Atlas"}).json()["matching"]["name"] == "Atlas"
-    problem_of(script.post(f"{one}delete/", {"name": "sheet"}), 409, "not_confirmed")
-    assert script.post(f"{one}delete/", {"name": "Atlas"}).status_code == 200
+    for act in ("rename", "delete"):
+        problem_of(script.post(f"{one}{act}/", {"name": "sheet"}), 403, "forbidden")  # all banks share it
+    problem_of(send_json(cora, f"{one}rename/", {"name": "other"}), 422, "name_taken")
+    assert send_json(cora, f"{one}rename/", {"name": "Atlas"}).json()["matching"]["name"] == "Atlas"
+    problem_of(send_json(cora, f"{one}delete/", {"name": "sheet"}), 409, "not_confirmed")
+    assert send_json(cora, f"{one}delete/", {"name": "Atlas"}).status_code == 200
     assert [kept.name for kept in ColumnMatching.objects.all()] == ["other"]
     assert AuditEvent.objects.filter(act="matching.deleted").exists()
     problem_of(script.get(one), 404, "not_found")

@@ -107,8 +107,10 @@ def test_adjudicators_are_named_and_begin(cora: User, rita: User, remo: User) ->
     place = f"rounds/{review_round.slug}/"
     for address in (cora.email, "nobody@example.org"):
         problem_of(script.post(f"{place}adjudicators/", {"adjudicator": address}), 422, "invalid")
-    made = script.post(f"{place}adjudicators/", {"adjudicator": judy.email})
+    made = script.post(f"{place}adjudicators/", {"adjudicator": judy.email}, idempotency_key="one")
     assert (made.status_code, made.json()["name"]) == (201, "Judy")
+    again = script.post(f"{place}adjudicators/", {"adjudicator": judy.email}, idempotency_key="one")
+    assert again.json() == made.json()
     assert script.get(f"{place}adjudicators/").json()["results"] == [made.json()]
     assert Membership.objects.get(round=review_round, role=Role.ADJUDICATOR).user == judy
     assert script.post(f"{place}adjudicate/", {}).status_code == 409
