@@ -78,6 +78,7 @@ class ImportColumns(OneImport):
 
     http_method_names = ["get", "head"]
     shape = FileColumnsShape
+    may_conflict = True  # there is nothing to match
     summary = "Read the columns of a foreign question file"
 
     def rows(self) -> QuerySet[Upload]:

@@ -93,6 +93,7 @@ class RoundReportFile(Resource):
     """The ZIP file. Taking it is noted, and its reader as one who has seen the keys."""
 
     content_types = ("application/zip",)
+    may_conflict = True  # no file is there
     http_method_names = ["get", "head", "post"]
     summary = "Read the report of a round"
 

@@ -67,6 +67,7 @@ def test_columns_are_read_matched_checked_and_stored(script: Program, waiting: s
     script.post(f"{waiting}store/", {})
     work()
     assert Question.objects.count() == 2
+    problem_of(script.get(f"{waiting}columns/"), 409, "stored")
     problem_of(script.post(f"{waiting}match/", SENT), 409, "stored")
     [kept] = script.get("column-matchings/").json()["results"]
     assert (kept["name"], kept["matching"]["key_form"]) == ("sheet", SENT["key_form"])
