@@ -67,12 +67,13 @@ class _OfComments(Resource):
         return QuestionComment.objects.filter(question=self.question)
 
     def question_named(self) -> Question:
-        rows = within_reach(self.person, Question.objects.select_related("bank"), bank="bank")
-        return get_object_or_404(rows, bank__slug=self.kwargs["slug"], number=self.kwargs["number"])
+        rows = within_reach(self.person, Revision.objects.current().select_related("question__bank"), bank="bank")
+        place = {"question__bank__slug": self.kwargs["slug"], "question__number": self.kwargs["number"]}
+        self.current = get_object_or_404(rows, **place)
+        return self.current.question
 
     def note_reading(self) -> None:
-        current = Revision.objects.current().select_related("question").get(question=self.question)
-        read_truth(current, person=self.person, at=timezone.now())
+        read_truth(self.current, person=self.person, at=timezone.now())
 
     def as_shown(self) -> dict[int, Any]:
         return {one.comment.pk: one for one in comments_of(self.question, self.person, self.parts)}

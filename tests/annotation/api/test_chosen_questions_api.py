@@ -7,10 +7,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.discussion.commenting import add_comment
-from annotation.enums import QuestionState, Role
+from annotation.enums import ImportState, QuestionState, Role
 from annotation.jobs.running import run
 from annotation.models import (
     Assignment,
+    BankImport,
     Job,
     Mention,
     Question,
@@ -147,6 +148,12 @@ def test_whoever_judges_the_question_hears_no_comment(bank: QuestionBank, cora: 
     ):
         problem_of(answer, 403, "withheld")
     assert QuestionComment.objects.count() == 1
+
+
+def test_a_question_of_an_import_that_is_not_published_has_no_comments(script: Program) -> None:
+    BankImport.objects.update(state=ImportState.RUNNING)
+    problem_of(script.get(COMMENTS), 404, "not_found")
+    problem_of(script.post(COMMENTS, {"text": "Why?"}), 404, "not_found")
 
 
 def test_comments_are_for_coordinators(bank: QuestionBank, ada: User, rita: User) -> None:
