@@ -126,7 +126,9 @@ class Description(AutoSchema):
             good[status, "application/json"] = self._page() if self._is_list() else self._shape()
         if self.method == "GET" and isinstance(self.view, OneOf):
             good[304] = OpenApiResponse(description="As you have it.")
-        refusals = REFUSALS | (REFUSALS_OF_ACTS if self.method != "GET" else {422: REFUSALS_OF_ACTS[422]})
+        of_get = (409, 422) if self.view.may_conflict else (422,)
+        further = REFUSALS_OF_ACTS if self.method != "GET" else {status: REFUSALS_OF_ACTS[status] for status in of_get}
+        refusals = REFUSALS | further
         for number, words in refusals.items():
             good[number, CONTENT_TYPE] = OpenApiResponse(Problem, description=words)
         return good

@@ -8,20 +8,19 @@ from typing import Any
 import django_filters
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Lower
-from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
+from annotation.api.chosen_questions import MOST_NAMED, search_by
 from annotation.api.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role, Task
-from annotation.forms.bank import QuestionSearchForm
-from annotation.models import QuestionBank, SampledQuestion, SamplingPlan
+from annotation.models import SampledQuestion, SamplingPlan
 from annotation.people.kept_answers import MadeAnswer
 from annotation.sampling.kernels.drawing import SEED_MAX, RatedBy, StratifyBy
 from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample
@@ -63,6 +62,12 @@ class SampleSent(SentBody):
     filters = serializers.DictField(
         child=serializers.CharField(), default=dict, help_text="of the list of questions: what is drawn from"
     )
+    numbers = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=999_999_999),
+        default=list,
+        max_length=MOST_NAMED,
+        help_text="draw from these questions alone; with 1000 per thousand all of them",
+    )
 
 
 class SampleFilters(django_filters.FilterSet):
@@ -92,7 +97,7 @@ class Samples(ListOf[SamplingPlan]):
     def post(self, request: Request, **named: Any) -> Response:
         sent = self.sent(SampleSent)
         bank = bank_named(self.person, sent["bank"])
-        wanted = self._wanted(bank, sent["filters"])
+        wanted = dict(search_by(sent["filters"], bank, self.person).wanted)
 
         def draw() -> MadeAnswer:
             plan = draw_sample(
@@ -103,22 +108,13 @@ class Samples(ListOf[SamplingPlan]):
                 per_thousand=sent["per_thousand"],
                 seed=sent["seed"],
                 wanted=wanted,
+                numbers=sent["numbers"],
                 **self.by(),
             )
             shown = self.shown(_samples().get(pk=plan.pk))
             return MadeAnswer(201, shown, reverse("api-sample", args=[plan.slug]))
 
         return self.once(draw)
-
-    def _wanted(self, bank: QuestionBank, filters: dict[str, str]) -> dict[str, str]:
-        """What the page would draw from by these filters. Raises ValidationError for one that means nothing."""
-        form = QuestionSearchForm(filters, bank, self.person, offers_all=False)
-        wanted = dict(form.search().wanted)
-        if unknown := sorted(set(filters) - set(wanted)):
-            raise serializers.ValidationError(
-                {f"filters.{name}": [_("There is no such filter or value.")] for name in unknown}
-            )
-        return wanted
 
 
 class OneSample(OneOf[SamplingPlan]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
@@ -11,11 +11,16 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, WordChoice
 from annotation.enums import ImageState, Role, Sex, ViewPosition
+from annotation.forms.images import SIDES
+from annotation.ingest.describing import correct_view, set_credits
+from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import SERVED, serve_rendition
 from annotation.models import Exam, Image, Rendition
 from annotation.views.ingest.images import KEEP, accepts_zstd, bytes_response
@@ -81,6 +86,66 @@ class OneImage(OneOf[Image]):
 
     def rows(self) -> QuerySet[Image]:
         return _images()
+
+
+class _ImageAct(OneImage):
+    """Answers with the image as it is after the act."""
+
+    http_method_names = ["post"]
+    body: ClassVar[type[SentBody]]
+
+    def post(self, request: Request, **named: Any) -> Response:
+        image = self.one()
+        self.check_unchanged(image)
+        self.act_on(image, self.sent(self.body))
+        return Response(self.shown(self.one()))
+
+    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class CreditsSent(SentBody):
+    attribution = serializers.CharField(max_length=300, allow_blank=True)
+    licence = serializers.CharField(max_length=100, allow_blank=True)
+
+
+class CreditImage(_ImageAct):
+    """Say whose the image is and under which licence it is shown."""
+
+    body = CreditsSent
+    summary = "Set the credits of an image"
+
+    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
+        set_credits(image, sent["attribution"], sent["licence"], **self.by())
+
+
+class ViewSent(SentBody):
+    view_position = WordChoice(ViewPosition)
+    laterality = serializers.ChoiceField(choices=[code for code, _label in SIDES], default="", allow_blank=True)
+
+
+class CorrectView(_ImageAct):
+    """Correct the view position and the side."""
+
+    body = ViewSent
+    summary = "Correct the view of an image"
+
+    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
+        correct_view(image, ViewPosition(sent["view_position"]), sent["laterality"], **self.by())
+
+
+class QuarantineSent(SentBody):
+    reason = serializers.CharField(max_length=300)
+
+
+class QuarantineImage(_ImageAct):
+    """Nobody sees it until somebody has looked and decided, which no program does. Twice changes nothing."""
+
+    body = QuarantineSent
+    summary = "Take an image out of sight"
+
+    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
+        quarantine_image(image, reason=sent["reason"], **self.by())
 
 
 class ExamShape(Shown):

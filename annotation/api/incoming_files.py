@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
@@ -110,13 +110,27 @@ class OneUpload(OneOf[Upload]):
         return _uploads()
 
 
+class ArchiveUpload(OneUpload):
+    """Off the list, and what is kept of its files is deleted. Images that came in stay."""
+
+    writers = WRITERS
+    http_method_names = ["post"]
+    summary = "Archive an upload"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        upload = self.one()
+        self.check_unchanged(upload)
+        uploading.archive_upload(upload, **self.by())
+        return Response(self.shown(self.one()))
+
+
 class ImportShape(UploadShape):
     """Of the job that stores the file, or while there is none of the one that checks it."""
 
     bank = serializers.CharField(source="asked.bank", help_text="name of the bank")  # type: ignore[assignment]
     file = serializers.CharField(source="asked.name")
     is_stored = serializers.SerializerMethodField(help_text="whether its questions are in the bank")
-    waits_for_columns = serializers.SerializerMethodField(help_text="somebody has to match its columns on the page")
+    waits_for_columns = serializers.SerializerMethodField(help_text="its columns have to be matched to fields first")
 
     def get_is_stored(self, upload: Upload) -> bool:
         return bool(upload.job and (upload.job.result or {}).get("stored"))
@@ -178,7 +192,7 @@ class OneImport(OneOf[Upload]):
     """One question file: how far its check or its import is, what would be stored, and what was refused."""
 
     roles = WRITERS
-    shape = ImportShape
+    shape: ClassVar[type[Shown]] = ImportShape
     summary = "Read one import"
 
     def in_reach(self, rows: Any) -> Any:

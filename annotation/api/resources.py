@@ -60,6 +60,7 @@ class Resource(APIView):
     writers: ClassVar[tuple[Role, ...] | None] = None  # of them; None: all of them
     reach: ClassVar[Mapping[str, str]] = {}  # by scope of a token, the lookup from a row to the place
     asked: ClassVar[tuple[str, ...]] = ()  # further names that the query of the address may hold
+    may_conflict: ClassVar[bool] = False  # a GET that the state of things can refuse with 409
     shape: ClassVar[Shape]
     summary: ClassVar[str] = ""
 

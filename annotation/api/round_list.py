@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import django_filters
@@ -20,15 +21,16 @@ from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.bin.deleting import bring_back
-from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
-from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.enums import AssignmentState, Role, RoundState, RoundSteps, ViewerTool
+from annotation.models import Assignment, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.roles import possible_reviewers
 from annotation.review import rounds as acts
 from annotation.review.assigning import assign_round
+from annotation.review.calibrating import possible_calibrations
 from annotation.review.ending import close_round, complete_reviews
 from annotation.review.repeats import MOST_REPEATED
-from annotation.review.round_design import RoundDesign
+from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.permissions import acts_as, coordinates_any_round, is_administrator, is_coordinator, within_reach
@@ -54,6 +56,16 @@ class RoundShape(Shown):
     n_submitted = serializers.IntegerField()
     created_by = PersonName()
     created_at = Moment()
+    seed = serializers.IntegerField()
+    form = serializers.IntegerField(source="form_id", allow_null=True, help_text="null: the form of the paper")
+    shared_answers = serializers.SlugField(
+        source="shared_answers.slug", default=None, allow_null=True, help_text="the round that calibrates for this one"
+    )
+    pass_mark = serializers.IntegerField(allow_null=True, help_text="percent, of the calibration")
+    hidden_tools = serializers.ListField(child=WordChoice(ViewerTool), help_text="of the viewer")
+    least_width = serializers.IntegerField(allow_null=True, help_text="of the window of a reviewer")
+    least_height = serializers.IntegerField(allow_null=True)
+    double_click = serializers.BooleanField(help_text="on an option submits the blind answer")
     opened_at = Moment(allow_null=True)
     due_at = Moment(allow_null=True)
     completed_at = Moment(allow_null=True, help_text="when its reviews became final")
@@ -67,7 +79,21 @@ class ReviewersSent(SentBody):
     )
 
 
-class RoundSent(ReviewersSent):
+class DesignSent(SentBody):
+    """What of a design stands beside sample, steps and numbers. What is not sent stays as it is."""
+
+    form = serializers.IntegerField(
+        min_value=1, max_value=999_999_999, required=False, allow_null=True, help_text="null: the form of the paper"
+    )
+    shared_answers = serializers.SlugField(
+        required=False, allow_null=True, help_text="a closed round whose few questions calibrate; null: none"
+    )
+    pass_mark = serializers.IntegerField(min_value=1, max_value=100, required=False, allow_null=True)
+    percent_repeated = serializers.IntegerField(min_value=0, max_value=MOST_REPEATED, required=False)
+    shows_decisions = serializers.BooleanField(required=False)
+
+
+class RoundSent(DesignSent, ReviewersSent):
     sample = serializers.SlugField()
     name = serializers.CharField(max_length=200)
     reviewers = serializers.ListField(
@@ -80,7 +106,6 @@ class RoundSent(ReviewersSent):
     steps = serializers.ChoiceField(choices=[(w.value, w.label) for w in RoundSteps], default=RoundSteps.FULL)
     instructions = serializers.CharField(max_length=5000, default="", allow_blank=True)
     seed = serializers.IntegerField(min_value=0, max_value=SEED_MAX, default=1)
-    percent_repeated = serializers.IntegerField(min_value=0, max_value=MOST_REPEATED, default=0)
     due_at = Moment(default=None, allow_null=True)
 
 
@@ -92,11 +117,17 @@ class RoundFilters(django_filters.FilterSet):
 
 def rounds_known_to(person: User) -> QuerySet[ReviewRound]:
     """As on the page: all of them for coordinators of the site and administrators, else those that they coordinate."""
-    rows = ReviewRound.objects.select_related("plan__bank", "created_by")
+    rows = ReviewRound.objects.all()
     if not (is_coordinator(person) or is_administrator(person)):
         if not acts_as(person, Role.COORDINATOR):
             return rows.none()
         rows = rows.filter(memberships__user=person, memberships__role=Role.COORDINATOR)
+    return with_counts(rows)
+
+
+def with_counts(rows: QuerySet[ReviewRound]) -> QuerySet[ReviewRound]:
+    """As RoundShape shows them."""
+    rows = rows.select_related("plan__bank", "created_by", "shared_answers")
     there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
     return rows.annotate(
         n_assignments=Count("assignments", filter=there, distinct=True),
@@ -114,6 +145,31 @@ def reviewers_named(addresses: Sequence[str], review_round: ReviewRound | None =
         sentence = _("Nobody of this address may review here: %(addresses)s.") % {"addresses": ", ".join(unknown)}
         raise serializers.ValidationError({"reviewers": [sentence]})
     return list(dict.fromkeys(found[one] for one in lower))
+
+
+def sample_named(person: User, slug: str) -> SamplingPlan:
+    samples = within_reach(person, SamplingPlan.objects.filter(archived_at=None), bank="bank")
+    return get_object_or_404(samples, slug=slug)
+
+
+def take_design(person: User, sent: dict[str, Any], before: RoundDesign) -> RoundDesign:
+    """Takes out of ``sent`` what belongs to the design; the rest is as before. Raises ValidationError."""
+    names: list[str] = [str(name) for name in DesignSent().fields]
+    wanted: dict[str, Any] = {name: sent.pop(name) for name in names if name in sent}
+    if wanted.get("form") is not None:
+        kept = before.form.pk if before.form else 0
+        forms = newest_forms() | ReviewForm.objects.filter(pk=kept).select_related("created_by").order_by("name")
+        wanted["form"] = _chosen("form", forms.filter(pk=wanted["form"]))
+    if wanted.get("shared_answers") is not None:
+        rounds = within_reach(person, possible_calibrations(), **REACH)
+        wanted["shared_answers"] = _chosen("shared_answers", rounds.filter(slug=wanted["shared_answers"]))
+    return replace(before, **wanted)
+
+
+def _chosen(field: str, rows: QuerySet[Any]) -> Any:
+    if (found := rows.first()) is None:
+        raise serializers.ValidationError({field: [_("There is none of this name that can be chosen.")]})
+    return found
 
 
 class Rounds(ListOf[ReviewRound]):
@@ -134,10 +190,9 @@ class Rounds(ListOf[ReviewRound]):
 
     def post(self, request: Request, **named: Any) -> Response:
         sent = self.sent(RoundSent)
-        samples = within_reach(self.person, SamplingPlan.objects.filter(archived_at=None), bank="bank")
-        plan = get_object_or_404(samples, slug=sent.pop("sample"))
+        plan = sample_named(self.person, sent.pop("sample"))
         people = reviewers_named(sent.pop("reviewers"))
-        design = RoundDesign(percent_repeated=sent.pop("percent_repeated"), due_at=sent.pop("due_at"))
+        design = take_design(self.person, sent, RoundDesign(due_at=sent.pop("due_at")))
         sent["steps"] = RoundSteps(sent["steps"])
 
         def make() -> MadeAnswer:
@@ -160,7 +215,9 @@ class OneRound(OneOf[ReviewRound]):
         return rounds_known_to(self.person)
 
 
-class _RoundAct(OneRound):
+class ActOnRound(OneRound):
+    """Of its coordinators. Answers with the round as it is after the act."""
+
     act: Callable[..., object]
     http_method_names = ["post"]
 
@@ -175,7 +232,7 @@ class _RoundAct(OneRound):
         return self.sent(body) if body else {}
 
 
-class AssignRound(_RoundAct):
+class AssignRound(ActOnRound):
     """Assign a draft to these people, anew if it was assigned before."""
 
     act, body = assign_round, ReviewersSent
@@ -191,7 +248,7 @@ class OpenSent(SentBody):
     )
 
 
-class OpenRound(_RoundAct):
+class OpenRound(ActOnRound):
     """Reviewers see their questions from now on. Opening an open round changes nothing."""
 
     act, body = acts.open_round, OpenSent
@@ -204,28 +261,28 @@ class EndSent(SentBody):
     )
 
 
-class CompleteRound(_RoundAct):
+class CompleteRound(ActOnRound):
     """The independent reviews end, and what they agree on is settled."""
 
     act, body = complete_reviews, EndSent
     summary = "End the reviews of a round"
 
 
-class CloseRound(_RoundAct):
+class CloseRound(ActOnRound):
     """Nothing is reviewed or decided from now on."""
 
     act, body = close_round, EndSent
     summary = "Close a round"
 
 
-class ArchiveRound(_RoundAct):
+class ArchiveRound(ActOnRound):
     """Off the lists; nothing is deleted."""
 
     act = acts.archive_round
     summary = "Archive a round"
 
 
-class BringBackRound(_RoundAct):
+class BringBackRound(ActOnRound):
     """An archived round stands in the lists again."""
 
     act = bring_back

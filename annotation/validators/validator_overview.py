@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.calls.call_batches import act_named, acts_now
-from annotation.calls.tallies import tally
+from annotation.calls.tallies import tallies
 from annotation.enums import BatchState, KeySource, PromptPurpose
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Revision, User, ValidatorRun
 from annotation.prompts.shipped import stored_version
@@ -63,10 +63,11 @@ class RunRow:
 
 
 def runs_of(bank: QuestionBank, validator: str = "") -> list[RunRow]:
-    """The newest first; of all validators where none is named. One query for the runs, and one for each of them."""
+    """The newest first; of all validators where none is named. Two queries."""
     runs = ValidatorRun.objects.filter(bank=bank, **({"validator": validator} if validator else {}))
-    rows = runs.select_related("batch__prompt", "batch__price", "created_by")[:MOST_LISTED]
-    return [RunRow(run, found.n_done, found.n_asked_twice) for run in rows for found in [tally(run.batch)]]
+    rows = list(runs.select_related("batch__prompt", "batch__price", "created_by")[:MOST_LISTED])
+    found = tallies([run.batch_id for run in rows])
+    return [RunRow(run, found[run.batch_id].n_done, found[run.batch_id].n_asked_twice) for run in rows]
 
 
 def act_on_run(run: ValidatorRun, act: str, *, actor: User | None, at: datetime) -> None:

@@ -12,7 +12,7 @@ from annotation.api.bodies import SentBody
 from annotation.api.question_acts import ReasonSent
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.reader_list import LinkOnce, OneReader, ReaderInvitationShape
-from readerstudy.api.study_acts import DeadlineSent, RemindedShape
+from readerstudy.api.study_acts import DeadlineSent, SentRemindersShape
 from readerstudy.api.study_list import OfStudy
 from readerstudy.enrolment.participation import replace_reader
 from readerstudy.monitoring.unfinished import extend_reader, remind_reader
@@ -51,7 +51,7 @@ class PassReader(OneReader):
 class RemindReader(OfStudy):
     """An e-mail to the reader, unless they have finished."""
 
-    shape = RemindedShape
+    shape = SentRemindersShape
     makes = True
     summary = "Remind a reader"
 

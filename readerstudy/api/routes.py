@@ -6,7 +6,7 @@ from django.urls import path
 
 from readerstudy.api import (
     analysis_list,
-    bank_comparison,
+    compared_models,
     invited_readers,
     model_acts,
     model_list,
@@ -88,10 +88,10 @@ urlpatterns = [
     path(f"{MODEL}edit/", model_acts.EditModel.as_view(), name="api-model-edit"),
     path(f"{MODEL}replace/", model_acts.ReplaceModel.as_view(), name="api-model-replace"),
     path(f"{MODEL}withdraw/", model_acts.WithdrawModel.as_view(), name="api-model-withdraw"),
-    path(COMPARISON, bank_comparison.BankComparison.as_view(), name="api-models-compare"),
-    path(f"{COMPARISON}start/", bank_comparison.StartComparison.as_view(), name="api-models-compare-start"),
-    path(f"{COMPARISON}result/", bank_comparison.ComparisonResult.as_view(), name="api-models-compare-result"),
-    path(f"{COMPARISON}jobs/<str:public_id>/", bank_comparison.ComparisonJob.as_view(), name="api-models-compare-job"),
+    path(COMPARISON, compared_models.BankComparison.as_view(), name="api-models-compare"),
+    path(f"{COMPARISON}start/", compared_models.StartComparison.as_view(), name="api-models-compare-start"),
+    path(f"{COMPARISON}result/", compared_models.ComparisonResult.as_view(), name="api-models-compare-result"),
+    path(f"{COMPARISON}jobs/<str:public_id>/", compared_models.ComparisonJob.as_view(), name="api-models-compare-job"),
     path(SUBMISSIONS, model_acts.Submissions.as_view(), name="api-submissions"),
     path(f"{SUBMISSIONS}open/", model_acts.OpenSubmissions.as_view(), name="api-submissions-open"),
     path(f"{SUBMISSIONS}close/", model_acts.CloseSubmissions.as_view(), name="api-submissions-close"),

@@ -80,14 +80,14 @@ class ExtendStudy(_StudyAct):
         return {"deadline": self.sent(DeadlineSent)["deadline_at"]}
 
 
-class RemindedShape(Shown):
+class SentRemindersShape(Shown):
     n_sent = serializers.IntegerField(help_text="e-mails")
 
 
 class RemindStudy(OfStudy):
     """An e-mail to everybody who has not finished. Refused where the site sends no e-mail."""
 
-    shape = RemindedShape
+    shape = SentRemindersShape
     makes = True
     summary = "Remind the readers of a study"
 

@@ -72,6 +72,7 @@ def fill() -> dict[str, Any]:
     make_revision(make_bank("Other"), 1)
     check_revisions(keyed, Revision.objects.filter(bank=keyed), actor=cora, at=NOON)
     _files(keyed, cora)
+    _work(keyed, cora)
     for job in Job.objects.order_by("pk"):
         running.run(job.public_id, clock=timezone.now)
     owners = [*people.values(), hedda, lena]
@@ -99,6 +100,39 @@ def _files(bank: Any, actor: Any) -> None:
     )
     asked = uploads.UploadRequest(entry_named("Model"), Target(bank))
     uploads.receive_file([answers(Q1="B")], "a.jsonl", asked=asked, **by)
+
+
+def _work(bank: Any, actor: Any) -> None:
+    """Comments, a kept form and matching, and models that are asked: of a bank whose slug the tokens know."""
+    from django.utils import timezone
+
+    from annotation.discussion.commenting import add_comment
+    from annotation.discussion.selected_questions import QuestionsAct, SelectedAct, ask_for_change
+    from annotation.feedback.trial_plans import plan_trial
+    from annotation.generation.generation_plans import plan_generation
+    from annotation.models import ColumnMatching, Question, Report
+    from annotation.review.round_design import store_form
+    from annotation.validators.validator_plans import plan_check
+    from tests.annotation.calls.simulated_calls import make_permission
+    from tests.annotation.feedback.trials import trial_wanted, two_versions
+    from tests.annotation.generation.made import wanted_of
+    from tests.annotation.questionbank.sheets import SHEET_MATCHING
+    from tests.annotation.rounds.test_design import SHORT
+    from tests.annotation.validators.validated import FINDINGS
+    from tests.annotation.validators.validated import wanted_of as check_of
+
+    now = timezone.now()
+    by = {"actor": actor, "at": now}
+    add_comment(Question.objects.get(bank=bank, number=1), "Is it right?", is_todo=True, **by)
+    ask_for_change(QuestionsAct.of(SelectedAct.TAG, "again", bank=bank, **by), [1, 2])
+    store_form("Chest", SHORT, **by)
+    given = {"columns": ["a"], "matching": SHEET_MATCHING.as_json(), "created_by": actor}
+    ColumnMatching.objects.create(name="sheet", created_at=now, changed_at=now, **given)
+    Report.objects.filter(exam__bank=bank).update(findings=FINDINGS, impression="")
+    make_permission(bank, reports=True)
+    plan_generation(wanted_of(bank), **by)
+    plan_check(check_of(bank), **by)
+    plan_trial(trial_wanted(bank, two_versions(), n_exams=8, per_exam=1), **by)
 
 
 def _session(person: Any) -> dict[str, str]:
@@ -140,16 +174,24 @@ def _names() -> dict[str, list[Any]]:
     """By the word before it in an address, or by its own name: what stands there for something that is there."""
     from annotation.ingest import uploading
     from annotation.models import (
+        Assignment,
         CallBatch,
+        ColumnMatching,
         Exam,
         Finding,
+        GenerationRun,
         Image,
         Job,
+        PromptTrial,
+        PromptVersion,
         QuestionBank,
+        QuestionComment,
         Rendition,
+        ReviewForm,
         ReviewRound,
         SamplingPlan,
         Upload,
+        ValidatorRun,
     )
     from annotation.questionbank import uploads as question_files
     from readerstudy.exports.exporting import Table
@@ -173,6 +215,14 @@ def _names() -> dict[str, list[Any]]:
         "questions": [1, 2, 3],
         "findings": of(Finding, bank__slug="keyed"),
         "revisions": [1],
+        "comments": of(QuestionComment),
+        "prompts": of(PromptVersion),
+        "prompt-trials": of(PromptTrial),
+        "generation-runs": of(GenerationRun),
+        "validator-runs": of(ValidatorRun),
+        "endpoints": ["stand-in"],
+        "act": ["pause", "resume", "stop"],
+        "changes": of(Job, kind="change_questions"),
         "exams": of(Exam),
         "images": of(Image),
         "renditions": of(Rendition, "name"),
@@ -184,6 +234,9 @@ def _names() -> dict[str, list[Any]]:
         "analyses": of(Analysis),
         "reports": of(AnalysisReport),
         "readers": of(Enrolment),
+        "reviewers": of(Assignment, "reviewer"),
+        "column-matchings": of(ColumnMatching, "pk"),
+        "review-forms": of(ReviewForm, "pk"),
         "invitations": [1, 2, 3],
         "links": of(ResultsLink, "pk"),
         "models": of(ModelEntry),
@@ -200,7 +253,7 @@ def _names() -> dict[str, list[Any]]:
 
 def _values() -> dict[str, list[Any]]:
     """By the name of a field that is sent."""
-    from annotation.models import QuestionBank, SamplingPlan
+    from annotation.models import PromptVersion, QuestionBank, SamplingPlan
     from readerstudy.models import ModelEntry, ReaderStudy
 
     return {
@@ -209,12 +262,17 @@ def _values() -> dict[str, list[Any]]:
         "study": list(ReaderStudy.objects.values_list("slug", flat=True)),
         "model": list(ModelEntry.objects.values_list("public_id", flat=True)),
         "reviewers": [[], ["reviewer@example.org"], ["reviewer@example.org", "remo@example.org"]],
+        **{name: ["reviewer@example.org", "remo@example.org"] for name in ("reviewer", "to", "adjudicator")},
+        **{name: list(PromptVersion.objects.values_list("public_id", flat=True)) for name in ("first", "second")},
+        "endpoint": ["stand-in"],
+        "act": ["tag", "untag", "withdraw", "bring_back"],
+        "numbers": [[1, 2]],
+        "mentions": [[]],
         "filters": [{}, {"task": "presence"}],
         "cases": [[1], [1, 2, 3]],
         "case": [1, 2, 3],
         "case_set": [1],
         "confirmed_open": [0, 1, 6, 12],
-        "endpoint": ["stand-in"],
         "prompt": ["our reading"],
     }
 

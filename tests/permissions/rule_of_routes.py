@@ -31,6 +31,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.CASE_ACT, "review-answer review-draft review-events review-submit review-skip review-return"),
     **_each(rules.OWN_COMMENTS, "review-comments"),
     **_each(rules.DISCUSSION, "comment-add comment-withdraw comment-done"),
+    **_each(rules.COMMENTS, "api-question-comments api-comment-withdraw api-comment-done"),
     **_each(rules.IMAGE, "rendition thumbnail"),
     # rounds
     **_each(rules.ROUNDS, "rounds api-rounds"),
@@ -41,16 +42,18 @@ RULES: dict[str, Rule] = {
         "round-archive round-bring-back round-reviewer-add round-reviewer round-reviewer-remove round-reassign "
         "round-codebook round-complete round-adjudicator-add round-adjudicate round-fresh api-round-assign "
         "api-round-open api-round-complete api-round-close api-round-archive api-round-bring-back "
-        "api-round-assignments",
+        "api-round-assignments api-round-edit api-round-viewing api-round-due api-round-fresh api-round-remind "
+        "api-round-let-in api-round-reviewer-remove api-round-reassign api-round-adjudicators api-round-adjudicate",
     ),
     **_each(
         rules.SEEN_ROUND,
         "round-export round-figure round-import round-groups round-difficulty round-agreement round-report "
-        "round-report-make round-report-file api-round-reviews api-round-review-rows api-round-import",
+        "round-report-make round-report-file api-round-reviews api-round-review-rows api-round-import "
+        "api-round-report api-round-report-make api-round-report-file",
     ),
     **_each(rules.OVERSEEN_ROUND, "round"),
-    **_each(rules.KNOWN_ROUND, "api-round"),
-    **_each(rules.INVITED_ROUND, "round-invite round-invite-file"),
+    **_each(rules.KNOWN_ROUND, "api-round api-round-reviewers api-round-reviewer"),
+    **_each(rules.INVITED_ROUND, "round-invite round-invite-file api-round-invitations api-round-invitation-revoke"),
     **_each(rules.INVITATION, "invitation-resend invitation-revoke invitation-restore"),
     **_each(rules.ADJUDICATED, "adjudication adjudication-next"),
     **_each(rules.ADJUDICATED_CASE, "adjudication-question"),
@@ -141,6 +144,7 @@ SENDING: dict[str, Rule] = {
     **_each(rules.COORDINATED_STUDY, "study-cases study-arms study-rules study-readers study-forecast study-freeze"),
     **_each(rules.RESULTS, "api-study-export"),
     **_each(rules.MODEL_NEW, "api-models"),
+    **_each(rules.COORDINATED_ROUND, "api-round-reviewers"),
 }
 SENDING |= {"api-rounds": rules.ROLE, "api-studies": rules.ROLE}
 
@@ -150,7 +154,12 @@ NOT_THERE = {
     "api-finding-dismiss": "no finding is named",
     "site-webhook-test": "no webhook is set",
     "site-webhook-again": "no webhook is set",
+    "api-bank-job": "no job of the bank is there",
+    "api-bank-change": "nobody changed many questions",
+    "api-bank-change-undo": "nobody changed many questions",
     "api-import": "a file that was checked by a job that is made up",
+    "api-import-columns": "a file that was checked by a job that is made up",
+    "api-import-match": "a file that was checked by a job that is made up",
     "api-import-store": "a file that was checked by a job that is made up",
     "study-protocol": "studies of the test have no protocol",
     "api-study-protocol": "studies of the test have no protocol",

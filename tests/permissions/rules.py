@@ -140,6 +140,12 @@ def _discussion(person: User, values: Values) -> None:
     _must(DiscussionPart.COMMENTS in parts_of(person, question))
 
 
+def _comments(person: User, values: Values) -> None:
+    """Known to whoever coordinates, and refused with a sentence while they judge the question."""
+    question = Question.objects.get(bank__slug=values["slug"], number=values["number"])
+    _must(DiscussionPart.COMMENTS in parts_of(person, question), PermissionDenied)
+
+
 def _image(person: User, values: Values) -> None:
     image = Rendition.objects.select_related("image").get(name=values["name"]).image
     _must(may_see(person, image, at=timezone.now()))
@@ -231,6 +237,7 @@ OWN_COMMENTS = Rule(
     "Comments on a reviewed question: its reviewer, once all their rounds with it closed", _own_comments
 )
 DISCUSSION = Rule("Commenting a question: who may read its comments", _discussion)
+COMMENTS = Rule("Comments as a program reads them: coordinators who do not judge the question", _comments)
 IMAGE = Rule("An image: coordinators, and who reviews, reads or coordinates a case that shows it", _image)
 STUDIES = Rule("The list of studies: who coordinates one, and administrators", lambda one, _values: listed_studies(one))
 COORDINATED_STUDY = Rule("A study: its coordinators", _of_round(coordinated_study))

@@ -61,6 +61,7 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "of others": "discussed",
     }
     held = there["held"].renditions.first()
+    commented = QuestionComment.objects.filter(question__bank=bank, question__number=2).first()
     judged = ValidatorRun.objects.filter(bank=written).first()
     case = Rendition.objects.filter(image__exam__questions__revisions=there["blind"].revision_id)
     elsewhere = Rendition.objects.filter(image__exam__questions__bank=there["room"].bank)
@@ -78,13 +79,14 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "question-import-columns": _one(public_id=there["upload foreign"].public_id),
         "matching": _one(pk=ColumnMatching.objects.first()),
         "generation-run": _one(slug=written.slug, public_id=there["generation"].public_id, act="stop"),
-        "validator-run-act": _one(slug=written.slug, public_id=judged, act="stop"),
+        "validator-run": _one(slug=written.slug, public_id=judged, act="stop"),
         "pair-": _one(slug=written.slug, public_id=there["pairs open"].public_id),
         "prompt": _one(public_id=there["version 2"].public_id, other=there["version 1"].public_id),
         "prompt-trial-": _one(public_id=there["trial planned"].public_id),
         "prompt-trial": _one(public_id=there["trial planned"].public_id),
         "prompt-trial-new": _one(public_id=there["version 2"].public_id),
-        "comment": _one(public_id=QuestionComment.objects.filter(question__bank=bank, question__number=2).first()),
+        "comment": _one(slug=bank.slug, number=2, public_id=commented),
+        "bank-change": _one(slug=bank.slug, public_id="none"),
         "comment-add": _one(public_id=Question.objects.get(bank=bank, number=2)),
         "rendition": _images(case, elsewhere, RenditionKind.FULL),
         "thumbnail": _images(case, elsewhere, RenditionKind.PREVIEW),
@@ -131,6 +133,7 @@ def _of_rounds(place: Place) -> dict[str, list[Thing]]:
         "round": rounds,
         "round-export": files,
         "round-reviews": files,
+        "round-invitation-revoke": _one(slug=there["open"].slug, pk=there["open"].invitations.first()),
         "calibration": calibrated,
         "calibration-let-in": rounds,
         "adjudication": rounds,

@@ -30,7 +30,7 @@ def faults_of(method: str, address: str, answer: Any) -> list[str]:
         return []
     for kind in ("slug", "int", "str"):
         path = path.replace(f"<{kind}:", "{")
-    described = document()["paths"].get(path.replace(">", "}"), {}).get(method.lower())
+    described = document()["paths"].get(path.replace(">", "}").replace("{pk}", "{id}"), {}).get(method.lower())
     if described is None or answer.status_code in (404, 405):
         return []
     known = described["responses"].get(str(answer.status_code))

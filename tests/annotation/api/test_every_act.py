@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import get_resolver
 
 from annotation.views.site.policies import methods_of, patterns
-from tests.annotation.api.unreached import NOT, NOT_YET, REACHED
+from tests.annotation.api.unreached import NOT, REACHED
 
 ALL = {str(one.name): one for _before, one in patterns(get_resolver())}
 
@@ -20,7 +20,7 @@ def acts() -> Iterator[str]:
 
 
 def test_every_act_of_a_page_is_in_one_of_the_tables() -> None:
-    tables = (set(REACHED), set(NOT), set(NOT_YET))
+    tables = (set(REACHED), set(NOT))
     assert set(acts()) == set().union(*tables)
     assert sum(map(len, tables)) == len(set().union(*tables))
 
@@ -33,4 +33,4 @@ def test_what_is_said_to_be_reached_is_there() -> None:
 
 
 def test_every_reason_is_a_sentence() -> None:
-    assert all(len(reason) > 10 for reason in {*NOT.values(), *NOT_YET.values()})
+    assert all(len(reason) > 10 for reason in NOT.values())

@@ -77,6 +77,47 @@ REACHED = {
     "round-import": "api-round-import",
     "round-archive": "api-round-archive",
     "round-bring-back": "api-round-bring-back",
+    "round-edit": "api-round-edit",
+    "round-viewing": "api-round-viewing",
+    "round-due": "api-round-due",
+    "round-remind": "api-round-remind",
+    "round-reviewer-add": "api-round-reviewers",
+    "round-reviewer-remove": "api-round-reviewer-remove",
+    "round-reassign": "api-round-reassign",
+    "round-adjudicator-add": "api-round-adjudicators",
+    "round-adjudicate": "api-round-adjudicate",
+    "round-fresh": "api-round-fresh",
+    "round-invite": "api-round-invitations",
+    "round-report-make": "api-round-report-make",
+    "round-report-file": "api-round-report-file",
+    "calibration-let-in": "api-round-let-in",
+    "review-form-new": "api-review-forms",
+    "bank-chosen": "api-bank-changes",
+    "bank-chosen-undo": "api-bank-change-undo",
+    "comment-add": "api-question-comments",
+    "comment-withdraw": "api-comment-withdraw",
+    "comment-done": "api-comment-done",
+    "model-endpoint-probe": "api-model-endpoint-probe",
+    "model-endpoint-price": "api-model-endpoint-prices",
+    "prompt-next": "api-prompt-next",
+    "prompt-trial-new": "api-prompt-trials",
+    "prompt-trial-start": "api-prompt-trial-start",
+    "prompt-trial-draw": "api-prompt-trial-draw",
+    "generation-runs": "api-generation-runs",
+    "generation-run-act": "api-generation-run-act",
+    "bank-validators": "api-validator-runs-begin",
+    "validator-run-act": "api-validator-run-act",
+    "bank-keeping-out": "api-bank-keeping-out",
+    "bank-identifiers": "api-bank-identifiers-examine",
+    "bank-compare": "api-bank-compare",
+    "bank-embed": "api-bank-embed",
+    "question-import-columns": "api-import-match",
+    "matching-rename": "api-matching-rename",
+    "matching-delete": "api-matching-delete",
+    "upload-archive": "api-upload-archive",
+    "image-view": "api-image-view",
+    "image-credits": "api-image-credits",
+    "image-quarantine": "api-image-quarantine",
     "job-cancel": "api-job-cancel",
     "job-retry": "api-job-retry",
 }
@@ -98,7 +139,7 @@ NOT = {
     **_each("token-new token-revoke", "no token makes or revokes tokens: a stolen one would never end"),
     **_each(
         "calibration review-answer review-report review-draft review-events review-submit review-skip review-return "
-        "review-identifies adjudication-next adjudication-decide",
+        "review-identifies adjudication-next adjudication-decide adjudication-revise",
         "a person judges at the screen, at which the time runs and images are painted",
     ),
     **_each(
@@ -124,6 +165,16 @@ NOT = {
         "own-data person-data person-remove",
         "what is held about a person, and its end, is settled between people",
     ),
+    **_each(
+        "person-add person-invite person-invite-file person-grant person-withdraw person-competences "
+        "person-deactivate person-reactivate person-password-link",
+        "who may come in and do what is settled between people in a browser: a stolen token must give no role",
+    ),
+    **_each(
+        "invitation-resend invitation-revoke invitation-restore",
+        "links to roles of the site are for people; one into a round is revoked at api-round-invitation-revoke",
+    ),
+    **_each("round-invite-file", "a program invites one after the other, at api-round-invitations"),
     **_each("audit-export", "a program reads the same file by GET, at api-audit-log; it is noted all the same"),
     **_each(
         "audit-check site-backup site-webhook-test site-webhook-again",
@@ -135,40 +186,15 @@ NOT = {
     ),
     **_each("pair-judge", "two people judge pairs blind at the screen"),
     **_each(
+        "pair-trials pair-threshold",
+        "people agree who judges pairs, and one of them says from the curve where two questions part",
+    ),
+    **_each(
+        "bank-terms bank-permission-new bank-permission-withdraw",
+        "what may be sent to a model stands on a contract or approval: an administrator answers for it in person",
+    ),
+    **_each(
         "bank-delete sample-delete round-delete study-delete upload-delete bin-restore",
         "what deletes asks a person first, who is told what follows",
-    ),
-}
-
-_LATER = "left out of the first version; the page does it"
-NOT_YET = {
-    **_each(
-        "invitation-resend invitation-revoke invitation-restore person-add person-invite person-invite-file "
-        "person-grant person-withdraw person-competences person-deactivate person-reactivate person-password-link "
-        "round-invite round-invite-file",
-        f"people and their roles: {_LATER}",
-    ),
-    **_each(
-        "question-import-columns matching-rename matching-delete upload-archive image-view "
-        "image-credits image-quarantine",
-        f"files that come in: {_LATER}",
-    ),
-    **_each(
-        "generation-runs generation-run-act "
-        "bank-validators bank-identifiers bank-keeping-out validator-run-act bank-compare bank-embed pair-trials "
-        "pair-threshold bank-terms bank-permission-new bank-permission-withdraw prompt-next prompt-trial-new "
-        "prompt-trial-start prompt-trial-draw model-endpoint-probe model-endpoint-price",
-        f"models that are asked, and what may be sent to them: {_LATER}",
-    ),
-    **_each(
-        "bank-chosen bank-chosen-undo comment-add comment-withdraw comment-done",
-        f"work on questions: {_LATER}",
-    ),
-    **_each(
-        "review-form-new round-edit round-viewing "
-        "calibration-let-in round-due round-remind "
-        "round-reviewer-add round-reviewer-remove round-reassign round-report-make round-report-file "
-        "round-adjudicator-add round-adjudicate adjudication-revise round-fresh",
-        f"samples and rounds: {_LATER}",
     ),
 }

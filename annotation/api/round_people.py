@@ -1,0 +1,308 @@
+"""Who reviews and who decides in a round: listed with their progress, added, removed, reminded, invited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.adjudication.adjudicating import adjudicators_of, begin_adjudication, name_adjudicator
+from annotation.api.bodies import BodyRefused, SentBody
+from annotation.api.question_acts import ReasonSent
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.round_list import REACH, ActOnRound, reviewers_named, rounds_known_to
+from annotation.api.shown_fields import Moment, PersonName
+from annotation.forms.adjudication import possible_adjudicators
+from annotation.models import ReviewRound, User
+from annotation.people.kept_answers import MadeAnswer
+from annotation.review.calibrating import let_in, uncalibrated
+from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.reassigning import add_reviewer, reassign, reassign_all, remove_reviewer
+from annotation.review.reviewer_progress import (
+    ReviewerProgress,
+    remind_reviewers,
+    reviewer_progress,
+    with_lags,
+)
+from annotation.site.permissions import within_reach
+from annotation.views.review.rounds import coordinated_round
+
+
+class RoundReviewerShape(Shown):
+    id = serializers.IntegerField(source="person.pk")
+    name = serializers.CharField(source="person.name")
+    email = serializers.CharField(source="person.email")
+    n_assignments = serializers.IntegerField(source="n_all")
+    n_submitted = serializers.IntegerField()
+    n_answered = serializers.IntegerField(help_text="blind answer given, review not submitted")
+    n_skipped = serializers.IntegerField()
+    n_waiting = serializers.IntegerField()
+    n_returned = serializers.IntegerField()
+    last_seen = Moment(allow_null=True)
+    has_left = serializers.BooleanField()
+    must_calibrate = serializers.SerializerMethodField(
+        help_text="has questions to do, and to pass the calibration first"
+    )
+    n_expected = serializers.IntegerField(
+        source="lag.n_expected", default=None, allow_null=True, help_text="by now, of who is behind the due date"
+    )
+    is_overdue = serializers.BooleanField(source="lag.is_overdue", default=False)
+
+    def get_must_calibrate(self, one: ReviewerProgress) -> bool:
+        return one.person.pk in self.context["uncalibrated"]
+
+
+class _OfReviewers(Resource):
+    """Begins with the round of the address, which a token reaches or not."""
+
+    shape: ClassVar[type[Shown]] = RoundReviewerShape
+
+    def in_reach(self, rows: Any) -> Any:
+        return rows
+
+    def rows(self) -> QuerySet[User]:
+        known = within_reach(self.person, rounds_known_to(self.person), **REACH)
+        self.look_at(get_object_or_404(known, slug=self.kwargs["slug"]))
+        return User.objects.filter(pk__in=self.progress)
+
+    def look_at(self, review_round: ReviewRound) -> None:
+        everybody = with_lags(reviewer_progress(review_round), review_round, timezone.now())
+        self.progress = {one.person.pk: one for one in everybody}
+        self.uncalibrated = {person.pk for person in uncalibrated(review_round)}
+
+    def context(self) -> dict[str, Any]:
+        return {"view": self, "uncalibrated": self.uncalibrated}
+
+    def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
+        return super().shown(self.progress[row.pk], only)
+
+
+class ReviewerSent(SentBody):
+    reviewer = serializers.EmailField(help_text="e-mail address of somebody who may review in this round")
+
+
+class RoundReviewers(_OfReviewers, ListOf[User]):
+    """Everybody who has, had or may be given questions in the round, and how far they are; never what they said. A POST
+    adds a reviewer: a draft is assigned anew, in an open round they take over an equal share of what waits.
+    """
+
+    body = ReviewerSent
+    newest_first = False
+    makes, status = True, 201
+    summary, post_summary = "List reviewers of a round", "Add a reviewer"
+
+    def listed(self, rows: Sequence[Any], cursor: str, only: Sequence[str] | None) -> Response:
+        return super().listed([self.progress[row.pk] for row in rows], cursor, only)
+
+    def post(self, request: Request, **named: Any) -> Response:
+        review_round = coordinated_round(self.person, named["slug"])
+        person = one_reviewer(self.sent(ReviewerSent)["reviewer"], review_round, "reviewer")
+
+        def add() -> MadeAnswer:
+            add_reviewer(review_round, person, **self.by())
+            self.look_at(review_round)
+            address = reverse("api-round-reviewer", args=[review_round.slug, person.pk])
+            return MadeAnswer(201, self.shown(person), address)
+
+        return self.once(add)
+
+
+def one_reviewer(address: str, review_round: ReviewRound, field: str) -> User:
+    """Raises ValidationError at this field."""
+    try:
+        [person] = reviewers_named([address], review_round)
+    except serializers.ValidationError as refusal:
+        raise serializers.ValidationError({field: refusal.detail["reviewers"]}) from None  # type: ignore[call-overload]
+    return person
+
+
+class OneRoundReviewer(_OfReviewers, OneOf[User]):
+    """One reviewer of a round, and how far they are."""
+
+    lookup = "pk"
+    summary = "Read one reviewer of a round"
+
+
+class LetReviewerIn(OneRoundReviewer):
+    """Somebody may review who has not passed the calibration, for a reason."""
+
+    http_method_names = ["post"]
+    body = ReasonSent
+    summary = "Let a reviewer in without calibration"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        review_round = coordinated_round(self.person, named["slug"])
+        person = self.one()
+        self.check_unchanged(person)
+        let_in(review_round, person, self.sent(ReasonSent)["reason"], **self.by())
+        return Response(self.shown(self.one()))
+
+
+class HandedOver(Shown):
+    n_questions = serializers.IntegerField(help_text="that went to others")
+    stay = serializers.ListField(
+        child=serializers.IntegerField(), help_text="questions that the person cannot be given"
+    )
+
+
+class _HandOver(_OfReviewers):
+    """Answers with what changed hands."""
+
+    shape = HandedOver
+    http_method_names = ["post"]
+
+    def post(self, request: Request, **named: Any) -> Response:
+        review_round = coordinated_round(self.person, named["slug"])
+        n, stay = self.act_on(review_round, get_object_or_404(self.rows(), pk=named["pk"]))
+        return Response(HandedOver({"n_questions": n, "stay": stay}).data)
+
+    def act_on(self, review_round: ReviewRound, person: User) -> tuple[int, Sequence[int]]:
+        raise NotImplementedError
+
+
+class LeaveSent(SentBody):
+    to = serializers.EmailField(required=False, help_text="who takes what is left open; not sent: the others, evenly")
+
+
+class RemoveReviewer(_HandOver):
+    """What they submitted stays; what they left open goes to a named person or to the others."""
+
+    body = LeaveSent
+    summary = "Take a reviewer out of a round"
+
+    def act_on(self, review_round: ReviewRound, person: User) -> tuple[int, Sequence[int]]:
+        address = self.sent(LeaveSent).get("to")
+        to = _other_than(person, address, review_round) if address else None
+        return remove_reviewer(review_round, person, to=to, **self.by()), []
+
+
+class ReassignSent(SentBody):
+    to = serializers.EmailField(help_text="who takes them")
+    assignments = serializers.ListField(
+        child=serializers.CharField(max_length=40),
+        required=False,
+        min_length=1,
+        help_text="not sent: all that are open",
+    )
+    confirmed = serializers.IntegerField(
+        min_value=0, max_value=999_999, required=False, help_text="of all: how many go; 409 tells the number"
+    )
+
+
+class ReassignQuestions(_HandOver):
+    """Give open questions of one reviewer to another: those that are named, or all that the other may have. Where all
+    are meant, the number that goes must be confirmed: 409 tells it. What was begun stays stored and is not used.
+    """
+
+    body = ReassignSent
+    summary = "Reassign questions of a reviewer"
+
+    def act_on(self, review_round: ReviewRound, person: User) -> tuple[int, Sequence[int]]:
+        sent = self.sent(ReassignSent)
+        to = _other_than(person, sent["to"], review_round)
+        if names := sent.get("assignments"):
+            return self._these(review_round, person, names, to), []
+        try:
+            handover = reassign_all(review_round, person, to=to, confirmed=sent.get("confirmed"), **self.by())
+        except ReviewRefused as refusal:
+            if refusal.code == "handover_changed":
+                raise _asked_back(refusal) from None
+            raise
+        return len(handover.names), handover.stay
+
+    def _these(self, review_round: ReviewRound, person: User, names: Sequence[str], to: User) -> int:
+        theirs = set(review_round.assignments.filter(reviewer=person).values_list("public_id", flat=True))
+        if unknown := sorted(set(names) - theirs):
+            sentence = _("This reviewer has no such assignment: %(names)s.") % {"names": ", ".join(unknown)}
+            raise serializers.ValidationError({"assignments": [sentence]})
+        return reassign(review_round, names, to=to, **self.by())
+
+
+def _other_than(person: User, address: str, review_round: ReviewRound) -> User:
+    to = one_reviewer(address, review_round, "to")
+    if to == person:
+        raise serializers.ValidationError({"to": [_("Name another person than the one who gives.")]})
+    return to
+
+
+def _asked_back(refusal: ReviewRefused) -> BodyRefused:
+    handover = refusal.facts["handover"]
+    n, n_begun = len(handover.names), handover.n_begun
+    sentence = _(
+        "%(n)s of %(all)s open questions can go; %(begun)s of them were begun. Send the first number to confirm."
+    )
+    facts = {"n": n, "all": handover.n_open, "begun": n_begun}
+    told = " ".join(filter(None, (sentence % facts, handover.reasons)))
+    return BodyRefused("handover_changed", told, status=409, n=n, n_open=handover.n_open, n_begun=n_begun)
+
+
+class RemindedShape(Shown):
+    sent = serializers.ListField(child=PersonName(), help_text="to whom an e-mail is on its way")
+    too_soon = serializers.ListField(child=PersonName(), help_text="reminded within a day already")
+
+
+class RemindReviewers(Resource):
+    """An e-mail to everybody who is not done and had none within a day."""
+
+    http_method_names = ["post"]
+    shape = RemindedShape
+    summary = "Remind the reviewers of a round"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        review_round = coordinated_round(self.person, named["slug"])
+        return Response(self.shown(remind_reviewers(review_round, **self.by())))
+
+
+# --- who decides ----------------------------------------------------------------------------------
+class AdjudicatorShape(Shown):
+    id = serializers.IntegerField(source="pk")
+    name = serializers.CharField()
+    email = serializers.CharField()
+
+
+class AdjudicatorSent(SentBody):
+    adjudicator = serializers.EmailField(help_text="e-mail address of somebody with an account")
+
+
+class Adjudicators(ListOf[User]):
+    """Who decides what the reviews of a round do not settle. A POST names one more."""
+
+    shape, body = AdjudicatorShape, AdjudicatorSent
+    newest_first = False
+    makes, status = True, 201
+    summary, post_summary = "List adjudicators of a round", "Name an adjudicator"
+
+    def in_reach(self, rows: Any) -> Any:
+        return rows  # rows() begins with the round of the address
+
+    def rows(self) -> QuerySet[User]:
+        return adjudicators_of(coordinated_round(self.person, self.kwargs["slug"]))
+
+    def post(self, request: Request, **named: Any) -> Response:
+        review_round = coordinated_round(self.person, named["slug"])
+        address = self.sent(AdjudicatorSent)["adjudicator"].lower()
+
+        def name() -> MadeAnswer:
+            person = possible_adjudicators(review_round, self.person).filter(email=address).first()
+            if person is None:
+                sentence = _("Nobody of this address can be named: %(address)s.") % {"address": address}
+                raise serializers.ValidationError({"adjudicator": [sentence]})
+            name_adjudicator(review_round, person, **self.by())
+            return MadeAnswer(201, self.shown(person))
+
+        return self.once(name)
+
+
+class BeginAdjudication(ActOnRound):
+    """From now on the adjudicators see what is not settled."""
+
+    act = begin_adjudication
+    summary = "Begin the adjudication of a round"

@@ -1,0 +1,239 @@
+"""Models that are asked, over the API: a plan first, then a confirmed number of calls; runs read, paused, stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import override_settings
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
+from annotation.enums import BatchState, Role
+from annotation.models import (
+    CallBatch,
+    GenerationRun,
+    PromptTrial,
+    PromptVersion,
+    QuestionBank,
+    SendingPermission,
+    User,
+    ValidatorRun,
+)
+from annotation.models.programs import TokenScope
+from tests.annotation.api.asking import Program, problem_of, program_of
+from tests.annotation.calls.simulated_calls import ENDPOINT
+from tests.annotation.feedback.trials import endpoint_is_there, made_trial, planned_trial, two_versions
+from tests.annotation.generation.made import bank_with_reports, written_run
+from tests.annotation.review.cases import make_bank
+from tests.annotation.validators.validated import NAMED, begun, judged, judged_bank
+
+RUNS, CHECKS = "banks/reports/generation-runs/", "banks/judged/validator-runs/"
+
+
+@pytest.fixture
+def reports(tmp_path: Path, db: None) -> QuestionBank:
+    return bank_with_reports(tmp_path, 4)
+
+
+@pytest.fixture
+def writer(cora: User, reports: QuestionBank) -> Program:
+    return program_of(cora, Role.COORDINATOR, TokenScope.BANK, "reports")
+
+
+@pytest.fixture
+def judging(cora: User, db: None) -> Program:
+    judged_bank(4)
+    return program_of(cora, Role.COORDINATOR, TokenScope.BANK, "judged")
+
+
+# --- questions from reports -------------------------------------------------------------------------
+def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
+    asked = {"endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "exams": 3, "per_exam": 2}
+    with endpoint_is_there():
+        plan = writer.post(f"{RUNS}plan/", asked).json()
+        assert (plan["calls"], plan["reports"], plan["questions_at_most"]) == (6, 3, 6)
+        told = problem_of(writer.post(RUNS, asked), 409, "not_confirmed")
+        assert told["facts"] == {"n": 6}
+        assert not CallBatch.objects.exists()
+        sent = {**asked, "confirmed_calls": 6}
+        made = writer.post(RUNS, sent, idempotency_key="one")
+        assert (made.status_code, made.json()["state"]) == (201, "running")
+        assert writer.post(RUNS, sent, idempotency_key="one").json() == made.json()
+    assert GenerationRun.objects.count() == 1
+    one = writer.get(made["Location"]).json()
+    assert (one["n_reports"], one["acts"], one["calls"][0]["n_calls"]) == (3, ["pause", "stop"], 3)
+    assert one["calls"][0]["cost"] == "0.00000000"
+    assert writer.post(f"{made['Location']}pause/").json()["state"] == "paused"
+    with endpoint_is_there():
+        assert writer.post(f"{made['Location']}resume/").json()["state"] == "running"
+    assert writer.post(f"{made['Location']}stop/").json()["acts"] == []
+    problem_of(writer.post(f"{made['Location']}pause/"), 409, "wrong_state")
+    problem_of(writer.post(f"{made['Location']}burn/"), 404, "not_found")
+
+
+def test_what_is_wrong_with_a_run_is_refused_before_anything_is_sent(writer: Program) -> None:
+    asked = {"endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "exams": 3}
+    problem_of(writer.post(f"{RUNS}plan/", asked), 404, "not_found")  # no such endpoint here
+    with endpoint_is_there():
+        for wrong in ({"exams": 0}, {"bullets_prompt": "none"}, {"cap": "x"}, {"temperature": 3}, {"colour": 1}):
+            problem_of(writer.post(f"{RUNS}plan/", {**asked, **wrong}), 422, "invalid")
+        problem_of(writer.post(f"{RUNS}plan/", {**asked, "cap": "5"}), 422, "cap_without_price")
+        SendingPermission.objects.all().delete()
+        assert writer.post(f"{RUNS}plan/", asked).status_code == 409
+    assert not CallBatch.objects.exists()
+
+
+def test_runs_are_listed_and_hold_no_word_of_a_report(
+    writer: Program, reports: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    run = written_run(reports, per_exam=6, server_seed=7)
+    writer.get(RUNS)
+    with django_assert_max_num_queries(12):
+        [row] = writer.get(RUNS).json()["results"]
+    assert (row["id"], row["n_made"], row["state"]) == (run.public_id, run.n_made, "complete")
+    answer = writer.get(f"{RUNS}{run.public_id}/")
+    told = answer.json()
+    assert told["n_not_made"] == sum(1 for one in run.not_made if one["number"] > 0 and one["step"] != "bullets")
+    assert [one["purpose"] for one in told["calls"]] == ["bullets", "questions"]
+    assert b"nodule" not in answer.content
+
+
+# --- validators -------------------------------------------------------------------------------------
+def test_validators_are_planned_confirmed_and_asked(judging: Program) -> None:
+    asked = {"check": "all", "endpoint": ENDPOINT, "model": JUDGES}
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+        plan = judging.post(f"{CHECKS}plan/", {**asked, "check": "c1"}).json()
+        assert (plan["calls"], plan["plans"][0]["questions"]) == (4, 4)
+        problem_of(judging.post(f"{CHECKS}begin/", {**asked, "check": "c1"}), 409, "not_confirmed")
+        sent = {**asked, "check": "c1", "confirmed_calls": 4}
+        made = judging.post(f"{CHECKS}begin/", sent, idempotency_key="one")
+        assert made.status_code == 201
+        [run] = made.json()["runs"]
+        assert judging.post(f"{CHECKS}begin/", sent, idempotency_key="one").json() == made.json()
+        problem_of(judging.post(f"{CHECKS}begin/", {**sent, "check": "c7"}), 422, "invalid")
+    assert ValidatorRun.objects.count() == 1
+    one = f"{CHECKS}{run['id']}/"
+    assert judging.get(one).json() == run
+    assert judging.post(f"{one}pause/").json()["state"] == "paused"
+    assert judging.post(f"{one}stop/").json()["state"] == "stopped"
+    problem_of(judging.post(f"{one}burn/"), 404, "not_found")
+
+
+def test_validity_is_counted_and_what_fails_is_kept_out(
+    judging: Program, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    bank = QuestionBank.objects.get(slug="judged")
+    judged(bank, "fail", "pass", "undecided", "fail", validator="c3")
+    told = judging.get("banks/judged/validity/").json()
+    assert told["n_questions"] == 4
+    [part] = [one for one in told["parts"] if one["code"] == "c3"]
+    assert (part["n_pass"], part["n_fail"], part["n_undecided"], part["keeps_out"]) == (1, 2, 1, False)
+    kept = judging.post("banks/judged/validity/keeping-out/", {"parts": ["c3"]}).json()
+    assert (kept["kept_out_by"], kept["n_kept_out"]) == (["c3"], 2)
+    problem_of(judging.post("banks/judged/validity/keeping-out/", {"parts": ["c9"]}), 422, "invalid")
+    for code in ("c1", "c2"):
+        judged(bank, "pass", validator=code)
+    judging.get(CHECKS)
+    with django_assert_max_num_queries(10):
+        rows = judging.get(CHECKS).json()["results"]
+    assert [(row["check"], row["state"], row["calls"]["n_done"]) for row in rows] == [
+        (code, "complete", 4) for code in ("c2", "c1", "c3")
+    ]
+    assert [row["check"] for row in judging.get(f"{CHECKS}?check=c3").json()["results"]] == ["c3"]
+
+
+def test_whoever_reads_questions_of_the_bank_asks_no_validator(
+    judging: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun(QuestionBank.objects.get(slug="judged"))
+    monkeypatch.setattr("annotation.validators.asked_about.reads_in_bank", lambda person, bank: "Trial")
+    for answer in (
+        judging.get("banks/judged/validity/"),
+        judging.get(CHECKS),
+        judging.get(f"{CHECKS}{run.public_id}/"),
+        judging.post(f"{CHECKS}{run.public_id}/stop/"),
+        judging.post("banks/judged/validity/keeping-out/", {"parts": []}),
+        judging.get("banks/judged/identifiers/"),
+        judging.get("banks/judged/near-duplicates/"),
+        judging.post("banks/judged/near-duplicates/compare/", {}),
+    ):
+        problem_of(answer, 403, "reads_them")
+    assert CallBatch.objects.get().state == BatchState.RUNNING
+
+
+# --- trials of prompts ------------------------------------------------------------------------------
+def test_a_trial_is_planned_started_and_drawn(writer: Program, reports: QuestionBank) -> None:
+    first, second = two_versions()
+    asked = {"bank": "reports", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA}
+    asked |= {"first": first.public_id, "second": second.public_id}
+    sent = {**asked, "issue_rate": 0.9, "difference": 0.8, "n_exams": 4, "per_exam": 3}
+    with endpoint_is_there():
+        plan = writer.post("prompt-trials/plan/", sent).json()
+        assert (plan["exams"], plan["calls"], plan["first"]["reports"]) == (4, 16, 4)
+        assert not PromptTrial.objects.exists()
+        made = writer.post("prompt-trials/", sent, idempotency_key="one")
+        assert (made.status_code, made.json()["pairs_planned"]) == (201, plan["pairs"])
+        assert writer.post("prompt-trials/", sent, idempotency_key="one").json() == made.json()
+        one = made["Location"]
+        assert writer.get(one).json()["state"] == "planned"
+        problem_of(writer.post(f"{one}draw/"), 409, "not_made")
+        assert problem_of(writer.post(f"{one}start/", {}), 409, "not_confirmed")["facts"] == {"n": 16}
+        assert not CallBatch.objects.exclude(state=BatchState.PLANNED).exists()
+        assert writer.post(f"{one}start/", {"confirmed_calls": 16}).json()["state"] == "asking"
+        for wrong in ({"first": "none"}, {"issue_rate": 5}, {"first": second.public_id}, {"difference": 0}):
+            assert writer.post("prompt-trials/", {**sent, **wrong}).status_code == 422
+    assert PromptTrial.objects.count() == 1
+
+
+def test_a_drawn_trial_tells_its_sample_and_no_result(writer: Program, tmp_path: Path) -> None:
+    trial = made_trial(QuestionBank.objects.get(slug="reports"), n_exams=4)
+    told = writer.post(f"prompt-trials/{trial.public_id}/draw/").json()
+    assert (told["state"], told["result"], told["sample"] is not None) == ("drawn", None, True)
+    assert writer.get(f"samples/{told['sample']}/").status_code == 200
+
+
+def test_runs_and_trials_of_another_bank_are_not_there(
+    writer: Program, reports: QuestionBank, cora: User, ada: User, rita: User
+) -> None:
+    trial = planned_trial(reports, n_exams=4)
+    make_bank("Other")
+    other = program_of(cora, Role.COORDINATOR, TokenScope.BANK, "other")
+    assert other.get("prompt-trials/").json()["results"] == []
+    run = trial.first_run
+    for address in (
+        f"prompt-trials/{trial.public_id}/start/",
+        f"prompt-trials/{trial.public_id}/draw/",
+        f"{RUNS}{run.public_id}/stop/",
+        f"banks/other/generation-runs/{run.public_id}/stop/",
+    ):
+        problem_of(
+            other.post(address, {"confirmed_calls": 16} if address.endswith("start/") else None), 404, "not_found"
+        )
+    for script in (program_of(ada, Role.ADMINISTRATOR), program_of(rita, Role.REVIEWER)):
+        for address in (RUNS, "banks/reports/validity/", "prompt-trials/", "banks/reports/near-duplicates/"):
+            problem_of(script.get(address), 403, "forbidden")
+    assert CallBatch.objects.filter(state=BatchState.PLANNED).count() == 2
+
+
+# --- prompts ----------------------------------------------------------------------------------------
+def test_prompts_are_read_and_written_anew(
+    writer: Program, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    first, second = two_versions()
+    writer.get("prompts/")
+    with django_assert_max_num_queries(12):
+        rows = writer.get(f"prompts/?name={first.name}".replace(" ", "%20")).json()["results"]
+    assert [row["number"] for row in rows] == [second.number, first.number]
+    whole = writer.get(f"prompts/{first.public_id}/").json()
+    assert (whole["text"], whole["made_from"]) == (first.text, None)
+    address = f"prompts/{second.public_id}/next/"
+    problem_of(writer.post(address, {"reason": "Nothing changes."}), 422, "unchanged")
+    sent = {"text": f"{second.text}\nBe brief.", "reason": "Answers were long."}
+    made = writer.post(address, sent, idempotency_key="one")
+    assert (made.status_code, made.json()["number"], made.json()["made_from"]) == (201, 3, second.public_id)
+    assert writer.get(made["Location"]).json()["text"].endswith("Be brief.")
+    assert writer.post(address, sent, idempotency_key="one").json() == made.json()
+    for wrong in ({"images": "swapped"}, {"text": "{{patient}}"}, {"reason": ""}, {"schema": "{"}):
+        assert writer.post(address, {**sent, **wrong}).status_code == 422
+    assert PromptVersion.objects.filter(name=first.name).count() == 3
