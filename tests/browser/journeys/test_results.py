@@ -116,10 +116,12 @@ def send_predictions(page: Page, name: str, content: bytes) -> None:
 # --- the study ------------------------------------------------------------------------------------
 def close(page: Page) -> None:
     page.goto("/studies/journey/watch/")
-    page.get_by_role("button", name="Close the study").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Close the study").click()
     sure = page.locator("form:has([name=confirmed]) button")
     if sure.count():
-        sure.click()
+        with page.expect_navigation():
+            sure.click()
     page.goto("/studies/journey/")
     expect(page.locator("main .tag").first).to_have_text("closed")
     work()

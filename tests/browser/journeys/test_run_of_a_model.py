@@ -79,8 +79,8 @@ def name_price(page: Page, model: str) -> None:
 def probe(page: Page, model: str) -> None:
     form = page.locator("form").filter(has=page.get_by_role("button", name="Probe with phantom images"))
     form.locator("[name=model]").fill(model)
-    form.get_by_role("button", name="Probe with phantom images").click()
-    page.goto(f"/endpoints/{ENDPOINT}/")
+    with page.expect_navigation():  # back to the page of the endpoint
+        form.get_by_role("button", name="Probe with phantom images").click()
     see(page, "All probes")
 
 
@@ -138,10 +138,12 @@ def look_at_a_raw_answer(page: Page) -> None:
 
 def show_in_results(page: Page, study: ReaderStudy) -> None:
     page.goto(f"/studies/{study.slug}/watch/")
-    page.get_by_role("button", name="Close the study").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Close the study").click()
     sure = page.locator("form:has([name=confirmed]) button")
     if sure.count():
-        sure.click()
+        with page.expect_navigation():
+            sure.click()
     page.goto(f"/studies/{study.slug}/")
     expect(page.locator("main .tag").first).to_have_text("closed")
     page.get_by_role("link", name="Results", exact=True).click()

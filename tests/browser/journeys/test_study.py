@@ -74,7 +74,8 @@ def design(page: Page) -> None:
     page.get_by_role("link", name="New study").click()
     page.fill("[name=name]", "Journey")
     page.select_option("[name=bank]", label="Bank of Pilot")
-    page.get_by_role("button", name="Create draft").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Create draft").click()
     page.goto("/studies/journey/cases/")
     page.fill("[name=n]", str(N_CASES))
     page.fill("[name=n_practice]", "1")
@@ -87,7 +88,8 @@ def design(page: Page) -> None:
     page.fill("[name=contact]", "cora@example.org")
     page.get_by_role("button", name="Store and go on to the readers").click()
     page.fill("[name=n_readers]", "2")
-    page.get_by_role("button", name="Store and go on to the dry run").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Store and go on to the dry run").click()
     page.goto("/studies/journey/freeze/")
     expect(page.get_by_text("Nothing. The design can be frozen.")).to_be_visible()
     page.get_by_role("button", name="Freeze the design").click()
