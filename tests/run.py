@@ -112,7 +112,8 @@ def short_pages() -> list[str]:
 
 def pytest(title: str, words: list[str], environment: dict[str, str]) -> int:
     print(f"\n=== tests on {title} ===", flush=True)
-    processes = str(min(4, os.cpu_count() or 1))
+    # One more than there are processors: browsers and servers are waited for.
+    processes = str(min(4, 1 + (os.cpu_count() or 1)))
     command = [
         sys.executable,
         "-m",

@@ -116,6 +116,6 @@ def test_no_request_makes_the_server_fail_or_leave_its_document(site: FuzzedSite
     print(f"\n{heard} of {len(fuzzing.operations)} operations")
     assert not heard.faults, "\n\n".join([*heard.faults.values(), site.said()])
     assert heard.n_cases >= N_REQUESTS
-    assert len(heard.answered) > len(fuzzing.operations) / 4  # not refused alone
+    assert len(heard.answered) > min(len(fuzzing.operations) / 4, N_REQUESTS / 20)  # not refused alone
     assert heard.statuses[500] == 0
     assert after["audit"] == "None"

@@ -43,6 +43,7 @@ def test_a_person_whom_an_administrator_adds_is_confirmed(ada: User) -> None:
     assert is_confirmed(add_person(**given, actor=ada, at=timezone.now()))  # type: ignore[arg-type]
 
 
+@pytest.mark.logs("email.confirmed")
 def test_a_link_confirms_where_a_server_sends_it(client: Client, ada: User, rita: User, settings: Settings) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
     nina = come_in(client, ada, "")

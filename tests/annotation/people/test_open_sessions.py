@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from allauth.usersessions.models import UserSession
 from django.test import Client
 
@@ -30,6 +31,7 @@ def test_each_place_is_listed_and_can_be_ended(rita: User) -> None:
     assert AuditEvent.objects.get().act == "session.ended"
 
 
+@pytest.mark.logs("session.ended")
 def test_all_others_end_at_once(rita: User) -> None:
     here, *others = [logged_in(rita) for _n in range(3)]
     assert here.post("/profile/sessions/end-others/").status_code == 302

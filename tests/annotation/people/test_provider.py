@@ -227,6 +227,7 @@ def test_an_invitation_to_an_address_connects_its_account(
     assert site_roles(User.objects.get(pk=rita.pk)) == {Role.REVIEWER, Role.DEIDENTIFIER}
 
 
+@pytest.mark.logs("provider.disconnected", "role.withdrawn")
 def test_an_account_is_connected_on_the_profile_and_disconnected(
     client: Client, provider: RunningProvider, rita: User, remo: User
 ) -> None:

@@ -114,6 +114,17 @@ def test_a_code_counts_once_in_whichever_process(rita: User, browser: Client) ->
     assert not second_factors.take_code(app, "000000", at=now)
 
 
+@pytest.mark.logs("recovery_codes.made")
+def test_new_recovery_codes_take_the_place_of_those_before(browser: Client, rita: User) -> None:
+    log_in(browser, rita)
+    set_up_app(browser)
+    before = codes_shown(browser)
+    assert browser.post("/profile/factors/codes/new/")["Location"] == "/profile/factors/codes/"
+    after = codes_shown(browser)
+    assert len(after) == 10
+    assert not set(before) & set(after)
+
+
 def test_recovery_codes_are_shown_once_and_work_once(browser: Client, rita: User) -> None:
     log_in(browser, rita)
     set_up_app(browser)

@@ -176,6 +176,7 @@ def test_a_secret_is_base64_behind_its_prefix_or_text() -> None:
     assert first != second
 
 
+@pytest.mark.logs("webhook.tested", "webhook.sent_again")
 def test_the_page_lists_webhooks_and_answers(
     client: Client, ada: User, cora: User, receiver: Receiver, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
