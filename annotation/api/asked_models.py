@@ -95,12 +95,11 @@ def calls_shown(batch: CallBatch, tally: CallTally) -> dict[str, Any]:
 class OfNoPlace(Resource):
     """What belongs to no bank, round or study: tokens of every place read it."""
 
-    def in_reach(self, rows: Any) -> Any:
-        return rows
+    reach = None
 
     def check_is_session(self) -> None:
         """Raises PermissionDenied for a token, where something changes for the whole site."""
         if self.person.limits is not None:
             raise PermissionDenied(
-                _("This belongs to the whole site: a token, which is good in one place, changes it not.")
+                _("This belongs to the whole site: log in to change it. A token is good in one place only.")
             )

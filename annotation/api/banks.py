@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment
 from annotation.bin.deleting import archive, bring_back
 from annotation.enums import ImportKind, ImportState, Role
@@ -94,15 +94,11 @@ class OneBank(OneOf[QuestionBank]):
         return QuestionBank.objects.prefetch_related("imports")
 
 
-class _BankAct(OneBank):
+class _BankAct(ActOn[QuestionBank], OneBank):
     act: Callable[..., None]
-    http_method_names = ["post"]
 
-    def post(self, request: Request, **named: Any) -> Response:
-        bank = self.one()
-        self.check_unchanged(bank)
+    def act_on(self, bank: QuestionBank) -> None:
         type(self).act(bank, **self.by())
-        return Response(self.shown(self.one()))
 
 
 class ArchiveBank(_BankAct):

@@ -100,9 +100,7 @@ class _OfChanges(Resource):
 
     roles = (Role.COORDINATOR,)
     shape = ChangeShape
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows
+    reach = None
 
     @property
     def bank(self) -> QuestionBank:

@@ -16,7 +16,7 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import SentBody
 from annotation.api.chosen_questions import MOST_NAMED, search_by
 from annotation.api.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role, Task
@@ -153,15 +153,11 @@ class SampledQuestions(ListOf[SampledQuestion]):
         return rows.select_related("revision__question")
 
 
-class _SampleAct(OneSample):
+class _SampleAct(ActOn[SamplingPlan], OneSample):
     act: Callable[..., None]
-    http_method_names = ["post"]
 
-    def post(self, request: Request, **named: Any) -> Response:
-        plan = self.one()
-        self.check_unchanged(plan)
+    def act_on(self, plan: SamplingPlan) -> None:
         type(self).act(plan, **self.by())
-        return Response(self.shown(self.one()))
 
 
 class ArchiveSample(_SampleAct):

@@ -21,7 +21,7 @@ from annotation.api.asked_models import (
     prompt_chosen,
 )
 from annotation.api.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.calls.call_batches import act_named
 from annotation.endpoints.configured_endpoints import endpoint_named
@@ -150,9 +150,7 @@ class _OfGeneration(Resource):
     """Begins with the bank of the address, which a token reaches or not."""
 
     roles = (Role.COORDINATOR,)
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows
+    reach = None
 
     @property
     def bank(self) -> QuestionBank:
@@ -208,14 +206,10 @@ class OneGenerationRun(_OfGeneration, OneOf[GenerationRun]):
     summary = "Read one run that writes questions"
 
 
-class ActOnGenerationRun(OneGenerationRun):
+class ActOnGenerationRun(ActOn[GenerationRun], OneGenerationRun):
     """``pause``, ``resume`` or ``stop`` (for good) the calls that are asked at the moment."""
 
-    http_method_names = ["post"]
     summary = "Pause, resume or stop a run that writes questions"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        run = self.one()
-        self.check_unchanged(run)
-        act_named(batch_now(run), named["act"], **self.by())
-        return Response(self.shown(self.one()))
+    def act_on(self, run: GenerationRun) -> None:
+        act_named(batch_now(run), self.kwargs["act"], **self.by())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import django_filters
 from django.db.models import QuerySet
@@ -11,11 +11,10 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, WordChoice
 from annotation.enums import ImageState, Role, Sex, ViewPosition
 from annotation.forms.images import SIDES
@@ -88,34 +87,19 @@ class OneImage(OneOf[Image]):
         return _images()
 
 
-class _ImageAct(OneImage):
-    """Answers with the image as it is after the act."""
-
-    http_method_names = ["post"]
-    body: ClassVar[type[SentBody]]
-
-    def post(self, request: Request, **named: Any) -> Response:
-        image = self.one()
-        self.check_unchanged(image)
-        self.act_on(image, self.sent(self.body))
-        return Response(self.shown(self.one()))
-
-    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-
 class CreditsSent(SentBody):
     attribution = serializers.CharField(max_length=300, allow_blank=True)
     licence = serializers.CharField(max_length=100, allow_blank=True)
 
 
-class CreditImage(_ImageAct):
+class CreditImage(ActOn[Image], OneImage):
     """Say whose the image is and under which licence it is shown."""
 
     body = CreditsSent
     summary = "Set the credits of an image"
 
-    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
+    def act_on(self, image: Image) -> None:
+        sent = self.sent(CreditsSent)
         set_credits(image, sent["attribution"], sent["licence"], **self.by())
 
 
@@ -124,13 +108,14 @@ class ViewSent(SentBody):
     laterality = serializers.ChoiceField(choices=[code for code, _label in SIDES], default="", allow_blank=True)
 
 
-class CorrectView(_ImageAct):
+class CorrectView(ActOn[Image], OneImage):
     """Correct the view position and the side."""
 
     body = ViewSent
     summary = "Correct the view of an image"
 
-    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
+    def act_on(self, image: Image) -> None:
+        sent = self.sent(ViewSent)
         correct_view(image, ViewPosition(sent["view_position"]), sent["laterality"], **self.by())
 
 
@@ -138,14 +123,14 @@ class QuarantineSent(SentBody):
     reason = serializers.CharField(max_length=300)
 
 
-class QuarantineImage(_ImageAct):
+class QuarantineImage(ActOn[Image], OneImage):
     """Nobody sees it until somebody has looked and decided, which no program does. Twice changes nothing."""
 
     body = QuarantineSent
     summary = "Take an image out of sight"
 
-    def act_on(self, image: Image, sent: dict[str, Any]) -> None:
-        quarantine_image(image, reason=sent["reason"], **self.by())
+    def act_on(self, image: Image) -> None:
+        quarantine_image(image, reason=self.sent(QuarantineSent)["reason"], **self.by())
 
 
 class ExamShape(Shown):

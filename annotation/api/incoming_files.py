@@ -14,7 +14,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
 from annotation.api.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState, Role
 from annotation.ingest import uploading
@@ -110,18 +110,14 @@ class OneUpload(OneOf[Upload]):
         return _uploads()
 
 
-class ArchiveUpload(OneUpload):
+class ArchiveUpload(ActOn[Upload], OneUpload):
     """Off the list, and what is kept of its files is deleted. Images that came in stay."""
 
     writers = WRITERS
-    http_method_names = ["post"]
     summary = "Archive an upload"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        upload = self.one()
-        self.check_unchanged(upload)
+    def act_on(self, upload: Upload) -> None:
         uploading.archive_upload(upload, **self.by())
-        return Response(self.shown(self.one()))
 
 
 class ImportShape(UploadShape):
@@ -158,9 +154,7 @@ class Imports(ListOf[Upload]):
     shape, body = ImportShape, QuestionsSent
     makes, status = True, 202
     summary, post_summary = "List question files of a bank", "Send a question file"
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows  # rows() begins with the bank of the address, which a token reaches or not
+    reach = None
 
     def rows(self) -> QuerySet[Upload]:
         bank = bank_named(self.person, self.kwargs["slug"])
@@ -194,9 +188,7 @@ class OneImport(OneOf[Upload]):
     roles = WRITERS
     shape: ClassVar[type[Shown]] = ImportShape
     summary = "Read one import"
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows  # as the list
+    reach = None
 
     def rows(self) -> QuerySet[Upload]:
         bank = bank_named(self.person, self.kwargs["slug"])

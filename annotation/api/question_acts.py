@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
 from annotation.api.question_list import OfQuestion, OneQuestion, RevisionShape, bank_named, revisions_of
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ActOn, ListOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.discussion.tagging import add_tag, remove_tag
 from annotation.enums import Difficulty, FindingPlace, OptionLetter, Role, Task
@@ -40,20 +40,8 @@ class TagSent(SentBody):
     tag = serializers.CharField(max_length=200, help_text="at most 40 characters")
 
 
-class _QuestionAct(OneQuestion):
-    """Answers with the question as it is after the act."""
-
+class _QuestionAct(ActOn[Revision], OneQuestion):
     writers = roles = (Role.COORDINATOR,)
-    http_method_names = ["post"]
-
-    def post(self, request: Request, **named: Any) -> Response:
-        revision = self.one()
-        self.check_unchanged(revision)
-        self.act_on(revision)
-        return Response(self.shown(self.one()))
-
-    def act_on(self, revision: Revision) -> None:
-        raise NotImplementedError
 
 
 class WithdrawQuestion(_QuestionAct):
@@ -247,24 +235,20 @@ class DismissalSent(SentBody):
     reason = serializers.CharField(max_length=LONGEST_REASON)
 
 
-class DismissFinding(OneOf[Finding]):
+class DismissFinding(ActOn[Finding]):
     """Say why a finding is none. Twice changes nothing: the first reason stays."""
 
     roles = writers = (Role.COORDINATOR,)
     reach = {"bank": "bank"}
     shape = FindingShape
     body = DismissalSent
-    http_method_names = ["post"]
     summary = "Dismiss a finding"
 
     def rows(self) -> QuerySet[Finding]:
         return shown_findings(self)
 
-    def post(self, request: Request, **named: Any) -> Response:
-        finding = self.one()
-        self.check_unchanged(finding)
+    def act_on(self, finding: Finding) -> None:
         dismiss(finding, reason=self.sent(DismissalSent)["reason"], **self.by())
-        return Response(self.shown(self.one()))
 
 
 def shown_findings(view: QuestionFindings | DismissFinding) -> QuerySet[Finding]:

@@ -58,7 +58,9 @@ class Resource(APIView):
 
     roles: ClassVar[tuple[Role, ...]] = ()  # of the site; none: every person, whose rows decide
     writers: ClassVar[tuple[Role, ...] | None] = None  # of them; None: all of them
-    reach: ClassVar[Mapping[str, str]] = {}  # by scope of a token, the lookup from a row to the place
+    # By scope of a token, the lookup from a row to the place. None: rows() begins with a place of the address, which a
+    # token reaches or not, or its rows belong to no place.
+    reach: ClassVar[Mapping[str, str] | None] = {}
     asked: ClassVar[tuple[str, ...]] = ()  # further names that the query of the address may hold
     may_conflict: ClassVar[bool] = False  # a GET that the state of things can refuse with 409
     shape: ClassVar[Shape]
@@ -140,7 +142,7 @@ class Resource(APIView):
 
     # --- what is shown ------------------------------------------------------------------------------
     def in_reach(self, rows: QuerySet[Row]) -> QuerySet[Row]:
-        return within_reach(self.person, rows, **self.reach)
+        return rows if self.reach is None else within_reach(self.person, rows, **self.reach)
 
     def only(self) -> list[str] | None:
         """The fields that were asked for. Raises BodyRefused for one that there is none of."""
@@ -222,6 +224,21 @@ class OneOf(Resource, Generic[Row]):
         response["ETag"] = etag
         response["Cache-Control"] = "private, no-cache"
         return response
+
+
+class ActOn(OneOf[Row]):
+    """An act on one thing, which stands before the class that finds it. Answers with the thing as it is afterwards."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: Request, **named: Any) -> Response:
+        row = self.one()
+        self.check_unchanged(row)
+        self.act_on(row)
+        return Response(self.shown(self.one()))
+
+    def act_on(self, row: Row) -> None:
+        raise NotImplementedError
 
 
 class ListOf(Resource, Generic[Row]):

@@ -148,14 +148,11 @@ class ReviewForms(ListOf[ReviewForm]):
     """
 
     roles = (Role.COORDINATOR,)
-    reach = {"bank": "pk", "round": "pk"}
     shape, body = ReviewFormShape, ReviewFormSent
     newest_first = False
     makes, status = True, 201
     summary, post_summary = "List review forms", "Store a review form"
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows  # forms belong to no place
+    reach = None
 
     def rows(self) -> QuerySet[ReviewForm]:
         return newest_forms()
@@ -181,9 +178,7 @@ class OneReviewForm(OneOf[ReviewForm]):
     lookup = "pk"
     shape = ReviewFormShape
     summary = "Read a review form"
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows  # as the list
+    reach = None
 
     def rows(self) -> QuerySet[ReviewForm]:
         return ReviewForm.objects.select_related("created_by")

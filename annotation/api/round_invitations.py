@@ -53,9 +53,7 @@ class RoundInvitations(ListOf[Invitation]):
     shape, body = RoundInvitationShape, RoundInvitationSent
     makes, status = True, 201
     summary, post_summary = "List open invitations to a round", "Invite to a round"
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows  # rows() begins with the round of the address
+    reach = None
 
     def rows(self) -> QuerySet[Invitation]:
         return _invitations_of(self.person, self.kwargs["slug"])
@@ -91,9 +89,7 @@ class RevokeRoundInvitation(OneOf[Invitation]):
     http_method_names = ["post"]
     shape = RoundInvitationShape
     summary = "Revoke an invitation to a round"
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows  # as the list
+    reach = None
 
     def rows(self) -> QuerySet[Invitation]:
         return _invitations_of(self.person, self.kwargs["slug"])

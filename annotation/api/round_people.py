@@ -64,9 +64,7 @@ class _OfReviewers(Resource):
     """Begins with the round of the address, which a token reaches or not."""
 
     shape: ClassVar[type[Shown]] = RoundReviewerShape
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows
+    reach = None
 
     def rows(self) -> QuerySet[User]:
         known = within_reach(self.person, rounds_known_to(self.person), **REACH)
@@ -279,9 +277,7 @@ class Adjudicators(ListOf[User]):
     newest_first = False
     makes, status = True, 201
     summary, post_summary = "List adjudicators of a round", "Name an adjudicator"
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows  # rows() begins with the round of the address
+    reach = None
 
     def rows(self) -> QuerySet[User]:
         return adjudicators_of(coordinated_round(self.person, self.kwargs["slug"]))

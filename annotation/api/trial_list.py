@@ -22,7 +22,7 @@ from annotation.api.asked_models import (
 )
 from annotation.api.generation_list import GenerationPlanShape
 from annotation.api.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.probing import checked_model
@@ -186,14 +186,10 @@ class StartTrial(OnePromptTrial):
         return Response(self.shown(self.one()))
 
 
-class DrawTrial(OnePromptTrial):
+class DrawTrial(ActOn[PromptTrial], OnePromptTrial):
     """Draw the planned pairs as one sample that does not tell which version wrote a question."""
 
-    http_method_names = ["post"]
     summary = "Draw the sample of a trial"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        trial = self.one()
-        self.check_unchanged(trial)
+    def act_on(self, trial: PromptTrial) -> None:
         draw_trial(get_object_or_404(PromptTrial, pk=trial.pk), **self.by())
-        return Response(self.shown(self.one()))

@@ -22,7 +22,7 @@ from annotation.api.asked_models import (
 )
 from annotation.api.bodies import SentBody
 from annotation.api.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.calls.tallies import tallies
 from annotation.enums import BatchState, PromptPurpose, Role
@@ -42,9 +42,7 @@ class OfJudgedBank(Resource):
     """Begins with the bank of the address: whoever reads its questions in a study that is not over is refused."""
 
     roles = (Role.COORDINATOR,)
-
-    def in_reach(self, rows: Any) -> Any:
-        return rows
+    reach = None
 
     @property
     def bank(self) -> QuestionBank:
@@ -284,14 +282,10 @@ class OneValidatorRun(_OfRuns, OneOf[ValidatorRun]):
         return super().shown(line, only)
 
 
-class ActOnValidatorRun(OneValidatorRun):
+class ActOnValidatorRun(ActOn[ValidatorRun], OneValidatorRun):
     """``pause``, ``resume`` or ``stop`` (for good) a run; the verdicts of a stopped one are taken."""
 
-    http_method_names = ["post"]
     summary = "Pause, resume or stop a run of a validator"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        run = self.one()
-        self.check_unchanged(run)
-        act_on_run(run, named["act"], **self.by())
-        return Response(self.shown(self.one()))
+    def act_on(self, run: ValidatorRun) -> None:
+        act_on_run(run, self.kwargs["act"], **self.by())

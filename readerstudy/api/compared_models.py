@@ -101,9 +101,7 @@ class ComparisonJob(_OfComparedBank, OneOf[Job]):
 
     shape = JobShape
     summary = "Read a job that compares models"
-
-    def in_reach(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return rows  # the bank was
+    reach = None
 
     def rows(self) -> QuerySet[Job]:
         return Job.objects.filter(kind=KIND, params__bank=self.bank.pk).select_related("created_by")

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import BodyRefused, SentBody, rows_refused
-from annotation.api.resources import OneOf, Shown
+from annotation.api.resources import ActOn, OneOf, Shown
 from annotation.api.shown_fields import Moment
 from annotation.people.invitation_file import (
     MOST_BYTES,
@@ -125,14 +125,11 @@ class RemindInvitation(LinkOnce, _OneInvitation):
         return self.once_with_link(lambda: remind_invited(invitation, **self.by()), status=200)
 
 
-class RestoreInvitation(_OneInvitation):
+class RestoreInvitation(ActOn[StudyInvitation], _OneInvitation):
     """A link that was revoked works again until its day."""
 
     summary = "Restore an invitation to a study"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        invitation = self.one()
-        self.check_unchanged(invitation)
+    def act_on(self, invitation: StudyInvitation) -> None:
         if not restore_invitation(invitation, **self.by()):
             raise BodyRefused("link_ended", _("This link is used or has ended: it cannot be restored."))
-        return Response(self.shown(self.one()))

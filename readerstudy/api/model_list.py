@@ -13,7 +13,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
 from annotation.api.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Resource, Row, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.enums import EntryState, PredictionForm
@@ -58,8 +58,7 @@ class ModelFilters(django_filters.FilterSet):
 class OfModels(Resource):
     """The functions that say which models and runs somebody knows say what a token reaches, too."""
 
-    def in_reach(self, rows: QuerySet[Row]) -> QuerySet[Row]:
-        return rows
+    reach = None
 
 
 class Models(OfModels, ListOf[ModelEntry]):

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.calls.call_batches import change_cap, pause, stop
 from annotation.calls.tallies import tallies
@@ -227,19 +227,8 @@ class OneModelRun(OfModels, OneOf[ModelRun]):
         return super().shown(RunProgress(row), only)
 
 
-class _ModelRunAct(OneModelRun):
-    """Answers with the run as it is after the act."""
-
-    http_method_names = ["post"]
-
-    def post(self, request: Request, **named: Any) -> Response:
-        run = self.one()
-        self.check_unchanged(run)
-        self.act_on(run)
-        return Response(self.shown(self.one()))
-
-    def act_on(self, run: ModelRun) -> None:
-        raise NotImplementedError
+class _ModelRunAct(ActOn[ModelRun], OneModelRun):
+    """The acts of the page of a run."""
 
 
 class TryModelRun(_ModelRunAct):

@@ -10,42 +10,36 @@ from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
 from annotation.api.question_acts import ReasonSent
+from annotation.api.resources import ActOn
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.reader_list import LinkOnce, OneReader, ReaderInvitationShape
 from readerstudy.api.study_acts import DeadlineSent, SentRemindersShape
 from readerstudy.api.study_list import OfStudy
 from readerstudy.enrolment.participation import replace_reader
+from readerstudy.models import Enrolment
 from readerstudy.monitoring.unfinished import extend_reader, remind_reader
 from readerstudy.reading.practice import let_pass
 from readerstudy.views.monitoring.readers import reader_of
 
 
-class ExtendReader(OneReader):
+class ExtendReader(ActOn[Enrolment], OneReader):
     """More time for one reader. A deadline never moves earlier."""
 
-    http_method_names = ["post"]
     body = DeadlineSent
     summary = "Give a reader more time"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        enrolment = self.one()
-        self.check_unchanged(enrolment)
+    def act_on(self, enrolment: Enrolment) -> None:
         extend_reader(enrolment, self.sent(DeadlineSent)["deadline_at"], **self.by())
-        return Response(self.shown(self.one()))
 
 
-class PassReader(OneReader):
+class PassReader(ActOn[Enrolment], OneReader):
     """Let a reader go on who did not pass the practice block. Twice changes nothing."""
 
-    http_method_names = ["post"]
     body = ReasonSent
     summary = "Let a reader go on after the practice block"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        enrolment = self.one()
-        self.check_unchanged(enrolment)
+    def act_on(self, enrolment: Enrolment) -> None:
         let_pass(enrolment, self.sent(ReasonSent)["reason"], **self.by())
-        return Response(self.shown(self.one()))
 
 
 class RemindReader(OfStudy):

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
 from annotation.api.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import try_to_send
@@ -80,18 +80,14 @@ class OneReader(OfStudy, OneOf[Enrolment]):
         return super().shown(status, only)
 
 
-class WithdrawReader(OneReader):
+class WithdrawReader(ActOn[Enrolment], OneReader):
     """The reader reads no further; what was answered stays. For one who asked for it, or cannot go on."""
 
-    http_method_names = ["post"]
     body = ReasonSent
     summary = "Let a reader leave a study"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        enrolment = self.one()
-        self.check_unchanged(enrolment)
+    def act_on(self, enrolment: Enrolment) -> None:
         withdraw(enrolment, reason=self.sent(ReasonSent)["reason"], **self.by())
-        return Response(self.shown(self.one()))
 
 
 class ReaderInvitationShape(Shown):

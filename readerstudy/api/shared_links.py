@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import BodyRefused, SentBody, cleaned
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ActOn, ListOf, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy
@@ -77,8 +77,7 @@ class ShareResults(OfStudy):
         return response
 
 
-class _OneResultsLink(OfStudy, OneOf[ResultsLink]):
-    http_method_names = ["post"]
+class _OneResultsLink(OfStudy, ActOn[ResultsLink]):
     shape = ResultsLinkShape
 
     def one(self) -> ResultsLink:
@@ -90,11 +89,8 @@ class RevokeResultsLink(_OneResultsLink):
 
     summary = "Revoke a link to results"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        link = self.one()
-        self.check_unchanged(link)
+    def act_on(self, link: ResultsLink) -> None:
         revoke_link(link, **self.by())
-        return Response(self.shown(self.one()))
 
 
 class RestoreResultsLink(_OneResultsLink):
@@ -102,9 +98,6 @@ class RestoreResultsLink(_OneResultsLink):
 
     summary = "Restore a link to results"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        link = self.one()
-        self.check_unchanged(link)
+    def act_on(self, link: ResultsLink) -> None:
         if not restore_link(link, **self.by()):
             raise BodyRefused("link_ended", _("This link is not revoked, or has ended: make a new one."))
-        return Response(self.shown(self.one()))

@@ -12,7 +12,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
 from annotation.api.question_list import bank_named
-from annotation.api.resources import Shown
+from annotation.api.resources import ActOn, Shown
 from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy, OneStudy
@@ -25,18 +25,14 @@ from readerstudy.monitoring.unfinished import extend_study, remind_unfinished
 from readerstudy.views.study.access import coordinated_study
 
 
-class _StudyAct(OneStudy):
+class _StudyAct(ActOn[ReaderStudy], OneStudy):
     act: Callable[..., object]
-    http_method_names = ["post"]
 
     def one(self) -> ReaderStudy:
         return coordinated_study(self.person, self.kwargs["slug"])
 
-    def post(self, request: Request, **named: Any) -> Response:
-        study = self.one()
-        self.check_unchanged(study)
+    def act_on(self, study: ReaderStudy) -> None:
         type(self).act(study, **self.sent_to_act(), **self.by())
-        return Response(self.shown(self.one()))
 
     def sent_to_act(self) -> dict[str, Any]:
         body: type[SentBody] | None = getattr(self, "body", None)

@@ -173,8 +173,7 @@ class OfStudy(Resource):
         find = overseen_study if self.is_overseen and self.request.method in ("GET", "HEAD") else coordinated_study
         return find(self.person, self.kwargs["slug"])
 
-    def in_reach(self, rows: QuerySet[Row]) -> QuerySet[Row]:
-        return rows  # the study was
+    reach = None
 
 
 class StudyPlan(OfStudy, OneOf[ReaderStudy]):
