@@ -1,10 +1,11 @@
 from django.urls import include, path
 
 urlpatterns = [
-    path("", include("annotation.urls")),
-    path("", include("readerstudy.urls")),
+    # first, since addresses are tried in order: one look tells that an address is none of these
     path("api/v1/", include("annotation.api.routes")),
     path("api/v1/", include("readerstudy.api.routes")),
+    path("", include("annotation.urls")),
+    path("", include("readerstudy.urls")),
 ]
 
 handler400 = "annotation.views.site.errors.bad_request"
