@@ -6,11 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var/demo)
 SITE_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var)
-# Bytecode is kept in the home, also where the environment asks for none: a start without it takes several times as long.
+# Bytecode is kept, also where the environment asks for none: a start without it takes several times as long.
+export PYTHONDONTWRITEBYTECODE :=
+# That of the program is kept in the home.
 RUN = umask 077; PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
 
 # Complete lists, each file known by its hash: nothing else is installed, and nothing that was changed on the way.
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r
+# Compiled is what is used, when it first is: compiling all of it takes as long as the rest.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary :all: --require-hashes -r
 
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
