@@ -120,6 +120,16 @@ def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: 
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
 
 
+def test_a_faint_text_is_found_on_a_page_seen_before(context: BrowserContext, db: None) -> None:
+    """Contrast is looked at where the elements around a text are not those of a page before."""
+    page = context.new_page()
+    for found in ([], [], ["color-contrast"]):
+        page.goto("/login/")
+        if found:
+            page.locator("h1").evaluate("(node) => { node.style.color = '#999'; node.style.background = '#aaa'; }")
+        assert [problem.split(" | ")[1] for problem in axe_problems(page)] == found
+
+
 def test_empty_pages(context: BrowserContext, live_server: LiveServer) -> None:
     place = Place()
     cast(place)

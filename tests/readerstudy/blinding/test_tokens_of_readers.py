@@ -24,7 +24,6 @@ from tests.readerstudy.blinding.searching import Search
 from tests.readerstudy.blinding.session import Recording, difference, recording_of, world_of
 from tests.readerstudy.blinding.test_every_address import addresses, patterns
 from tests.readerstudy.blinding.truth import ONE, OTHER, Truth
-from tests.readerstudy.blinding.worlds import World
 
 pytestmark = pytest.mark.django_db
 
