@@ -22,10 +22,13 @@ DEFAULT_POSTGRES = "postgres://127.0.0.1:5432/postgres"
 
 
 def environment(home: Path, database_url: str = "", **more: str) -> dict[str, str]:
-    """The environment of a site in ``home``, without settings that leak in from this process."""
+    """The environment of a site in ``home``, without settings that leak in from this process.
+
+    Bytecode is that of the tests, beside the sources: in a new home all of the program would be compiled again.
+    """
     leaked = ("REXVQA_", "DATABASE_URL", "CELERY_", "DJANGO_SETTINGS_MODULE", "PORT")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(leaked)}
-    return {**kept, "REXVQA_HOME": str(home), "DATABASE_URL": database_url, **more}
+    return {**kept, "PYTHONPYCACHEPREFIX": "", "REXVQA_HOME": str(home), "DATABASE_URL": database_url, **more}
 
 
 def manage(*arguments: str, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:
