@@ -14,6 +14,7 @@ from django.db import migrations, models
 import annotation.enums
 import annotation.models.fields
 import annotation.models.people
+from annotation.site.internals import CreateModels
 
 TRIGGERS = [
     import_module(f"annotation.migrations.{name}")
@@ -74,7 +75,7 @@ class Migration(migrations.Migration):
 
     dependencies = []
 
-    operations = [
+    tables = [
         migrations.CreateModel(
             name="EndpointLease",
             fields=[
@@ -2606,5 +2607,8 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["next_at"], name="delivery_due")],
             },
         ),
+    ]
+    operations = [
+        CreateModels(tables),
         *(migrations.RunPython(one.add_triggers, one.remove_triggers, elidable=False) for one in TRIGGERS),
     ]

@@ -14,6 +14,9 @@ from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.staticfiles.storage import HashedFilesMixin
 from django.db import DEFAULT_DB_ALIAS, connection, models
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.operations.models import CreateModel
+from django.db.migrations.state import ProjectState
 from django.db.models.query import ModelIterable, get_related_populators
 
 Place = tuple[int, tuple[list[Callable[..., Any]], Any]]  # a column, its converters, and the expression that it is of
@@ -95,6 +98,33 @@ def order_of(rows: models.QuerySet[Any, Any]) -> Sequence[Any]:
 def note_missing(row: models.Model, model: type[models.Model], field: str) -> None:
     """No row of ``model`` refers to this one through its one-to-one ``field``: known without a query."""
     model._meta.get_field(field).remote_field.set_cached_value(row, None)  # type: ignore[union-attr]
+
+
+class CreateModels(Operation):
+    """Many tables in one step of a migration.
+
+    Where the classes of models are there already, Django makes all that are related anew for each model that it adds:
+    91 of them take six seconds. Here they are made once, when the first table is.
+    """
+
+    def __init__(self, tables: list[CreateModel]) -> None:
+        self.tables = tables
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        state.__dict__.pop("apps", None)
+        for one in self.tables:
+            one.state_forwards(app_label, state)
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        for one in self.tables:
+            one.database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        for one in reversed(self.tables):
+            one.database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def describe(self) -> str:
+        return f"Create {len(self.tables)} models"
 
 
 class SessionStore(db.SessionStore):

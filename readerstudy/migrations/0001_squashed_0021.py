@@ -12,6 +12,7 @@ from django.db import migrations, models
 
 import annotation.models.fields
 import readerstudy.enums
+from annotation.site.internals import CreateModels
 
 TRIGGERS = [
     import_module(f"readerstudy.migrations.{name}")
@@ -53,7 +54,7 @@ class Migration(migrations.Migration):
 
     dependencies = [("annotation", "0040_roles_by_provider")]
 
-    operations = [
+    tables = [
         migrations.CreateModel(
             name="ReaderStudy",
             fields=[
@@ -1229,5 +1230,8 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint(fields=("model_run", "repeat"), name="repeat_published_once")],
             },
         ),
+    ]
+    operations = [
+        CreateModels(tables),
         *(migrations.RunPython(one.add_triggers, one.remove_triggers, elidable=False) for one in TRIGGERS),
     ]

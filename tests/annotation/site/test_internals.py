@@ -12,13 +12,13 @@ READ_IN = (5, 2)
 WHAT_TO_DO = (
     "annotation/site/internals.py was read in Django {}.{} and this is {}.{}. Compare the source of each part that it "
     "names (SQLCompiler.get_converters and klass_info, ModelIterable, get_related_populators, _raw_delete, the cache "
-    "of a relation, SessionStore._get_session_from_db, HashedFilesMixin's patterns) in both, run tests/annotation/site "
-    "and `make bench`, and set READ_IN here."
+    "of a relation, SessionStore._get_session_from_db, HashedFilesMixin's patterns, ProjectState.apps) in both, run "
+    "tests/annotation/site and `make bench`, and set READ_IN here."
 )
 PRIVATE = re.compile(
     r"get_compiler|get_converters|klass_info|get_related_populators|ModelIterable|_iterable_class|_raw_delete"
     r"|set_cached_value|fields_cache|_get_session_from_db|\.query\.\w|_result_cache|_prefetched_objects_cache"
-    r"|wrap_database_errors|validate_no_broken_transaction|_js_module_import"
+    r"|wrap_database_errors|validate_no_broken_transaction|_js_module_import|ProjectState"
 )
 
 
