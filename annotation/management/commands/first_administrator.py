@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from annotation.management.base import ActCommand
 from annotation.people.invitations import first_administrator_link
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Print a one-time link that makes the first administrator. Each call makes a new link and ends the one before. "
         "Prints nothing to standard output when there is an administrator who may log in."

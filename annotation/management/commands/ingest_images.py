@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
@@ -16,13 +16,13 @@ from annotation.enums import ImageState
 from annotation.ingest.exams import IngestResult, ingest_paths
 from annotation.ingest.searching import check_text
 from annotation.ingest.storage import sweep_orphans
-from annotation.management.base import progress_bar
+from annotation.management.base import ActCommand, progress_bar
 from annotation.models import Image, QuestionBank
 
 SHOWN_REFUSALS = 20
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Take in DICOM (CR, DX, secondary capture; one frame), PNG and JPEG files, folders and ZIP archives. "
         "A file that is refused leaves nothing behind; the others come in. What came in before is left alone."

@@ -3,16 +3,17 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from annotation.enums import JobState
+from annotation.management.base import ActCommand
 from annotation.models import Job
 
 SECONDS_BETWEEN_LOOKS = 0.5
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "List the newest jobs, or follow one with a progress bar until it ends."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from annotation.management.base import ActCommand
 from annotation.models import User
 from annotation.people.second_factors import reset
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Take the second factors and recovery codes of a person away, so that the password alone lets them in. For "
         "the last administrator; others are helped on the People page."

@@ -3,13 +3,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
+
+from annotation.management.base import ActCommand
 
 MARKER = "DEMONSTRATION"
 TEXT = "Everything in this folder is simulated. Its accounts have known passwords; it is served to this machine only.\n"
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Make a fresh home directory the home of the demonstration. A home with other data is refused."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -27,7 +27,6 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 class Command(ActCommand):
     unchanged = ""
     help = "Prepare the database and serve the site (REXVQA_BIND, PORT) with a web server and a worker until Ctrl-C."
-    requires_system_checks = ()  # the web server loads every page anyway; make lint checks them
 
     def handle(self, *args: Any, **options: Any) -> None:
         bind, port = settings.BIND, settings.PORT
