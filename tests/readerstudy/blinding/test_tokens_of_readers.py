@@ -55,11 +55,11 @@ def ask_for(address: str, web: Recorder, token: str, *, is_list: bool) -> Iterat
 
     Who is refused a list is so before its question is read.
     """
-    headers = {"authorization": f"Bearer {token}"}
-    yield (read := web.get(address, **headers).status_code)
-    yield web.post(address, **headers).status_code
+    sent = f"Bearer {token}"
+    yield (read := web.get(address, authorization=sent).status_code)
+    yield web.post(address, authorization=sent).status_code
     for query in QUERIES if is_list and read < 400 else ():
-        yield web.get(address + query, **headers).status_code
+        yield web.get(address + query, authorization=sent).status_code
 
 
 def heard(truth: Truth, folder: Path, *kinds: Kind) -> tuple[Recording, set[tuple[Kind, int]]]:
