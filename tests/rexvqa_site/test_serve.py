@@ -312,9 +312,9 @@ def test_a_site_does_not_become_a_demonstration(home: Path) -> None:
 
 
 def test_a_demonstration_is_deleted_whole(home: Path) -> None:
-    env = environment(home, PYTHONPYCACHEPREFIX=str(home / "cache" / "python"), PYTHONDONTWRITEBYTECODE="")
-    assert manage("mark_demonstration", env=env).returncode == 0
+    assert manage("mark_demonstration", env=environment(home)).returncode == 0
     assert (home / "DEMONSTRATION").exists()
+    env = environment(home, PYTHONPYCACHEPREFIX=str(home / "cache" / "python"), PYTHONDONTWRITEBYTECODE="")
     deleted = manage("delete_demonstration", env=env)
     assert deleted.returncode == 0, deleted.stderr
     assert not home.exists()
