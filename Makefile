@@ -8,7 +8,7 @@ DEMO_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var/demo)
 SITE_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var)
 # Bytecode is kept, also where the environment asks for none: a start without it takes several times as long.
 export PYTHONDONTWRITEBYTECODE :=
-# That of the program is kept in the home.
+# That of the program is kept in the home; the line says all of it, so that it can be copied.
 RUN = umask 077; PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
 
 # Complete lists, each file known by its hash: nothing else is installed, and nothing that was changed on the way.

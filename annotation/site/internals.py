@@ -103,8 +103,8 @@ def note_missing(row: models.Model, model: type[models.Model], field: str) -> No
 class CreateModels(Operation):
     """Many tables in one step of a migration.
 
-    Where the classes of models are there already, Django makes all that are related anew for each model that it adds:
-    91 of them take six seconds. Here they are made once, when the first table is.
+    Where the classes of models are there already, Django makes all that are related anew for each model that it adds,
+    which takes seconds for 91 of them. Here they are made once, when the first table is.
     """
 
     def __init__(self, tables: list[CreateModel]) -> None:

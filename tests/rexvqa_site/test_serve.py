@@ -20,7 +20,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pytest_django.fixtures import Settings
 
+from rexvqa_site.management.commands.serve import environment_of_children
 from tests.processes import ROOT, environment, is_running, manage, migrated_home
 
 PATIENCE = 90
@@ -243,6 +245,18 @@ def test_a_second_start_finds_the_bytecode_of_the_first(home: Path) -> None:
     said = subprocess.run(program, shell=True, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout
     assert "dont_write_bytecode=0" in said
     assert f"{home}/cache/python" in said
+
+
+def test_what_is_served_keeps_its_bytecode_where_the_environment_asks_for_none(
+    home: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.HOME = home
+    home.mkdir()
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    command = [sys.executable, "-c", "import sys; print(sys.flags.dont_write_bytecode, sys.pycache_prefix)"]
+    child = subprocess.run(command, env=environment_of_children(), capture_output=True, text=True, check=True)
+    assert child.stdout.split() == ["0", str(home / "cache" / "python")]
 
 
 def test_a_port_in_use_is_refused_with_what_to_do(home: Path) -> None:

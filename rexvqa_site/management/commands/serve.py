@@ -118,8 +118,8 @@ class Command(ActCommand):
 def environment_of_children() -> dict[str, str]:
     """The environment with every place that a library might write to moved under REXVQA_HOME.
 
-    Bytecode is kept there, unless PYTHONPYCACHEPREFIX names another place (empty: beside the sources): a start without
-    it takes four times as long.
+    Bytecode is kept there, unless PYTHONPYCACHEPREFIX names another place (empty: beside the sources), and also where
+    PYTHONDONTWRITEBYTECODE is set: the children would be compiled again at each start.
     """
     cache = settings.HOME / "cache"
     cache.mkdir(exist_ok=True, mode=0o700)
