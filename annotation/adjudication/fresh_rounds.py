@@ -11,8 +11,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import FINAL_STATES, QuestionState, RoundSteps
+from annotation.enums import FINAL_STATES, QuestionState, Role, RoundSteps
 from annotation.models import ReviewRound, Revision, SamplingPlan, User
+from annotation.people.roles import add_role
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.round_design import design_of_round
 from annotation.review.rounds import create_round
@@ -34,7 +35,7 @@ def revised_questions(review_round: ReviewRound) -> QuerySet[Revision]:
 def fresh_round(review_round: ReviewRound, *, actor: User, at: datetime) -> ReviewRound:
     """A draft with the revised questions of a round, without reviewers; nobody is given a question with a known key.
 
-    It has the form and the repeats of the round, and no calibration: its reviewers were calibrated.
+    It has the form, the repeats and the coordinators of the round, and no calibration: its reviewers were calibrated.
 
     Raises ReviewRefused before the reviews are final, where no question is revised, and as create_round does;
     SampleRefused as store_sample does.
@@ -59,9 +60,16 @@ def fresh_round(review_round: ReviewRound, *, actor: User, at: datetime) -> Revi
         actor=actor,
         at=at,
     )
+    for person in _coordinators(review_round):
+        add_role(person, Role.COORDINATOR, made, granted_by=actor, actor=actor, at=at)
     facts = {"from": review_round.slug, "questions": len(revisions)}
     record("round.made_of_revised", actor=actor, at=at, subject=made, facts=facts)
     return made
+
+
+def _coordinators(review_round: ReviewRound) -> QuerySet[User]:
+    """Those of this round alone, who would not find another one."""
+    return User.objects.filter(memberships__round=review_round, memberships__role=Role.COORDINATOR).order_by("pk")
 
 
 def free_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -18,13 +18,15 @@ from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.discussion.commenting import (
     LONGEST,
+    ShownComment,
     add_comment,
     check_reads,
-    comments_of,
     finish_todo,
     mentionable,
     note_seen,
+    shown_to,
     waiting_for,
+    with_people,
     withdraw_comment,
 )
 from annotation.enums import Role
@@ -64,7 +66,7 @@ class _OfComments(Resource):
     def rows(self) -> QuerySet[QuestionComment]:
         self.question = self.question_named()
         self.parts = check_reads(self.question, self.person)
-        return QuestionComment.objects.filter(question=self.question)
+        return with_people(QuestionComment.objects.filter(question=self.question))
 
     def question_named(self) -> Question:
         rows = within_reach(self.person, Revision.objects.current().select_related("question__bank"), bank="bank")
@@ -75,11 +77,13 @@ class _OfComments(Resource):
     def note_reading(self) -> None:
         read_truth(self.current, person=self.person, at=timezone.now())
 
-    def as_shown(self) -> dict[int, Any]:
-        return {one.comment.pk: one for one in comments_of(self.question, self.person, self.parts)}
+    def as_shown(self, rows: Iterable[QuestionComment]) -> list[ShownComment]:
+        return shown_to(self.person, self.parts, rows)
 
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
-        return super().shown(self.as_shown()[row.pk], only)
+        """As it is now: an act may have changed the row."""
+        [found] = self.as_shown(self.rows().filter(pk=row.pk))
+        return super().shown(found, only)
 
 
 class QuestionComments(_OfComments, ListOf[QuestionComment]):
@@ -94,8 +98,7 @@ class QuestionComments(_OfComments, ListOf[QuestionComment]):
 
     def listed(self, rows: Sequence[Any], cursor: str, only: Sequence[str] | None) -> Response:
         self.note_reading()
-        found = self.as_shown()
-        response = super().listed([found[row.pk] for row in rows], cursor, only)
+        response = super().listed(self.as_shown(rows), cursor, only)
         note_seen(self.question, self.person, self.parts, timezone.now())
         return response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -43,12 +43,19 @@ class ShownComment:
 
 def comments_of(question: Question, person: User, parts: Parts) -> list[ShownComment]:
     """In the order in which they were written; ``parts``: what the person may know. [] for whoever may read none."""
+    return shown_to(person, parts, with_people(QuestionComment.objects.filter(question=question)))
+
+
+def shown_to(person: User, parts: Parts, comments: Iterable[QuestionComment]) -> list[ShownComment]:
+    """These comments on one question, which came ``with_people``; [] for whoever may read none."""
     if DiscussionPart.COMMENTS not in parts:
         return []
-    rows = QuestionComment.objects.filter(question=question).select_related("author", "done_by")
-    comments = list(rows.prefetch_related("mentions__person"))
     named = _named(person, parts)
     return [_shown(one, person, parts, named) for one in comments]
+
+
+def with_people(rows: QuerySet[QuestionComment]) -> QuerySet[QuestionComment]:
+    return rows.select_related("author", "done_by").prefetch_related("mentions__person")
 
 
 def _named(person: User, parts: Parts) -> set[int] | None:

@@ -9,13 +9,15 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.adjudication.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
+from annotation.enums import Role
 from annotation.models import ReviewRound, Revision, Settlement, User
+from annotation.people.roles import grant
 from annotation.questionbank.editing import current_revision, wording_of
 from annotation.review.ending import close_round, complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_adjudicated, make_reviewed
 from tests.annotation.adjudication.test_acts import judge_own, taken_and_judged
 from tests.annotation.review.pixels import give_pixels
-from tests.conftest import make_person
+from tests.conftest import NOON, make_person
 
 
 @pytest.fixture
@@ -162,11 +164,14 @@ def test_an_adjudicator_writes_the_revision_in_place(
     assert answer["Location"] == decide_url(settlement)
     settlement.refresh_from_db()
     assert settlement.decision == "revise"
-    hers.force_login(cora)
+    rolf = make_person("Rolf")  # coordinates this round alone, and so the fresh one
+    grant(rolf, Role.COORDINATOR, actor=cora, at=NOON, review_round=adjudicated)
+    hers.force_login(rolf)
     page = hers.get("/rounds/spring/").content.decode()
     assert "Review the revised question again" in page
     answer = hers.post("/rounds/spring/fresh/")
     assert answer["Location"] == "/rounds/spring-revised-1/"
+    assert hers.get(answer["Location"]).status_code == 200
     assert hers.post("/rounds/spring-revised-1/fresh/")["Location"] == "/rounds/spring-revised-1/"
 
 

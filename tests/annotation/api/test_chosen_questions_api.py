@@ -116,7 +116,7 @@ def test_comments_are_written_read_withdrawn_and_ticked_off(
     [row] = theirs.get("mentions/").json()["results"]
     assert (row["question"], row["is_todo"], "text" in row) == (1, True, False)
     [read] = theirs.get(COMMENTS).json()["results"]
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(12):
         assert theirs.get(COMMENTS).json()["results"] == [read] == [made.json()]
     assert Mention.objects.get().seen_at is not None
     assert SeenKey.objects.get().person == coco

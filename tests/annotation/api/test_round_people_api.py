@@ -34,7 +34,7 @@ def test_reviewers_are_listed_with_how_far_they_are(
 ) -> None:
     say(theirs(rita)[0])
     script.get(PEOPLE)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(10):
         [row] = script.get(PEOPLE).json()["results"]
     assert (row["id"], row["email"], row["n_assignments"], row["n_submitted"]) == (rita.pk, rita.email, 3, 1)
     assert (row["has_left"], row["is_overdue"], row["must_calibrate"]) == (False, False, False)
