@@ -173,6 +173,7 @@ urlpatterns = [
     path("banks/<slug:slug>/near-duplicates/pairs/", pair_trials.pair_trials, name="pair-trials"),
     path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/", pair_trials.pair_trial, name="pair-trial"),
     path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/judge/", pair_trials.pair_judge, name="pair-judge"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/end/", pair_trials.pair_end, name="pair-end"),
     path(
         "banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/threshold/",
         pair_trials.pair_threshold,

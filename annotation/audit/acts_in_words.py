@@ -82,6 +82,7 @@ ACTS: dict[str, _StrPromise] = {
     "matching.renamed": _("renamed a kept matching of columns"),
     "pair.judged": _("judged a pair of questions"),
     "pairs.begun": _("began judging pairs of questions"),
+    "pairs.ended": _("ended judging pairs of questions"),
     "password.link_issued": _("made a password link"),
     "password.set": _("set a password"),
     "permission.given": _("permitted sending a bank to an endpoint"),

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -118,6 +118,8 @@ def is_judge(trial: PairTrial, person: User) -> bool:
 
 def next_pair(trial: PairTrial, person: User) -> JudgedPair | None:
     """The next that this person has not judged, in the drawn order, without questions that they review by now."""
+    if trial.ended_at is not None:
+        return None
     done = PairJudgement.objects.filter(pair__trial=trial, judge=person).values("pair")
     pairs = _pairs_shown_to(person, trial).exclude(pk__in=done)
     return pairs.select_related("first", "second").order_by("number").first()
@@ -137,6 +139,8 @@ def judge_pair(trial: PairTrial, number: int, *, is_same: bool, actor: User, at:
     if not is_judge(trial, actor):
         raise EmbeddingRefused("no_judge", _("Two other people judge these pairs."), status=403)
     check_reads_none(actor, trial.bank)
+    if PairTrial.objects.select_for_update().get(pk=trial.pk).ended_at is not None:
+        raise EmbeddingRefused("ended", _("Judging these pairs was ended."))
     pair = _pairs_shown_to(actor, trial).filter(number=number).first()
     if pair is None:
         raise EmbeddingRefused("no_pair", _("There is no such pair."), status=404)
@@ -147,6 +151,29 @@ def judge_pair(trial: PairTrial, number: int, *, is_same: bool, actor: User, at:
         record("pair.judged", actor=actor, at=at, subject=trial, facts={"number": number})
 
 
+@transaction.atomic
+def end_trial(trial: PairTrial, *, actor: User, at: datetime) -> int:
+    """Nobody judges its pairs any more; the curve is of those that both have judged, whose number comes back.
+
+    For a trial that cannot be finished: a judge has left, or reviews some of the questions by now. Twice changes
+    nothing. Raises EmbeddingRefused (``complete``), and ValidatorRefused (``reads_them``).
+    """
+    check_reads_none(actor, trial.bank)
+    locked = PairTrial.objects.select_for_update().get(pk=trial.pk)
+    n_both = n_judged_by_both(locked)
+    if locked.ended_at is not None:
+        return n_both
+    if is_complete(locked):
+        raise EmbeddingRefused("complete", _("Both people have judged all pairs: there is nothing to end."))
+    PairTrial.objects.filter(pk=trial.pk).update(ended_at=at, ended_by=actor)
+    record("pairs.ended", actor=actor, at=at, subject=trial, facts={"judged_by_both": n_both})
+    return n_both
+
+
+def n_judged_by_both(trial: PairTrial) -> int:
+    return trial.pairs.annotate(n_said=Count("judgements")).filter(n_said=2).count()
+
+
 def counts_of_judges(trial: PairTrial) -> tuple[int, int, int]:
     """How many pairs there are, and how many each of the two has judged."""
     judges = PairJudgement.objects.filter(pair__trial=trial).order_by().values_list("judge", flat=True)
@@ -155,14 +182,19 @@ def counts_of_judges(trial: PairTrial) -> tuple[int, int, int]:
 
 
 def is_complete(trial: PairTrial) -> bool:
-    """Only then anybody sees judgements and similarities."""
+    """Both have judged all."""
     n_pairs, n_first, n_second = counts_of_judges(trial)
     return 0 < n_pairs == n_first == n_second
 
 
+def is_over(trial: PairTrial) -> bool:
+    """Only then anybody sees judgements and similarities."""
+    return trial.ended_at is not None or is_complete(trial)
+
+
 def curve_of(trial: PairTrial) -> ThresholdCurve | None:
-    """None before both have judged all pairs."""
-    if not is_complete(trial):
+    """Of the pairs that both have judged; None while anybody still judges, and where there is no such pair."""
+    if not is_over(trial):
         return None
     from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve  # numpy and scipy
 
@@ -171,10 +203,11 @@ def curve_of(trial: PairTrial) -> ThresholdCurve | None:
     for pair, judge, is_same in rows:
         said.setdefault(pair, {})[judge] = is_same
     pairs = [
-        TwiceJudged(similarity, said[pk][trial.first_judge_id], said[pk][trial.second_judge_id])
+        TwiceJudged(similarity, both[trial.first_judge_id], both[trial.second_judge_id])
         for pk, similarity in trial.pairs.values_list("pk", "similarity")
+        if len(both := said.get(pk, {})) == 2
     ]
-    return threshold_curve(pairs, seed=trial.seed)
+    return threshold_curve(pairs, seed=trial.seed) if pairs else None
 
 
 # --- the threshold ---
@@ -185,8 +218,8 @@ def set_threshold(trial: PairTrial, threshold: float, reason: str, *, actor: Use
     Raises EmbeddingRefused (``not_judged``, ``out_of_range``, ``no_reason``).
     """
     reason = reason.strip()
-    if not is_complete(trial):
-        sentence = _("A threshold is set when both people have judged all pairs.")
+    if not is_over(trial) or not n_judged_by_both(trial):
+        sentence = _("A threshold is set when both people have judged all pairs, or judging was ended.")
         raise EmbeddingRefused("not_judged", sentence)
     if not 0 < threshold <= 1:
         sentence = _("A threshold is above 0 and at most 1.")

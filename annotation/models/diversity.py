@@ -69,6 +69,8 @@ class PairTrial(models.Model):
     second_judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)  # by a person, before both had judged all pairs
+    ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
         ordering = ("-created_at", "-pk")

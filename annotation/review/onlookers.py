@@ -101,10 +101,11 @@ def findings_shown_to(person: User, found: QuerySet[Finding]) -> QuerySet[Findin
 
 # --- of similarity --------------------------------------------------------------------------------
 def revisions_in_pairs_of(person: User) -> QuerySet[Revision]:
-    """Wordings in the pairs of a trial of which this person has not judged all yet."""
+    """Wordings in the pairs of a trial that goes on and of which this person has not judged all yet."""
     done = PairJudgement.objects.filter(pair=OuterRef("pk"), judge=person)
     left = JudgedPair.objects.filter(~Exists(done), trial=OuterRef("pk"))
-    trials = PairTrial.objects.filter(Q(first_judge=person) | Q(second_judge=person)).filter(Exists(left)).order_by()
+    mine = PairTrial.objects.filter(Q(first_judge=person) | Q(second_judge=person), ended_at=None)
+    trials = mine.filter(Exists(left)).order_by()
     pairs = JudgedPair.objects.filter(trial__in=trials.values("pk")).order_by()
     return Revision.objects.filter(Q(pk__in=pairs.values("first")) | Q(pk__in=pairs.values("second"))).order_by()
 

@@ -78,17 +78,21 @@ class ThresholdCurve:
 
 
 def threshold_curve(pairs: Sequence[TwiceJudged], *, seed: int = 1) -> ThresholdCurve:
-    """Ten bands of equal width over the similarities; kappa of the two with a percentile bootstrap over pairs."""
+    """Ten bands of equal width over the similarities (one, where all are equal); kappa of the two with a percentile bootstrap over pairs."""
     similarity = np.array([one.similarity for one in pairs])
     codes = np.array([[one.first for one in pairs], [one.second for one in pairs]], dtype=np.int64).reshape(2, -1)
     units = units_of(np.arange(len(pairs)))
     agreement = grade_agreement(codes, 2, units, seed=seed, panel="pairs", draws=DRAWS)
     same, different = codes.sum(axis=0) == 2, codes.sum(axis=0) == 0
-    edges = np.linspace(similarity.min(), similarity.max(), BANDS + 1) if len(pairs) else np.zeros(1)
+    edges = np.zeros(1)
+    if pairs:
+        least, most = similarity.min(), similarity.max()
+        edges = np.linspace(least, most, (BANDS if most > least else 1) + 1)
     bands = []
-    for number in range(len(edges) - 1):
+    n_bands = len(edges) - 1
+    for number in range(n_bands):
         low, high = edges[number], edges[number + 1]
-        inside = (similarity >= low) & ((similarity < high) | (number == BANDS - 1))
+        inside = (similarity >= low) & ((similarity < high) | (number == n_bands - 1))
         n = int(inside.sum())
         first, second, both = (share(int(said[inside].sum()), n) for said in (codes[0], codes[1], same))
         missed, wrong = int((same & (similarity < low)).sum()), int((different & (similarity >= low)).sum())

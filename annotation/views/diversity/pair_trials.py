@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,8 +15,11 @@ from annotation.diversity.judging_pairs import (
     begin_trial,
     counts_of_judges,
     curve_of,
+    end_trial,
     is_judge,
+    is_over,
     judge_pair,
+    n_judged_by_both,
     next_pair,
     set_threshold,
 )
@@ -23,7 +27,14 @@ from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role
 from annotation.forms.diversity import PairTrialForm, ThresholdForm
 from annotation.models import Embedding, PairTrial
-from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
+from annotation.views.site.confirming import (
+    Confirmation,
+    confirm,
+    is_confirmed,
+    run_and_flash,
+    run_on_form,
+    valid_data,
+)
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 from annotation.views.validators.bank_validators import bank_of
 
@@ -33,7 +44,9 @@ SAID = {"same": True, "different": False}
 def _trial(request: AuthenticatedRequest, slug: str, public_id: str) -> PairTrial:
     """Whoever reads questions of the bank in a study is refused, as on the page of near-duplicates."""
     bank = bank_of(request, slug)
-    trials = PairTrial.objects.select_related("bank", "embedding__threshold_set_by", "first_judge", "second_judge")
+    trials = PairTrial.objects.select_related(
+        "bank", "embedding__threshold_set_by", "first_judge", "second_judge", "ended_by"
+    )
     return get_object_or_404(trials, bank=bank, public_id=public_id)
 
 
@@ -95,6 +108,34 @@ def pair_judge(request: AuthenticatedRequest, slug: str, public_id: str) -> Http
 
     run_and_flash(request, judged)
     return redirect("pair-trial", slug, public_id)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def pair_end(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """No more is judged: asks first, since what was hidden is shown then."""
+    trial = _trial(request, slug, public_id)
+    page = reverse("pair-trial", args=[slug, public_id])
+    if not is_confirmed(request) and not is_over(trial):
+        facts = {"n": n_judged_by_both(trial), "all": trial.pairs.count()}
+        sentences = [
+            _("Both people have judged %(n)s of %(all)s pairs: the curve will be of these.") % facts,
+            _("What they said and the similarities are shown then, so nobody can judge the other pairs later."),
+        ]
+        asked = Confirmation(
+            title=_("End judging these pairs?"),
+            about=str(trial.embedding),
+            sentences=sentences,
+            label=_("End judging"),
+            back=page,
+        )
+        return confirm(request, asked)
+
+    def ended() -> str:
+        return _("Judging is ended with %(n)s pairs that both have judged.") % {"n": end_trial(trial, **by(request))}
+
+    run_and_flash(request, ended)
+    return redirect(page)
 
 
 @role_required(Role.COORDINATOR)

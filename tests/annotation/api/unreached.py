@@ -186,7 +186,7 @@ NOT = {
     ),
     **_each("pair-judge", "two people judge pairs blind at the screen"),
     **_each(
-        "pair-trials pair-threshold",
+        "pair-trials pair-threshold pair-end",
         "people agree who judges pairs, and one of them says from the curve where two questions part",
     ),
     **_each(

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.diversity.embedded_questions import compare_embedded
-from annotation.diversity.judging_pairs import begin_trial, curve_of, judge_pair, next_pair, set_threshold
+from annotation.diversity.judging_pairs import begin_trial, curve_of, end_trial, judge_pair, next_pair, set_threshold
 from annotation.diversity.kernels.pair_drawing import drawn_pairs, shares_of
 from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve
 from annotation.diversity.kernels.unit_vectors import Vectors
@@ -33,6 +33,7 @@ from annotation.models import (
 from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.review.onlookers import revisions_in_pairs_of
 from annotation.statistics.kernels.intervals import wilson
 from tests.annotation.calls.simulated_calls import NOON
 from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors
@@ -92,6 +93,8 @@ def test_the_curve_counts_by_band_and_says_what_a_threshold_leaves() -> None:
     assert curve.kappa.ci95 is not None
     assert len(curve.marks) == 10
     assert threshold_curve([]).bands == []
+    [only] = threshold_curve(pairs[:1]).bands
+    assert (only.first.n, only.both.count) == (1, 0)
 
 
 # --- acts ---
@@ -187,6 +190,40 @@ def test_the_threshold_is_set_by_a_person_once_both_are_done(trial: PairTrial, c
     assert (facts["threshold"], facts["before"], facts["reason"]) == (0.7, None, "there they part")
 
 
+@pytest.mark.logs("pairs.ended")
+def test_judging_ends_with_the_pairs_that_both_have_judged(trial: PairTrial, cora: User, carl: User) -> None:
+    """Carl has left: what Cora saw of both is shown, and nothing of these pairs is hidden from anybody any more."""
+    judge_all(trial, cora, same_from=0.6)
+    for pair in trial.pairs.all()[:40]:
+        judge_pair(trial, pair.number, is_same=pair.similarity >= 0.7, actor=carl, at=NOON)
+    assert revisions_in_pairs_of(carl).exists()
+    assert end_trial(trial, actor=cora, at=NOON) == 40
+    assert end_trial(trial, actor=carl, at=NOON) == 40  # twice: the first stays
+    trial.refresh_from_db()
+    assert (trial.ended_by, AuditEvent.objects.get(act="pairs.ended").facts) == (cora, {"judged_by_both": 40})
+    assert not revisions_in_pairs_of(carl).exists()
+    assert next_pair(trial, carl) is None
+    with refuses(EmbeddingRefused, "ended"):
+        judge_pair(trial, 99, is_same=True, actor=carl, at=NOON)
+    curve = curve_of(trial)
+    assert curve is not None
+    assert curve.n == 40
+    set_threshold(trial, 0.7, "there they part", actor=cora, at=NOON)
+
+
+def test_what_both_have_judged_is_not_ended_and_nothing_is_no_curve(trial: PairTrial, cora: User, carl: User) -> None:
+    other = trial_of(trial.bank, trial.embedding, cora, carl)
+    assert end_trial(other, actor=cora, at=NOON) == 0
+    other.refresh_from_db()
+    assert curve_of(other) is None
+    with refuses(EmbeddingRefused, "not_judged"):
+        set_threshold(other, 0.7, "a guess", actor=cora, at=NOON)
+    judge_all(trial, cora, same_from=0.6)
+    judge_all(trial, carl, same_from=0.7)
+    with refuses(EmbeddingRefused, "complete"):
+        end_trial(trial, actor=cora, at=NOON)
+
+
 # --- pages ---
 def page_of(trial: PairTrial, name: str = "pair-trial") -> str:
     return reverse(name, args=[trial.bank.slug, trial.public_id])
@@ -228,6 +265,21 @@ def test_two_people_judge_and_the_curve_is_shown(
     assert Embedding.objects.get().threshold == 0.65
 
 
+def test_the_page_asks_before_judging_is_ended(client: Client, trial: PairTrial, cora: User, carl: User) -> None:
+    judge_all(trial, cora, same_from=0.6)
+    judge_pair(trial, 1, is_same=True, actor=carl, at=NOON)
+    client.force_login(cora)
+    asked = client.post(page_of(trial, "pair-end"))
+    assert (asked.status_code, PairTrial.objects.get().ended_at) == (409, None)
+    assert "judged 1 of 100 pairs" in asked.content.decode()
+    text = client.post(page_of(trial, "pair-end"), {"confirmed": "yes"}, follow=True).content.decode()
+    assert "Cora ended judging on" in text
+    assert "judged 1 pair:" in text
+    assert "the same question?" not in text
+    again = client.post(page_of(trial, "pair-end"), {"confirmed": "yes"}, follow=True).content.decode()
+    assert "Judging is ended with 1 pairs" in again
+
+
 def test_the_form_begins_and_refuses(
     client: Client, bank: QuestionBank, embedding: Embedding, cora: User, carl: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +299,7 @@ def test_only_coordinators_meet_these_pages(
     client.force_login(request.getfixturevalue(name))
     assert client.get(page_of(trial)).status_code == 403
     assert client.get(reverse("pair-trials", args=[trial.bank.slug])).status_code == 403
-    for name_of_page in ("pair-judge", "pair-threshold"):
+    for name_of_page in ("pair-judge", "pair-end", "pair-threshold"):
         assert client.post(page_of(trial, name_of_page)).status_code == 403
 
 

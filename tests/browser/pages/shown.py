@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.browser.pages.acts import (
+    ask_back,
     narrow,
     plan_generation,
     press,
@@ -127,6 +128,8 @@ FULL = [
     Shown("pair-trial", "cora", ("generated bank", "pairs done")),
     Shown("pair-trial", "cora", ("generated bank", "pairs open")),
     Shown("pair-trial", "omni", ("generated bank", "pairs open")),
+    Shown("pair-trial", "omni", ("generated bank", "pairs open"), act=ask_back("End judging"), note="asked to end"),
+    Shown("pair-trial", "cora", ("generated bank", "pairs ended")),
     Shown("question", "cora", ("bank", "1"), act=unfold),
     Shown("question", "cora", ("bank", "2"), act=unfold, note="revised"),
     Shown("question-revise", "cora", ("bank", "3")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from django.utils import timezone
 
+from annotation.diversity.judging_pairs import end_trial, judge_pair
 from annotation.models import Embedding, QuestionVector, Revision
 from annotation.quality.duplicates import check_duplicates, check_twins
 from annotation.questionbank.terms import change_terms
@@ -52,9 +53,13 @@ def _embed(place: Place) -> None:
     QuestionVector.objects.create(embedding=here, revision=revisions[0], text_sha256="0" * 64, vector=near)
     cora, omni = place.people["cora"], place.people["omni"]
     whole = place.things["embedding MedEmbed-small"]
-    for name in ("done", "open"):
+    for name in ("done", "open", "ended"):
         trial = trial_of(bank, whole, cora, omni)
         judge_all(trial, omni, same_from=0.6)
         if name == "done":
             judge_all(trial, cora, same_from=0.7)
+        if name == "ended":
+            for pair in trial.pairs.all()[:40]:
+                judge_pair(trial, pair.number, is_same=pair.similarity >= 0.7, actor=cora, at=now)
+            end_trial(trial, actor=cora, at=now)
         place.things[f"pairs {name}"] = trial
