@@ -78,7 +78,10 @@ class ThresholdCurve:
 
 
 def threshold_curve(pairs: Sequence[TwiceJudged], *, seed: int = 1) -> ThresholdCurve:
-    """Ten bands of equal width over the similarities (one, where all are equal); kappa of the two with a percentile bootstrap over pairs."""
+    """Ten bands of equal width over the similarities, one where all are equal.
+
+    Kappa of the two comes with a percentile bootstrap over pairs.
+    """
     similarity = np.array([one.similarity for one in pairs])
     codes = np.array([[one.first for one in pairs], [one.second for one in pairs]], dtype=np.int64).reshape(2, -1)
     units = units_of(np.arange(len(pairs)))
