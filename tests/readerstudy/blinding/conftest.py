@@ -1,10 +1,21 @@
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+
 import pytest
 from pytest_django import DjangoDbBlocker
 
 from tests.readerstudy.blinding.session import Recording, record
 from tests.readerstudy.blinding.truth import ONE, OTHER
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_log() -> Iterator[None]:
+    """Thousands of requests are refused here; each would be written three times, with where it was refused."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(scope="module")

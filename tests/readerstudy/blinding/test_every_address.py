@@ -79,6 +79,7 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
     """What the parts of an address stand for: on the pages whose names begin so, and on every other."""
     study, bank = world.study, world.study.bank
     analysis, run = Analysis.objects.get(), PredictionRun.objects.get()
+    people = list(User.objects.order_by("pk").values_list("pk", flat=True))
     of_page: dict[str, dict[str, list[Any]]] = {
         "reading": {"slug": [study.slug], "place": [places_of(world.enrolment)[-1].public_id]},
         "study-dry": {"slug": [study.slug], "place": ["1"], "act": ["open", "commit"]},
@@ -110,12 +111,14 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
         "generation-run": {"public_id": [GenerationRun.objects.get().public_id]},
         "prompt": {"public_id": [PromptVersion.objects.get().public_id]},
         "model": {"public_id": [ModelEntry.objects.get().public_id]},
+        "person": {"pk": people},
+        **{f"round-{act}": {"slug": ["round"], "pk": people} for act in ("reviewer", "let-in", "reassign")},
     }
     anywhere: dict[str, list[Any]] = {
         "slug": [bank.slug],
         "number": [1, 2],
         "revision": [1],
-        "pk": list(User.objects.order_by("pk").values_list("pk", flat=True)),
+        "pk": people[:1],  # elsewhere it is the number of something else
         "membership": [1],
         "first": [0],
         "second": [1],
