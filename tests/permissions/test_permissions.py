@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -80,16 +79,14 @@ class Asking:
 
 
 @pytest.fixture
-def site(settings: Settings) -> Iterator[Site]:
+def site(settings: Settings, no_log: None) -> Site:
     settings.MODEL_ENDPOINTS = (*NAMED, *ENDPOINTS, STAND_IN)
     settings.OIDC_PROVIDER = PROVIDER
     settings.API_REQUESTS_PER_MINUTE = 10**9
-    logging.disable(logging.CRITICAL)
     place = furnish()
     people = people_of(place)
     things = things_of(place)
-    yield Site(people, things, list(lines(people, things)))
-    logging.disable(logging.NOTSET)
+    return Site(people, things, list(lines(people, things)))
 
 
 def test_every_address_answers_as_the_document_says(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

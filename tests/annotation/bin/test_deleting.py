@@ -114,6 +114,7 @@ def shown(client: Client, address: str) -> str:
     return answer.getvalue().decode("utf-8", "replace")
 
 
+@pytest.mark.usefixtures("no_log")
 def test_what_is_deleted_stands_on_no_page(client: Client, world: World, ada: User, cora: User, rita: User) -> None:
     people = [ada, cora, rita, User.objects.get(name="Ruth")]
     pages = {

@@ -65,6 +65,7 @@ def found_by(client: Client, study: ReaderStudy, people: list[User], *, among: C
     return found
 
 
+@pytest.mark.usefixtures("no_log")
 def test_a_draft_in_the_bin_stands_on_no_page(client: Client, draft: ReaderStudy, ada: User, cora: User) -> None:
     people = [ada, cora, StudyRole.objects.get().user]
     pages = {"/", "/studies/", "/studies/zanzibar/", "/studies/zanzibar/cases/"}
