@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
@@ -18,6 +23,7 @@ import psycopg2
 import psycopg2.sql
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 90  # seconds until a server answers or ends
 DEFAULT_POSTGRES = "postgres://127.0.0.1:5432/postgres"
 
 
@@ -29,6 +35,69 @@ def environment(home: Path, database_url: str = "", **more: str) -> dict[str, st
     leaked = ("REXVQA_", "DATABASE_URL", "CELERY_", "DJANGO_SETTINGS_MODULE", "PORT")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(leaked)}
     return {**kept, "PYTHONPYCACHEPREFIX": "", "REXVQA_HOME": str(home), "DATABASE_URL": database_url, **more}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """A running ``manage.py serve`` and the lines that it has printed."""
+
+    def __init__(self, env: dict[str, str], port: int | None = None) -> None:
+        self.port = port or free_port()
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), "serve"],
+            env={**env, "PORT": str(self.port)},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.lines: list[str] = []
+        self.greeted = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if "Ctrl-C stops it" in line:
+                self.greeted.set()
+        self.greeted.set()  # the end of the output
+
+    @property
+    def output(self) -> str:
+        return "".join(self.lines)
+
+    def wait_until_greeted(self) -> None:
+        assert self.greeted.wait(PATIENCE), self.output
+        assert self.process.poll() is None, self.output
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+            body: bytes = response.read()
+            return body.decode()
+
+    def is_well(self) -> bool:
+        try:
+            return bool(json.loads(self.get("/healthz"))["status"] == "ok")
+        except OSError:  # nobody listens, or the connection is cut
+            return False
+
+    def kill(self) -> None:
+        """As a power cut would: the server and its workers, at once."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(timeout=PATIENCE)
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=PATIENCE)
 
 
 def manage(*arguments: str, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:

@@ -1,11 +1,16 @@
 """The ground that every room stands on."""
 
+import subprocess
+import sys
+
 import pytest
 from django.test import Client
 
 from annotation import enums
 from annotation.enums import Role, Word
 from annotation.models import Membership, User
+from tests.bench.__main__ import ON_REQUEST, SUBJECTS
+from tests.processes import ROOT
 
 
 @pytest.mark.parametrize(
@@ -26,3 +31,11 @@ def test_home_greets_a_person(client: Client, rita: User) -> None:
     client.force_login(rita)
     assert client.get("/").status_code == 200
     assert Membership.objects.filter(user=rita, role=Role.REVIEWER).exists()
+
+
+def test_every_measurement_of_make_bench_can_be_started() -> None:
+    """As ``make bench`` does, which sets up no Django."""
+    names = [f"tests.bench.{subject}" for subject in SUBJECTS + ON_REQUEST]
+    command = [sys.executable, "-c", f"from importlib import import_module as one; [one(name) for name in {names}]"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

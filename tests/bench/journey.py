@@ -18,8 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.bench.review_site import make_site
 from tests.bench.rows import Row, median, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
-from tests.processes import environment
-from tests.rexvqa_site.test_serve import Server
+from tests.processes import Server, environment
 
 N_CASES = 40
 FILM = Path("journey.webp")

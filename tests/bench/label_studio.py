@@ -26,7 +26,7 @@ from playwright.sync_api import Error as BrowserError
 from tests.bench.pictures import Pictures
 from tests.bench.review_site import previews
 from tests.browser.conftest import CHROMIUM_ARGUMENTS
-from tests.rexvqa_site.test_serve import free_port
+from tests.processes import free_port
 
 N_TASKS, N_TURNS, N_WARM, N_COLD = 45, 40, 2, 5
 START_S = 300  # its first start migrates for a minute

@@ -24,8 +24,7 @@ from typing import Any
 from rexvqa_site import serving
 from rexvqa_site.children import Children
 from tests.bench.rows import Row, percentile
-from tests.processes import ROOT, environment, manage, postgres_url, temporary_database
-from tests.rexvqa_site.test_serve import free_port
+from tests.processes import ROOT, environment, free_port, manage, postgres_url, temporary_database
 
 N_READERS, N_PROCESSES, N_SLOW = 32, 4, 8
 N_WARM, N_PACED, N_FLAT_OUT, N_BARE = 1, 3, 5, 12  # cases, and rows of the baseline, of each reader

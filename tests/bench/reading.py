@@ -16,8 +16,7 @@ from tests.bench.reading_site import make_site
 from tests.bench.review_page import EARLY, LATE, _memory, logged_in
 from tests.bench.rows import Row, median, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
-from tests.processes import environment
-from tests.rexvqa_site.test_serve import Server
+from tests.processes import Server, environment
 
 N_WARM = 2
 WATCH = """() => addEventListener("keydown", (event) => {

@@ -19,8 +19,7 @@ from tests.bench.label_studio import Measured
 from tests.bench.review_site import make_site
 from tests.bench.rows import Row, median, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
-from tests.processes import environment
-from tests.rexvqa_site.test_serve import Server
+from tests.processes import Server, environment
 
 N_TURNS, N_WARM, N_COLD = 40, 2, 5
 EARLY, LATE = 10, 200  # cases after which the memory of one page is measured

@@ -21,8 +21,7 @@ from tests.bench.review_page import logged_in, turn
 from tests.bench.review_site import make_site
 from tests.bench.rows import Row, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS
-from tests.processes import ROOT, environment
-from tests.rexvqa_site.test_serve import Server
+from tests.processes import ROOT, Server, environment
 
 N_QUESTIONS, CONNECTIONS = 20_000, 8
 N_BLOCKS, N_TURNS, N_WARM = 3, 30, 5  # blocks with and without calls, cases of each

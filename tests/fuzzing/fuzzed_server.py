@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rexvqa_site import serving
-from tests.processes import ROOT, migrated_site
-from tests.rexvqa_site.test_serve import free_port
+from tests.processes import ROOT, free_port, migrated_site
 
 PATIENCE = 60
 

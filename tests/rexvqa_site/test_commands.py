@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from rexvqa_site.commands import MAKE_OR_NEED_NONE
-from tests.processes import ROOT, environment, manage, migrated_home
-from tests.rexvqa_site.test_serve import free_port
+from tests.processes import ROOT, environment, free_port, manage, migrated_home
 
 NO_SITE = "There is no site in this folder: run make serve or set REXVQA_HOME"
 COMMANDS = [

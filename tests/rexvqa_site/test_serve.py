@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,78 +22,14 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from rexvqa_site.management.commands.serve import environment_of_children
-from tests.processes import ROOT, environment, is_running, manage, migrated_home
+from tests.processes import PATIENCE, ROOT, Server, environment, free_port, is_running, manage, migrated_home
 
-PATIENCE = 90
 SLOW_CLIENTS = 200
 REST_OF_A_FORM = b"x" * 991
 HALF_A_FORM = (
     b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     b"Content-Length: 1000\r\n\r\nusername="
 )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-class Server:
-    """A running ``manage.py serve`` and the lines that it has printed."""
-
-    def __init__(self, env: dict[str, str], port: int | None = None) -> None:
-        self.port = port or free_port()
-        self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "manage.py"), "serve"],
-            env={**env, "PORT": str(self.port)},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        self.lines: list[str] = []
-        self.greeted = threading.Event()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(line)
-            if "Ctrl-C stops it" in line:
-                self.greeted.set()
-        self.greeted.set()  # the end of the output
-
-    @property
-    def output(self) -> str:
-        return "".join(self.lines)
-
-    def wait_until_greeted(self) -> None:
-        assert self.greeted.wait(PATIENCE), self.output
-        assert self.process.poll() is None, self.output
-
-    def get(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
-            body: bytes = response.read()
-            return body.decode()
-
-    def is_well(self) -> bool:
-        try:
-            return bool(json.loads(self.get("/healthz"))["status"] == "ok")
-        except OSError:  # nobody listens, or the connection is cut
-            return False
-
-    def kill(self) -> None:
-        """As a power cut would: the server and its workers, at once."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(timeout=PATIENCE)
-
-    def stop(self) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        return self.process.wait(timeout=PATIENCE)
 
 
 def eventually(condition: Callable[[], bool], what: str) -> None:

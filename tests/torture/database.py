@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg2
 
-from tests.rexvqa_site.test_serve import free_port
+from tests.processes import free_port
 
 PATIENCE = 60.0
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rexvqa_site import serving
-from tests.processes import ROOT, environment, manage
-from tests.rexvqa_site.test_serve import free_port
+from tests.processes import ROOT, environment, free_port, manage
 from tests.torture.database import Postgres
 from tests.torture.ledger import Entry
 

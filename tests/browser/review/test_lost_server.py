@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.bench.review_site import make_site
 from tests.browser.review.test_journey import JUDGE, answer, checked, press
-from tests.processes import environment, migrated_home
-from tests.rexvqa_site.test_serve import Server
+from tests.processes import Server, environment, migrated_home
 
 pytestmark = pytest.mark.browser
 

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from tests.bench.study_load_client import Line
-from tests.processes import ROOT, environment, manage, migrated_home
-from tests.rexvqa_site.test_serve import Server
+from tests.processes import ROOT, Server, environment, manage, migrated_home
 
 pytestmark = pytest.mark.services
 
