@@ -175,15 +175,16 @@ def reader_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
 
 
 def session_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
-    """Rows by reader, then in time. The token of a sitting never leaves the program."""
+    """Rows by reader, then in time; one statement, so one moment. The token of a sitting never leaves the program."""
     fixed = study_cells(study)
-    numbers = session_numbers(study)
+    counted: Counter[int] = Counter()
     for session in _sessions(study).iterator(chunk_size=2000):
+        counted[session.enrolment_id] += 1
         yield [
             fixed["study"],
             fixed["protocol_sha256"],
             session.enrolment.pseudonym,
-            numbers[session.pk],
+            counted[session.enrolment_id],
             session.started_at,
             session.seen_at,
             session.ended_at,
@@ -192,8 +193,8 @@ def session_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
         ]
 
 
-def session_numbers(study: ReaderStudy) -> dict[int, int]:
-    """By the id of a sitting: the how-manieth of its reader it is."""
+def _session_numbers(study: ReaderStudy) -> dict[int, int]:
+    """By the id of a sitting: the how-manieth of its reader it is. Later ones come after these."""
     counted: Counter[int] = Counter()
     numbers: dict[int, int] = {}
     for pk, enrolment in _sessions(study).values_list("pk", "enrolment"):
@@ -210,12 +211,14 @@ def _sessions(study: ReaderStudy) -> QuerySet[ReadingSession]:
 def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) -> Iterator[list[Cell]]:
     """Rows by reader, then as the server took them in, or ``some`` in their order; one statement, so one moment."""
     fixed = study_cells(study)
-    numbers = session_numbers(study)
+    numbers = _session_numbers(study)
     rows = TimingEvent.objects.filter(reading__enrolment__study=study).order_by("reading__enrolment", "pk")
     rows = rows if some is None else some
     for *where, session, page, sequence, kind, client, wall, received, details in rows.values_list(
         *_EVENT_VALUES
     ).iterator(chunk_size=2000):
+        if session is not None and session not in numbers:  # it began since they were counted
+            numbers = _session_numbers(study)
         yield [
             fixed["study"],
             fixed["protocol_sha256"],

@@ -32,8 +32,10 @@ only people who hold a role on the whole site may do something.
 
 A method that does not stand beside an address is answered 405 to whoever has the role of the site that the address
 asks for, and as above to others. `HX-Request` changes only how somebody who is not logged in is told so. Whether an
-act is possible in a state, such as opening a round that is closed, is told by [states.md](states.md). What a token may
-is never more than this: its owner, in one role and one place ([api.md](api.md)).
+act is possible in a state, such as opening a round that is closed, is told by [states.md](states.md); archiving a bank,
+round or study changes nothing here, but that questions of an archived bank are not chosen for acts, and reviewers no
+longer open their own pages of an archived round (404). What a token may is never more than this: its owner, in one role
+and one place ([api.md](api.md)).
 
 **The people.** Each has one role and nothing else. The reader reads in the studies that are open, closed and
 unblinded; the reviewer reviews in the rounds that are draft, open and closed; the adjudicator adjudicates in the one

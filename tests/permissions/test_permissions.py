@@ -12,15 +12,17 @@ from django.http import HttpRequest, HttpResponse
 from django.template.backends.django import Template
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.enums import Role
-from annotation.models import ReviewRound, User
+from annotation.enums import Role, RoundState
+from annotation.models import QuestionBank, ReviewRound, User
 from annotation.models.programs import TokenScope
 from annotation.people.tokens import places_of
 from annotation.site.permissions import is_adjudicator, is_administrator, may_coordinate
 from annotation.views.site.decorators import person_required
 from readerstudy.enrolment.reader_status import own_enrolment
+from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import may_coordinate_study
 from tests.browser.pages.endpoints import ENDPOINTS
@@ -40,6 +42,9 @@ pytestmark = pytest.mark.django_db
 # Everybody asks of a thing in these states; in others who has a part in it, and who is answered otherwise there.
 FIRST = ("open", "own", "of an own case", "of the site", "")
 WITH_PART = (Asker.OF_ROUND, Asker.OF_STUDY)
+HAS_PART_OR_SEES = (*WITH_PART, Asker.READER, Asker.REVIEWER, Asker.COORDINATOR, Asker.ADMINISTRATOR)
+GONE_WHEN_ARCHIVED = ("bank-chosen", "review-worklist", "review-continue", "review-decisions")
+OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
 @dataclass
@@ -95,6 +100,7 @@ def test_every_address_answers_as_the_document_says(site: Site, monkeypatch: pyt
         DOCUMENT.write_text(document, encoding="utf-8")
     ask = Asking(site.people, monkeypatch)
     assert [*wrong_roles(site), *wrong_answers(site, ask), *wrong_methods(site, ask), *wrong_fragments(site, ask)] == []
+    assert list(wrong_when_archived(site, ask)) == []
     assert DOCUMENT.read_text(encoding="utf-8") == document
 
 
@@ -157,6 +163,19 @@ def told(ask: Asking, who: Asker, line: Line, answer: Answer, **headers: str) ->
     found = ask(who, line.route, line.method, line.thing, **headers)
     if found != answer:
         yield f"{line.method} {line.route.name} ({line.thing.label}), {who}: {found}, not {answer}"
+
+
+def wrong_when_archived(site: Site, ask: Asking) -> Iterator[str]:
+    """Banks, rounds and studies leave the lists when they are archived; who may read them is as before."""
+    QuestionBank.objects.update(archived_at=timezone.now())
+    ReviewRound.objects.filter(state=RoundState.CLOSED).update(archived_at=timezone.now())
+    ReaderStudy.objects.filter(state__in=OVER).update(archived_at=timezone.now())
+    for line in site.lines:
+        if line.method == "GET" and (line.thing.label in ("closed", "unblinded") or line.route.name.startswith("bank")):
+            for who in HAS_PART_OR_SEES:
+                answer = line.answers[list(Asker).index(who)]
+                is_gone = line.route.name in GONE_WHEN_ARCHIVED and answer == Answer.OPENS
+                yield from told(ask, who, line, Answer.NOT_FOUND if is_gone else answer)
 
 
 def wrong_methods(site: Site, ask: Asking) -> Iterator[str]:
