@@ -38,7 +38,7 @@ def fresh_round(review_round: ReviewRound, *, actor: User, at: datetime) -> Revi
     It has the form, the repeats and the coordinators of the round, and no calibration: its reviewers were calibrated.
 
     Raises ReviewRefused before the reviews are final, where no question is revised, and as create_round does;
-    SampleRefused as store_sample does.
+    SampleRefused as store_sample does; PeopleRefused as add_role does.
     """
     if review_round.state not in FINAL_STATES:
         raise ReviewRefused("not_final", _("The reviews of this round are not final yet."))

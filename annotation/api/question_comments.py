@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -18,7 +18,6 @@ from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.discussion.commenting import (
     LONGEST,
-    ShownComment,
     add_comment,
     check_reads,
     finish_todo,
@@ -77,12 +76,10 @@ class _OfComments(Resource):
     def note_reading(self) -> None:
         read_truth(self.current, person=self.person, at=timezone.now())
 
-    def as_shown(self, rows: Iterable[QuestionComment]) -> list[ShownComment]:
-        return shown_to(self.person, self.parts, rows)
-
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
         """As it is now: an act may have changed the row."""
-        [found] = self.as_shown(self.rows().filter(pk=row.pk))
+        now = with_people(QuestionComment.objects.filter(pk=row.pk))
+        [found] = shown_to(self.person, self.parts, now)
         return super().shown(found, only)
 
 
@@ -98,7 +95,7 @@ class QuestionComments(_OfComments, ListOf[QuestionComment]):
 
     def listed(self, rows: Sequence[Any], cursor: str, only: Sequence[str] | None) -> Response:
         self.note_reading()
-        response = super().listed(self.as_shown(rows), cursor, only)
+        response = super().listed(shown_to(self.person, self.parts, rows), cursor, only)
         note_seen(self.question, self.person, self.parts, timezone.now())
         return response
 

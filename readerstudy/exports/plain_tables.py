@@ -177,14 +177,12 @@ def reader_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
 def session_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     """Rows by reader, then in time; one statement, so one moment. The token of a sitting never leaves the program."""
     fixed = study_cells(study)
-    counted: Counter[int] = Counter()
-    for session in _sessions(study).iterator(chunk_size=2000):
-        counted[session.enrolment_id] += 1
+    for session, number in _numbered_sessions(study):
         yield [
             fixed["study"],
             fixed["protocol_sha256"],
             session.enrolment.pseudonym,
-            counted[session.enrolment_id],
+            number,
             session.started_at,
             session.seen_at,
             session.ended_at,
@@ -194,18 +192,16 @@ def session_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
 
 
 def _session_numbers(study: ReaderStudy) -> dict[int, int]:
-    """By the id of a sitting: the how-manieth of its reader it is. Later ones come after these."""
+    return {session.pk: number for session, number in _numbered_sessions(study)}
+
+
+def _numbered_sessions(study: ReaderStudy) -> Iterator[tuple[ReadingSession, int]]:
+    """By reader, then in time, with the how-manieth of its reader each is. Later ones come after these."""
     counted: Counter[int] = Counter()
-    numbers: dict[int, int] = {}
-    for pk, enrolment in _sessions(study).values_list("pk", "enrolment"):
-        counted[enrolment] += 1
-        numbers[pk] = counted[enrolment]
-    return numbers
-
-
-def _sessions(study: ReaderStudy) -> QuerySet[ReadingSession]:
     sessions = ReadingSession.objects.filter(enrolment__study=study).select_related("enrolment")
-    return sessions.order_by("enrolment", "started_at", "pk")
+    for session in sessions.order_by("enrolment", "started_at", "pk").iterator(chunk_size=2000):
+        counted[session.enrolment_id] += 1
+        yield session, counted[session.enrolment_id]
 
 
 def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) -> Iterator[list[Cell]]:

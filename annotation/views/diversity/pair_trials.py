@@ -118,8 +118,9 @@ def pair_end(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpRe
     page = reverse("pair-trial", args=[slug, public_id])
     if not is_confirmed(request) and not is_over(trial):
         facts = {"n": n_judged_by_both(trial), "all": trial.pairs.count()}
+        curve = _("The curve will be of these.") if facts["n"] else _("There will be no curve.")
         sentences = [
-            _("Both people have judged %(n)s of %(all)s pairs: the curve will be of these.") % facts,
+            _("Pairs that both people have judged: %(n)s of %(all)s.") % facts + f" {curve}",
             _("What they said and the similarities are shown then, so nobody can judge the other pairs later."),
         ]
         asked = Confirmation(
@@ -132,7 +133,7 @@ def pair_end(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpRe
         return confirm(request, asked)
 
     def ended() -> str:
-        return _("Judging is ended with %(n)s pairs that both have judged.") % {"n": end_trial(trial, **by(request))}
+        return _("Judging is ended. Pairs that both have judged: %(n)s.") % {"n": end_trial(trial, **by(request))}
 
     run_and_flash(request, ended)
     return redirect(page)

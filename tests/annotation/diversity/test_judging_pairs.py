@@ -271,13 +271,13 @@ def test_the_page_asks_before_judging_is_ended(client: Client, trial: PairTrial,
     client.force_login(cora)
     asked = client.post(page_of(trial, "pair-end"))
     assert (asked.status_code, PairTrial.objects.get().ended_at) == (409, None)
-    assert "judged 1 of 100 pairs" in asked.content.decode()
+    assert "both people have judged: 1 of 100. The curve will be of these." in asked.content.decode()
     text = client.post(page_of(trial, "pair-end"), {"confirmed": "yes"}, follow=True).content.decode()
     assert "Cora ended judging on" in text
     assert "judged 1 pair:" in text
     assert "the same question?" not in text
     again = client.post(page_of(trial, "pair-end"), {"confirmed": "yes"}, follow=True).content.decode()
-    assert "Judging is ended with 1 pairs" in again
+    assert "both have judged: 1." in again
 
 
 def test_the_form_begins_and_refuses(
