@@ -27,7 +27,13 @@ from annotation.calls.call_batches import act_named
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.probing import checked_model
 from annotation.enums import BatchState, PromptPurpose, ReportSource, Role
-from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted, begin_generation, plan_generation
+from annotation.generation.generation_plans import (
+    MOST_EXAMS,
+    GenerationPlan,
+    GenerationWanted,
+    begin_planned,
+    plan_generation,
+)
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.models import CallBatch, GenerationRun, QuestionBank
@@ -188,15 +194,14 @@ class GenerationRuns(_OfGeneration, ListOf[GenerationRun]):
         bank, sent = self.bank, self.sent(GenerationBegun)
         wanted = generation_wanted(bank, sent)
 
-        def begin() -> MadeAnswer:
-            plan = plan_generation(wanted, dry_run=True, **self.by())
+        def begin(plan: GenerationPlan) -> MadeAnswer:
             check_confirmed(sent, plan.as_json()["calls"])
-            run = begin_generation(wanted, **self.by()).run
+            run = begin_planned(plan, **self.by()).run
             assert run is not None
             address = reverse("api-generation-run", args=[bank.slug, run.public_id])
             return MadeAnswer(201, self.shown(self.rows().get(pk=run.pk)), address)
 
-        return self.once(begin)
+        return self.once_planned(lambda: plan_generation(wanted, dry_run=True, **self.by()), begin)
 
 
 class OneGenerationRun(_OfGeneration, OneOf[GenerationRun]):

@@ -34,11 +34,12 @@ from annotation.api.rates import count_request
 from annotation.api.refusing import handle
 from annotation.enums import Role
 from annotation.models import User
-from annotation.people.kept_answers import Caller, MadeAnswer, answer_once
+from annotation.people.kept_answers import Caller, MadeAnswer, answer_once, is_kept
 from annotation.site.permissions import site_roles, within_reach
 from annotation.views.site.decorators import By
 
 Row = TypeVar("Row", bound=Model)
+Planned = TypeVar("Planned")
 SAFE = ("GET", "HEAD")
 Shape = type["Shown"]
 
@@ -185,14 +186,25 @@ class Resource(APIView):
         if key is None:
             answer = act()
         else:
-            caller = Caller(self.person, str(self.request.auth or ""))
-            answer = answer_once(caller, key, digest_of(self.request), act, at=timezone.now())
+            answer = answer_once(self._caller, key, digest_of(self.request), act, at=timezone.now())
         response = Response(answer.body, status=answer.status)
         if answer.location:
             response["Location"] = answer.location
         if answer.is_repeated:
             response["Idempotent-Replayed"] = "true"
         return response
+
+    def once_planned(self, plan: Callable[[], Planned], act: Callable[[Planned], MadeAnswer]) -> Response:
+        """As ``once``, for what reads long before it stores: others would wait for a transaction that did both."""
+        key = self.request.headers.get("Idempotency-Key")
+        if key is not None and is_kept(self._caller, key, at=timezone.now()):
+            return self.once(lambda: act(plan()))
+        planned = plan()
+        return self.once(lambda: act(planned))
+
+    @property
+    def _caller(self) -> Caller:
+        return Caller(self.person, str(self.request.auth or ""))
 
     def check_unchanged(self, row: object) -> None:
         """Raises BodyRefused where If-Match names another state of the thing than the present one."""

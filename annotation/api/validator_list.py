@@ -35,7 +35,7 @@ from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import check_reads_none
 from annotation.validators.planting import MOST_PLANTED
 from annotation.validators.validator_overview import RunRow, act_on_run
-from annotation.validators.validator_plans import ALL, CheckPlan, CheckWanted, begin_checks, checks_wanted, plan_check
+from annotation.validators.validator_plans import ALL, CheckPlan, CheckWanted, begin_checks, checks_wanted, plan_checks
 
 
 class OfJudgedBank(Resource):
@@ -224,7 +224,7 @@ class PlanChecks(OfJudgedBank):
 
     def post(self, request: Request, **named: Any) -> Response:
         wanted = wanted_checks(self.bank, self.sent(CheckSent))
-        plans = [plan_check(one, dry_run=True, **self.by()) for one in wanted]
+        plans = plan_checks(wanted, **self.by())
         return Response(self.shown({"calls": calls_of(plans), "plans": [one.as_json() for one in plans]}))
 
 
@@ -262,13 +262,13 @@ class BeginChecks(_OfRuns):
         bank, sent = self.bank, self.sent(CheckBegun)
         wanted = wanted_checks(bank, sent)
 
-        def begin() -> MadeAnswer:
-            check_confirmed(sent, calls_of([plan_check(one, dry_run=True, **self.by()) for one in wanted]))
-            begun = [plan.run.pk for plan in begin_checks(wanted, **self.by()) if plan.run]
+        def begin(plans: list[CheckPlan]) -> MadeAnswer:
+            check_confirmed(sent, calls_of(plans))
+            begun = [plan.run.pk for plan in begin_checks(plans, **self.by()) if plan.run]
             runs = list(self.rows().filter(pk__in=begun).order_by("pk"))
             return MadeAnswer(201, self.shown({"runs": self.lines(runs)}))
 
-        return self.once(begin)
+        return self.once_planned(lambda: plan_checks(wanted, **self.by()), begin)
 
 
 class OneValidatorRun(_OfRuns, OneOf[ValidatorRun]):

@@ -115,13 +115,18 @@ def plan_generation(
     return plan if dry_run else _store(plan, actor=actor, at=at)
 
 
-@transaction.atomic
 def begin_generation(wanted: GenerationWanted, *, actor: User | None, at: datetime) -> GenerationPlan:
-    """Plan a run and start it: neither is stored without the other."""
-    plan = plan_generation(wanted, actor=actor, at=at)
-    assert plan.run is not None
-    start_generation(plan.run, actor=actor, at=at)
-    return plan
+    """Plan a run, store it and start it."""
+    return begin_planned(plan_generation(wanted, actor=actor, at=at, dry_run=True), actor=actor, at=at)
+
+
+@transaction.atomic
+def begin_planned(plan: GenerationPlan, *, actor: User | None, at: datetime) -> GenerationPlan:
+    """Store a planned run and start it: neither without the other."""
+    begun = _store(plan, actor=actor, at=at)
+    assert begun.run is not None
+    start_generation(begun.run, actor=actor, at=at)
+    return begun
 
 
 def start_generation(run: GenerationRun, *, actor: User | None, at: datetime) -> None:

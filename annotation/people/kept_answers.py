@@ -35,6 +35,12 @@ class Caller:
     token: str = ""
 
 
+def is_kept(caller: Caller, key: str, *, at: datetime) -> bool:
+    """Whether this key got its answer within a day."""
+    kept = KeptAnswer.objects.filter(person=caller.person, token=caller.token, key=key)
+    return kept.filter(kept_at__gt=at - KEPT_FOR).exists()
+
+
 def answer_once(
     caller: Caller, key: str, request_sha256: str, act: Callable[[], MadeAnswer], *, at: datetime
 ) -> MadeAnswer:

@@ -97,14 +97,18 @@ def checks_wanted(
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """``run`` is None for a dry run."""
+    """``run`` is None until it is stored."""
 
     wanted: CheckWanted
     found: FoundQuestions
     permission: SendingPermission
     price: Price | None
-    n_calls: int
+    calls: Sequence[Call] = field(repr=False)
     run: ValidatorRun | None = None
+
+    @property
+    def n_calls(self) -> int:
+        return len(self.calls)
 
     def as_json(self) -> dict[str, Any]:
         wanted, prompt = self.wanted, self.wanted.asked_with
@@ -128,12 +132,11 @@ class CheckPlan:
         }
 
 
-def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime, dry_run: bool = False) -> CheckPlan:
-    """Store one call for each question without a verdict of this prompt and model, or those of an exam.
+def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime) -> CheckPlan:
+    """One call for each question without a verdict of this prompt and model, or those of an exam. It stores nothing.
 
-    Whatever is wrong is refused.
-
-    Raises ValidatorRefused, SendingRefused, EndpointRefused, BatchRefused; nothing is stored then.
+    For c3 every report of the bank is searched for identifiers, 0.2 ms each: not within a transaction, which others
+    would wait for. Raises ValidatorRefused, SendingRefused, EndpointRefused, BatchRefused for whatever is wrong.
     """
     check_reads_none(actor, wanted.bank)
     permission, price = check_wanted(wanted, at)
@@ -150,8 +153,7 @@ def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime, dry_run
     _check_some(wanted, found)
     check_generators(wanted.bank, wanted.model, found.asked)
     check_images_there(wanted.bank, prompt.images, found.asked)
-    plan = CheckPlan(wanted, found, permission, price, len(calls))
-    return plan if dry_run else replace(plan, run=_store(plan, calls, actor=actor, at=at))
+    return CheckPlan(wanted, found, permission, price, calls)
 
 
 def _calls_of(wanted: CheckWanted, found: FoundQuestions) -> list[Call]:
@@ -163,14 +165,19 @@ def _calls_of(wanted: CheckWanted, found: FoundQuestions) -> list[Call]:
     return [(one, 0, None) for one in found.asked]
 
 
+def plan_checks(wanted: Sequence[CheckWanted], *, actor: User | None, at: datetime) -> list[CheckPlan]:
+    """As ``plan_check``, for several validators."""
+    return [plan_check(one, actor=actor, at=at) for one in wanted]
+
+
 @transaction.atomic
-def begin_checks(wanted: list[CheckWanted], *, actor: User | None, at: datetime) -> list[CheckPlan]:
-    """Plan and start the runs of one or several validators: all of them, or none."""
-    plans = [plan_check(one, actor=actor, at=at) for one in wanted]
-    for plan in plans:
+def begin_checks(plans: Sequence[CheckPlan], *, actor: User | None, at: datetime) -> list[CheckPlan]:
+    """Store the planned runs and start them: all of them, or none. Raises ValidatorRefused (``under_way``)."""
+    begun = [replace(plan, run=store_check(plan, actor=actor, at=at)) for plan in plans]
+    for plan in begun:
         assert plan.run is not None
         start(plan.run.batch, actor=actor, at=at)
-    return plans
+    return begun
 
 
 def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
@@ -256,10 +263,11 @@ def _check_some(wanted: CheckWanted, found: FoundQuestions) -> None:
 
 
 @transaction.atomic
-def _store(plan: CheckPlan, calls: Sequence[Call], *, actor: User | None, at: datetime) -> ValidatorRun:
-    """A run with its calls, which wait for their start."""
-    wanted = plan.wanted
+def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> ValidatorRun:
+    """A run with its calls, which wait for their start. Raises ValidatorRefused (``under_way``)."""
+    wanted, calls = plan.wanted, plan.calls
     prompt = wanted.prompt or version_of(PROMPTS[wanted.validator], at=at)
+    _check_not_under_way(wanted, prompt)  # again: somebody else may have begun it since it was planned
     is_seen = prompt.images != SentImages.NONE
     batch = CallBatch.objects.create(
         purpose=PromptPurpose.CHECK,

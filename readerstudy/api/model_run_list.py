@@ -30,7 +30,7 @@ from readerstudy.models import ModelRun
 from readerstudy.running.choosing import prompts_to_answer, targets_to_run
 from readerstudy.running.estimating import outlasts_permission
 from readerstudy.running.following import RunProgress
-from readerstudy.running.planning import MOST_REPEATS, plan_run
+from readerstudy.running.planning import MOST_REPEATS, RunPlan, plan_run, store_run
 from readerstudy.running.run_access import runs_seen_by
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run, why_unknown
 from readerstudy.views.running.model_runs import check_runs_models, run_of
@@ -204,12 +204,12 @@ class ModelRuns(OfModels, ListOf[ModelRun]):
         form = ModelRunForm(endpoints(), targets, prompts, {**sent, **chosen})
         cleaned(form)
 
-        def plan() -> MadeAnswer:
-            run = plan_run(form.wanted(), **self.by()).run
+        def store(plan: RunPlan) -> MadeAnswer:
+            run = store_run(plan, **self.by()).run
             assert run is not None
             return MadeAnswer(201, self.shown(RunProgress(run)), reverse("api-model-run", args=[run.batch.public_id]))
 
-        return self.once(plan)
+        return self.once_planned(lambda: plan_run(form.wanted(), dry_run=True, **self.by()), store)
 
 
 class OneModelRun(OfModels, OneOf[ModelRun]):

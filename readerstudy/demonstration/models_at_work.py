@@ -45,7 +45,7 @@ from annotation.prompts.versions import make_version, prompt_named
 from annotation.quality.kernels.validity_parts import C3
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_overview import act_on_run
-from annotation.validators.validator_plans import CheckWanted, begin_checks
+from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from readerstudy.demonstration.small_exams import fill_small_bank, small_exams
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
@@ -198,7 +198,7 @@ def _check(bank: QuestionBank, coordinator: User, at: datetime) -> None:
     runs = ValidatorRun.objects.filter(bank=bank)
     if not runs.exists():
         wanted = CheckWanted(bank=bank, validator=C3, endpoint=SIMULATED, model=JUDGES)
-        begin_checks([wanted], actor=coordinator, at=at)
+        begin_checks(plan_checks([wanted], actor=coordinator, at=at), actor=coordinator, at=at)
     for run in runs.filter(batch__state=BatchState.PLANNED):  # of a build that was broken off
         act_on_run(run, "resume", actor=coordinator, at=at)
     _ask(at)

@@ -134,7 +134,7 @@ def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime, dry_run: bo
     if plan.n_calls > MOST_CALLS:
         sentence = _("These are %(n)d calls. Plan at most %(most)d at once.")
         raise RunningRefused("too_many", sentence % {"n": plan.n_calls, "most": MOST_CALLS}, status=422)
-    return plan if dry_run else _store(plan, entry, actor=actor, at=at)
+    return plan if dry_run else store_run(plan, actor=actor, at=at)
 
 
 def _check(
@@ -164,10 +164,10 @@ def _check(
 
 
 @transaction.atomic
-def _store(plan: RunPlan, entry: ModelEntry, *, actor: User | None, at: datetime) -> RunPlan:
+def store_run(plan: RunPlan, *, actor: User | None, at: datetime) -> RunPlan:
+    """A planned run with its calls, which wait for the start."""
     wanted = plan.wanted
-    if entry._state.adding:
-        entry = enter_model(_described(wanted), actor=actor, at=at)
+    entry = find_entry(wanted.name, wanted.version) or enter_model(_described(wanted), actor=actor, at=at)
     batch = CallBatch.objects.create(
         purpose=PromptPurpose.ANSWER,
         bank=wanted.target.bank,

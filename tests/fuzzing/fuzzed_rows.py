@@ -112,7 +112,7 @@ def _work(bank: Any, actor: Any) -> None:
     from annotation.generation.generation_plans import plan_generation
     from annotation.models import ColumnMatching, Question, Report
     from annotation.review.round_design import store_form
-    from annotation.validators.validator_plans import plan_check
+    from annotation.validators.validator_plans import plan_check, store_check
     from tests.annotation.calls.simulated_calls import make_permission
     from tests.annotation.feedback.trials import trial_wanted, two_versions
     from tests.annotation.generation.made import wanted_of
@@ -131,7 +131,7 @@ def _work(bank: Any, actor: Any) -> None:
     Report.objects.filter(exam__bank=bank).update(findings=FINDINGS, impression="")
     make_permission(bank, reports=True)
     plan_generation(wanted_of(bank), **by)
-    plan_check(check_of(bank), **by)
+    store_check(plan_check(check_of(bank), **by), **by)
     plan_trial(trial_wanted(bank, two_versions(), n_exams=8, per_exam=1), **by)
 
 

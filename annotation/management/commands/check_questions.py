@@ -25,7 +25,7 @@ from annotation.quality.summary import BankSummary, RuleCount, summarise
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.validators.validator_exams import results_as_json
-from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_check
+from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_checks
 
 if TYPE_CHECKING:
     from annotation.quality.duplicates import DuplicateResult, ShownPair, TwinResult
@@ -109,10 +109,9 @@ class Command(ActCommand):
             seed=options["seed"],
         )
         at = timezone.now()
-        if options["dry_run"]:
-            plans = [plan_check(one, actor=None, at=at, dry_run=True) for one in wanted]
-        else:
-            plans = begin_checks(wanted, actor=None, at=at)
+        plans = plan_checks(wanted, actor=None, at=at)
+        if not options["dry_run"]:
+            plans = begin_checks(plans, actor=None, at=at)
         if options["json"]:
             told = {"bank": bank.name, "dry_run": options["dry_run"], "checks": [plan.as_json() for plan in plans]}
             self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1))

@@ -35,7 +35,7 @@ from annotation.validators.validator_overview import (
     prompts_to_check,
     runs_of,
 )
-from annotation.validators.validator_plans import begin_checks
+from annotation.validators.validator_plans import begin_checks, plan_checks
 from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
@@ -60,7 +60,7 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     bank = bank_of(request, slug)
     form = ValidatorForm(prompts_to_check(), request.POST or None)
     if request.method == "POST" and form.is_valid():
-        begun = run_on_form(form, lambda: begin_checks(form.wanted(bank), **by(request)))
+        begun = run_on_form(form, lambda: begin_checks(plan_checks(form.wanted(bank), **by(request)), **by(request)))
         if begun is not None:
             n_calls = sum(len(plan.found.asked) for plan in begun)
             messages.success(request, _("Started: %(n)d questions are asked by a worker.") % {"n": n_calls})

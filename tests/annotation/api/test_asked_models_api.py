@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import override_settings
 from pytest_django import DjangoAssertNumQueries
 
@@ -118,6 +119,22 @@ def test_validators_are_planned_confirmed_and_asked(judging: Program) -> None:
     assert judging.post(f"{one}pause/").json()["state"] == "paused"
     assert judging.post(f"{one}stop/").json()["state"] == "stopped"
     problem_of(judging.post(f"{one}burn/"), 404, "not_found")
+
+
+def test_nobody_waits_while_reports_are_searched(judging: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite has one writer: a bank of the paper's size is searched for half a minute."""
+    outside, found = len(connection.savepoint_ids), list[int]()
+
+    def searched(_text: str) -> list[str]:
+        found.append(len(connection.savepoint_ids))
+        return []
+
+    monkeypatch.setattr("annotation.validators.asked_about.identifiers_in", searched)
+    asked = {"check": "c3", "endpoint": ENDPOINT, "model": JUDGES, "confirmed_calls": 4}
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+        for key in ("one", "one"):
+            assert judging.post(f"{CHECKS}begin/", asked, idempotency_key=key).status_code == 201
+    assert found == [outside] * 4
 
 
 def test_validity_is_counted_and_what_fails_is_kept_out(

@@ -30,7 +30,7 @@ from annotation.refusals import Refused
 from annotation.validators.taking_verdicts import KIND, take_verdicts
 from annotation.validators.validator_exams import exams_by_defects
 from annotation.validators.validator_overview import act_on_run, runs_of
-from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check
+from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check, plan_checks
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission, make_prompt
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
 from tests.annotation.review.cases import SECRETS, make_bank, make_revision, make_revisions
@@ -56,7 +56,7 @@ def test_generated_questions_are_judged_by_another_model_over_the_wire(tmp_path:
     made = finished_run(bank)
     with asked_server(place=EndpointPlace.MACHINE) as server:
         wanted = [wanted_of(bank, code) for code in ("c1", "c2", "c3")]
-        runs = [plan.run for plan in begin_checks(wanted, actor=None, at=NOON)]
+        runs = [plan.run for plan in begin_checks(plan_checks(wanted, actor=None, at=NOON), actor=None, at=NOON)]
         ask_endpoint(ENDPOINT, clock=lambda: NOON)
     n_questions = 4 + made.n_made
     assert len(server.ledger) == 3 * n_questions
@@ -103,7 +103,7 @@ def test_what_holds_no_verdict_is_counted_and_judges_nothing() -> None:
 
 def plan_here(wanted: CheckWanted) -> CheckPlan:
     with override_settings(MODEL_ENDPOINTS=(NAMED,)):
-        return plan_check(wanted, actor=None, at=NOON, dry_run=True)
+        return plan_check(wanted, actor=None, at=NOON)
 
 
 def test_a_newer_verdict_takes_the_place_of_an_older_one() -> None:
@@ -146,7 +146,7 @@ def test_a_report_that_names_somebody_is_not_sent() -> None:
 def refused(wanted: CheckWanted, code: str) -> str:
     n_events = AuditEvent.objects.count()
     with override_settings(MODEL_ENDPOINTS=(NAMED,)), pytest.raises(Refused) as found:
-        begin_checks([wanted], actor=None, at=NOON)
+        begin_checks(plan_checks([wanted], actor=None, at=NOON), actor=None, at=NOON)
     assert found.value.code == code
     assert (AuditEvent.objects.count(), ValidatorRun.objects.filter(taken_at=None).count()) == (n_events, 0)
     return str(found.value)
@@ -204,10 +204,20 @@ def test_the_same_is_not_asked_twice() -> None:
     bank = judged_bank(2)
     run = begun(bank)
     with override_settings(MODEL_ENDPOINTS=(NAMED,)), pytest.raises(Refused, match="already"):
-        begin_checks([wanted_of(bank)], actor=None, at=NOON)
+        begin_checks(plan_checks([wanted_of(bank)], actor=None, at=NOON), actor=None, at=NOON)
     answer_calls(run.batch, verdict_json("pass"))
     take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
     assert "all 2 questions" in refused(wanted_of(bank), "all_known")
+
+
+def test_of_two_who_planned_the_same_one_begins_it() -> None:
+    bank = judged_bank(2)
+    first, second = plan_here(wanted_of(bank)), plan_here(wanted_of(bank))
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+        begin_checks([first], actor=None, at=NOON)
+        with pytest.raises(Refused, match="already"):
+            begin_checks([second], actor=None, at=NOON)
+    assert ValidatorRun.objects.count() == 1
 
 
 def test_a_bank_without_anything_to_ask() -> None:

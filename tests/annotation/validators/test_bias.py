@@ -29,7 +29,7 @@ from annotation.quality.validity import count_parts
 from annotation.refusals import Refused
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_exams import bias_tables, results_as_json
-from annotation.validators.validator_plans import begin_checks, plan_check
+from annotation.validators.validator_plans import begin_checks, plan_check, plan_checks
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server, make_prompt
 from tests.annotation.validators.test_validator_pages import page, reviewing
 from tests.annotation.validators.validated import (
@@ -76,7 +76,8 @@ def test_only_questions_with_a_counterpart_are_asked_and_only_the_stem_differs(b
 def test_over_the_wire_the_same_question_gets_the_same_answer_twice(bank: QuestionBank) -> None:
     prompt = prompt_without_images()
     with asked_server(place=EndpointPlace.MACHINE) as server:
-        [plan] = begin_checks([wanted_of(bank, "bias", prompt=prompt)], actor=None, at=NOON)
+        planned = plan_checks([wanted_of(bank, "bias", prompt=prompt)], actor=None, at=NOON)
+        [plan] = begin_checks(planned, actor=None, at=NOON)
         ask_endpoint(ENDPOINT, clock=lambda: NOON)
     assert len(server.ledger) == 8
     assert plan.run is not None

@@ -17,7 +17,7 @@ from annotation.enums import Ending, EndpointPlace, PromptPurpose
 from annotation.models import CallBatch, Finding, ModelCall, PromptVersion, QuestionBank, Report, ValidatorRun
 from annotation.validators.kernels.validator_prompts import ANSWER_SCHEMA
 from annotation.validators.taking_verdicts import take_verdicts
-from annotation.validators.validator_plans import CheckWanted, begin_checks
+from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_bank, make_revisions
 
@@ -40,7 +40,8 @@ def wanted_of(bank: QuestionBank, validator: str = "c1", **fields: Any) -> Check
 
 def begun(bank: QuestionBank, validator: str = "c1", **fields: Any) -> ValidatorRun:
     with override_settings(MODEL_ENDPOINTS=(NAMED,)):
-        [plan] = begin_checks([wanted_of(bank, validator, **fields)], actor=None, at=NOON)
+        planned = plan_checks([wanted_of(bank, validator, **fields)], actor=None, at=NOON)
+        [plan] = begin_checks(planned, actor=None, at=NOON)
     assert plan.run is not None
     return plan.run
 
