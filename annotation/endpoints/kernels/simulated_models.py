@@ -55,13 +55,14 @@ def chat_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
     text = "\n".join(str(part["text"]) for part in _parts_of(body) if part.get("type") == "text")
     if images and model == TEXT_ONLY:
         raise WrongRequest(f"{model} is not a multimodal model")
-    said = _said(model, text, body, _draw(seed, text, *images))
+    asked = _digest(seed, text, *images)  # with the pictures, the longest part: hashed once
+    said = _said(model, text, body, random.Random(asked))  # noqa: S311
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
     if body.get("logprobs") and model == GOOD:  # the others leave it out, as some servers do
         choice["logprobs"] = {"content": [{"token": word, "logprob": -0.1} for word in said.split()]}
     n_input, n_output = len(text.split()) + TOKENS_OF_IMAGE * len(images), len(said.split())
     return {
-        "id": f"chatcmpl-{_draw(seed, json.dumps(body)).getrandbits(48):012x}",
+        "id": f"chatcmpl-{_digest(seed, asked.hex(), json.dumps(body | {'messages': []})).hex()[:12]}",
         "object": "chat.completion",
         "created": 0,
         "model": model,
@@ -85,8 +86,8 @@ def _parts_of(body: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(seed: int, *of: str) -> random.Random:
-    return random.Random(hashlib.sha256("\0".join((str(seed), *of)).encode("utf-8", "surrogatepass")).digest())  # noqa: S311
+def _digest(seed: int, *of: str) -> bytes:
+    return hashlib.sha256("\0".join((str(seed), *of)).encode("utf-8", "surrogatepass")).digest()
 
 
 def _said(model: str, text: str, body: dict[str, Any], draw: random.Random) -> str:
@@ -173,7 +174,7 @@ def embeddings_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
 def _vector(text: str, seed: int) -> list[float]:
     sums = [0.0] * EMBEDDING_LENGTH
     for word in _WORD.findall(text.lower()) or [""]:
-        draw = _draw(seed, word)
+        draw = random.Random(_digest(seed, word))  # noqa: S311
         sums = [total + draw.gauss(0, 1) for total in sums]
     length = math.sqrt(sum(value * value for value in sums))
     return [value / length for value in sums]
