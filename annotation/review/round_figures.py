@@ -82,13 +82,17 @@ def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
 
 def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, width: Width) -> bytes:
     from annotation.figures.kernels.saving import rendered
-    from annotation.figures.kernels.state_steps import Step, StepWords, steps_figure  # with matplotlib, slow to load
+    from annotation.figures.kernels.state_steps import (
+        FlowStep,
+        StepWords,
+        steps_figure,
+    )  # with matplotlib, slow to load
 
     way = [
-        Step(_("In the sample"), flow.drawn.n, flow.drawn.n_changed),
-        Step(_("Reviewed"), flow.reviewed.n, flow.reviewed.n_changed),
+        FlowStep(_("In the sample"), flow.drawn.n, flow.drawn.n_changed),
+        FlowStep(_("Reviewed"), flow.reviewed.n, flow.reviewed.n_changed),
     ]
-    now = [Step(_("Now: %(state)s") % {"state": _(state.label)}, one.n, one.n_changed) for state, one in flow.now]
+    now = [FlowStep(_("Now: %(state)s") % {"state": _(state.label)}, one.n, one.n_changed) for state, one in flow.now]
     words = StepWords(_("as drawn"), _("changed since"), _("Questions"), (_("questions"), _("changed")))
     return rendered(lambda: steps_figure(way, now, words, width, simulated=is_simulated(rounds)), form)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from annotation.statistics.kernels.catalogue import Place, Scale, Statistic, shown_at, statistic
+from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at, statistic
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, value_named
 from readerstudy.report.kernels.latex import (
@@ -73,8 +73,8 @@ def pairs_tex(result: StoredAnalysis) -> Iterator[TexTable]:
     if not pairs:
         return
     hidden = f" {HIDDEN}" if any(one["cohen_kappa"]["n"] < FEWEST_FOR_KAPPA for one in pairs) else ""
-    shares = [one for one in shown_at(Place.PRINTED_PAIRS) if one.scale is Scale.SHARE]
-    others = [one for one in shown_at(Place.PRINTED_PAIRS) if one.scale is not Scale.SHARE]
+    shares = [one for one in shown_at(ShownOn.PRINTED_PAIRS) if one.scale is Scale.SHARE]
+    others = [one for one in shown_at(ShownOn.PRINTED_PAIRS) if one.scale is not Scale.SHARE]
     rows: Rows = []
     for pair in pairs:
         cells = [rater_head(result, pair["first"], pair["second"]), str(pair["cohen_kappa"]["n"])]

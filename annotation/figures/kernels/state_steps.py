@@ -29,7 +29,7 @@ TICKS = {Width.ONE: 2, Width.TWO: 5}
 
 
 @dataclass(frozen=True)
-class Step:
+class FlowStep:
     """``n_changed`` of the n questions have another wording than the one that was drawn."""
 
     name: str
@@ -48,7 +48,7 @@ class StepWords:
 
 
 def steps_figure(
-    way: Sequence[Step], now: Sequence[Step], words: StepWords, width: Width, *, simulated: bool
+    way: Sequence[FlowStep], now: Sequence[FlowStep], words: StepWords, width: Width, *, simulated: bool
 ) -> Figure:
     """A row for each step of the ``way``, a line, then a row for each state in which the same questions are ``now``."""
     steps = [*way, *now]
@@ -73,7 +73,7 @@ def steps_figure(
     return figure
 
 
-def _write_numbers(axes: Axes, steps: Sequence[Step], whole: int, words: StepWords) -> None:
+def _write_numbers(axes: Axes, steps: Sequence[FlowStep], whole: int, words: StepWords) -> None:
     """How many, in percent of the first row, and how many of them changed."""
     places = (8, 44, 74)
     heads = (words.head[0], "%", words.head[1])

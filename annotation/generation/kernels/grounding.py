@@ -51,7 +51,7 @@ RULES = {rule.code: rule for rule in _TABLE}
 _LETTER = re.compile(r"\b(?:option|answer|choice)s?\W{0,3}(?:is\W{0,3})?[A-D]\b|\([A-D]\)", re.IGNORECASE)
 
 
-class Place(NamedTuple):
+class QuoteSpan(NamedTuple):
     """Of a quote in its report: ``report[start:end]``."""
 
     start: int
@@ -63,7 +63,7 @@ class GroundedBullet:
     """A finding with its place in the report; ``fault`` is the code of the rule that leaves it out."""
 
     bullet: WrittenBullet
-    place: Place | None
+    place: QuoteSpan | None
     compares_with_prior: bool
     fault: str = ""
 
@@ -72,14 +72,14 @@ class GroundedBullet:
         return Polarity(self.bullet.polarity)
 
 
-def find_quote(quote: str, report: str) -> Place | None:
+def find_quote(quote: str, report: str) -> QuoteSpan | None:
     """The first place of the quote. White space and case count for nothing, everything else counts."""
     wanted, _places = _folded(quote.strip())
     text, places = _folded(report)
     start = text.find(wanted) if wanted else -1
     if start < 0:
         return None
-    return Place(places[start], places[start + len(wanted) - 1] + 1)
+    return QuoteSpan(places[start], places[start + len(wanted) - 1] + 1)
 
 
 def _folded(text: str) -> tuple[str, list[int]]:

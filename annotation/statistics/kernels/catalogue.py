@@ -30,7 +30,7 @@ class Scale(Enum):
     PLAIN = "number"
 
 
-class Place(Flag):
+class ShownOn(Flag):
     """Where a statistic is shown beside analysis.json and the tables of the report, which hold all of them."""
 
     NOWHERE = 0
@@ -53,7 +53,7 @@ class Statistic:
     scale: Scale
     interval: str = ""  # how its 95 % interval is made; empty: it has none
     flags: tuple[str, ...] = ()  # cautions that it can carry beside small_n and post_hoc
-    shown: Place = Place.NOWHERE
+    shown: ShownOn = ShownOn.NOWHERE
     head: str = ""  # over a narrow column; empty: the label
 
 
@@ -66,7 +66,7 @@ OF_MARGINS = (*DRAWN, estimate.CONSTANT_RATER)
 OF_GROUP = (estimate.NO_VARIATION, estimate.UNSTABLE_BOOTSTRAP, estimate.FEW_CLUSTERS)
 IGNORED = (estimate.CLUSTERS_IGNORED,)
 CENSORED = (estimate.CENSORED,)
-ON_PAIRS = Place.PAIR | Place.PAIRS | Place.PRINTED_PAIRS
+ON_PAIRS = ShownOn.PAIR | ShownOn.PAIRS | ShownOn.PRINTED_PAIRS
 
 _RATERS = (
     Statistic("accuracy", "rater", _("Accuracy"), "right answers over questions", Scale.SHARE, "Wilson"),
@@ -109,7 +109,7 @@ _RATERS = (
 _PAIRS = (
     Statistic(
         "cohen_kappa", "pair", _("Cohen’s kappa"), "agreement beyond chance, from how often each chose each option",
-        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_MARGINS, Place.HEATMAP | ON_PAIRS,
+        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_MARGINS, ShownOn.HEATMAP | ON_PAIRS,
     ),
     Statistic(
         "brennan_prediger", "pair", _("Brennan-Prediger"),
@@ -118,7 +118,7 @@ _PAIRS = (
     ),
     Statistic(
         "gwet_ac1", "pair", _("Gwet’s AC1"), "agreement beyond chance, robust to unequal use of options",
-        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_MARGINS, Place.PAIR,
+        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_MARGINS, ShownOn.PAIR,
     ),
     Statistic(
         "scott_pi", "pair", _("Scott’s pi"), "agreement beyond chance, from the options of both together",
@@ -131,12 +131,12 @@ _PAIRS = (
     Statistic(
         "expected_agreement", "pair", _("Expected by chance"),
         "that by chance, from how often each option was chosen", Scale.SHARE, BY_BOOTSTRAP, OF_MARGINS,
-        Place.PAIR | Place.PRINTED_PAIRS, head=_("Expected"),
+        ShownOn.PAIR | ShownOn.PRINTED_PAIRS, head=_("Expected"),
     ),
     Statistic(
         "agreement_if_independent", "pair", _("If independent"),
         "share of the same option that two raters of these accuracies would have who err independently", Scale.SHARE,
-        BY_BOOTSTRAP, OF_MARGINS, Place.PAIR | Place.PAIRS,
+        BY_BOOTSTRAP, OF_MARGINS, ShownOn.PAIR | ShownOn.PAIRS,
     ),
     Statistic(
         "excess_agreement", "pair", _("Excess, points"), "percent_agreement minus agreement_if_independent",
@@ -144,15 +144,15 @@ _PAIRS = (
     ),
     Statistic(
         "error_consistency", "pair", _("Error consistency"), "cohen_kappa of right and wrong", Scale.COEFFICIENT,
-        BY_BOOTSTRAP, OF_MARGINS, Place.HEATMAP | ON_PAIRS,
+        BY_BOOTSTRAP, OF_MARGINS, ShownOn.HEATMAP | ON_PAIRS,
     ),
     Statistic(
         "phi", "pair", _("Phi of right and wrong"), "correlation of right (1) and wrong (0) of the two",
-        Scale.COEFFICIENT, BY_BOOTSTRAP, DRAWN, Place.PAIR,
+        Scale.COEFFICIENT, BY_BOOTSTRAP, DRAWN, ShownOn.PAIR,
     ),
     Statistic(
         "same_wrong_option", "pair", _("Same wrong option"), "share with the same wrong option where both are wrong",
-        Scale.SHARE, "Wilson", (), Place.PAIR,
+        Scale.SHARE, "Wilson", (), ShownOn.PAIR,
     ),
     Statistic("cohen_kappa_se", "pair", _("Error of kappa"), "large-sample standard error of cohen_kappa", Scale.PLAIN),
     Statistic(
@@ -177,16 +177,16 @@ _PAIRS = (
 _GROUPS = (
     Statistic(
         "percent_agreement", "group", _("Same option, mean over pairs"), "share with the same option, mean over pairs",
-        Scale.SHARE, BY_BOOTSTRAP, OF_GROUP, Place.GROUPS, head=_("Percent agreement"),
+        Scale.SHARE, BY_BOOTSTRAP, OF_GROUP, ShownOn.GROUPS, head=_("Percent agreement"),
     ),
     Statistic(
         "fleiss_kappa", "group", _("Fleiss’ kappa"), "agreement beyond chance, from the options of all together",
-        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_GROUP, Place.GROUPS,
+        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_GROUP, ShownOn.GROUPS,
     ),
     Statistic(
         "brennan_prediger", "group", _("Brennan-Prediger"),
         "agreement beyond chance, each option as likely as the others", Scale.COEFFICIENT, BY_BOOTSTRAP, OF_GROUP,
-        Place.GROUPS,
+        ShownOn.GROUPS,
     ),
     Statistic(
         "gwet_ac1", "group", _("Gwet’s AC1"), "agreement beyond chance, robust to unequal use of options",
@@ -207,16 +207,16 @@ _GROUPS = (
     Statistic("cochran_q", "group", _("Cochran’s Q"), "test statistic of equal shares right", Scale.TEST),
     Statistic(
         "excess", "means", _("Excess agreement, points"), "mean of excess_agreement over pairs that share a question",
-        Scale.POINTS, BY_BOOTSTRAP, OF_GROUP, Place.MEANS,
+        Scale.POINTS, BY_BOOTSTRAP, OF_GROUP, ShownOn.MEANS,
     ),
     Statistic(
         "error_consistency", "means", _("Error consistency"),
         "mean of error_consistency over pairs that share a question", Scale.COEFFICIENT, BY_BOOTSTRAP, OF_GROUP,
-        Place.MEANS,
+        ShownOn.MEANS,
     ),
     Statistic(
         "kappa", "means", _("Cohen’s kappa, same option"), "mean of cohen_kappa over pairs that share a question",
-        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_GROUP, Place.MEANS,
+        Scale.COEFFICIENT, BY_BOOTSTRAP, OF_GROUP, ShownOn.MEANS,
     ),
 )  # fmt: skip
 _TIMES = (
@@ -271,7 +271,7 @@ def statistic(about: str, name: str) -> Statistic:
     return CATALOGUE[about, name]
 
 
-def shown_at(place: Place) -> list[Statistic]:
+def shown_at(place: ShownOn) -> list[Statistic]:
     """In the order in which they are shown."""
     return [one for one in CATALOGUE.values() if place in one.shown]
 

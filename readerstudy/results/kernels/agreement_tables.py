@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.catalogue import Place, Scale, Statistic, shown_at
+from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
 from annotation.statistics.kernels.pair_intervals import bank_mix_kappa
 from readerstudy.analysis.kernels.panel_result import GroupEntry
@@ -52,7 +52,7 @@ def reader_agreement(result: ResultPart) -> ReaderAgreement:
     groups = result["panels"][ALL_TASKS]["groups"]
     readers, whole = groups["readers"], groups["all"]
     rows = []
-    for measure in shown_at(Place.MEANS):
+    for measure in shown_at(ShownOn.MEANS):
         found = (
             value_named(whole, f"mean_{measure.name}_difference"),
             value_named(readers, f"mean_{measure.name}_readers"),
@@ -78,7 +78,7 @@ def group_table(result: StoredAnalysis, panel: str) -> GroupTable:
     found = result["panels"][panel]["groups"]
     groups: list[GroupEntry] = [found["readers"], found["models"], found["all"]]
     rows = []
-    for one in shown_at(Place.GROUPS):
+    for one in shown_at(ShownOn.GROUPS):
         values = [value for group in groups if (value := value_named(group, one.name))]
         rows.append((one, list(map(shown_kappa, values)) if one.scale is Scale.COEFFICIENT else values))
     return GroupTable([(name, of["n_raters"]) for name, of in zip(GROUPS, groups, strict=True)], rows)

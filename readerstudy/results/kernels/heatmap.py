@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import floor
 
-from annotation.statistics.kernels.catalogue import Place, Scale, Statistic, shown_at
+from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.panel_result import PairEntry
 from readerstudy.analysis.kernels.result import MODEL, READER, StoredAnalysis, value_named
@@ -159,7 +159,7 @@ def heatmap(result: StoredAnalysis, panel: str, agree: Agree) -> HeatMap:
 
 def beside_kappa() -> list[Statistic]:
     """The further columns of the table of pairs: shares, then coefficients, what is free of accuracy first."""
-    found = [one for one in shown_at(Place.PAIRS) if one.name != "cohen_kappa"]
+    found = [one for one in shown_at(ShownOn.PAIRS) if one.name != "cohen_kappa"]
     coefficients = [one for one in found if one.scale is Scale.COEFFICIENT]
     return [*(one for one in found if one not in coefficients), *reversed(coefficients)]
 

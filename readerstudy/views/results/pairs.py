@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.statistics.kernels.catalogue import Place, shown_at
+from annotation.statistics.kernels.catalogue import ShownOn, shown_at
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in, value_named
 from readerstudy.design.conflicts import note_study_keys
@@ -95,7 +95,7 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
         "query": _query(panel, agree),
         "pair": pair,
         "entry": entry,
-        "statistics": [(one, value) for one in shown_at(Place.PAIR) if (value := value_named(entry, one.name))],
+        "statistics": [(one, value) for one in shown_at(ShownOn.PAIR) if (value := value_named(entry, one.name))],
         "bank_mix": bank_mix_of_pair(result, pair.first, pair.second) if panel == ALL_TASKS else None,
         "differences": [one for name in DIFFERENCES if (one := value_named(pair.entry, name))],
         "family": family,

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.enums import Polarity
 from annotation.generation.kernels.answer_forms import WrittenBullet, WrittenOption, WrittenQuestion
-from annotation.generation.kernels.grounding import RULES, Place, fault_of, find_quote, ground_bullet
+from annotation.generation.kernels.grounding import RULES, QuoteSpan, fault_of, find_quote, ground_bullet
 
 REPORT = "Findings: The heart is\n  enlarged. No pleural effusion.\nImpression: Große Struma, cardiomegaly."
 BULLETS = {1: Polarity.PRESENT, 2: Polarity.PRESENT, 3: Polarity.PRESENT, 4: Polarity.ABSENT, 5: Polarity.ABSENT}
@@ -61,7 +61,7 @@ def test_everything_else_counts(quote: str) -> None:
 
 def test_a_grounded_finding_has_its_place() -> None:
     found = ground_bullet(bullet(), REPORT)
-    assert (found.place, found.fault, found.polarity) == (Place(10, 34), "", Polarity.PRESENT)
+    assert (found.place, found.fault, found.polarity) == (QuoteSpan(10, 34), "", Polarity.PRESENT)
 
 
 @pytest.mark.parametrize(

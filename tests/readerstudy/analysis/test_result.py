@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from annotation.statistics.kernels.catalogue import CATALOGUE, Place, shown_at
+from annotation.statistics.kernels.catalogue import CATALOGUE, ShownOn, shown_at
 from annotation.statistics.kernels.cautions import FLAGS, METHODS, REASONS
 from readerstudy.analysis.kernels.result import StoredAnalysis, values_of
 from tests.readerstudy.analysis import result_page
@@ -59,7 +59,7 @@ def entries_of(result: Any) -> list[tuple[str, Any]]:
 
 def test_what_is_shown_is_computed(analyses: list[Any]) -> None:
     pair = next(pair for one in reversed(analyses) for pair in one["panels"]["All tasks"]["pairs"])
-    for place in (Place.PAIR, Place.PAIRS, Place.PRINTED_PAIRS, Place.HEATMAP):
+    for place in (ShownOn.PAIR, ShownOn.PAIRS, ShownOn.PRINTED_PAIRS, ShownOn.HEATMAP):
         assert {one.name for one in shown_at(place)} <= pair.keys()
 
 
