@@ -20,10 +20,10 @@ class AnnotationConfig(AppConfig):
         from annotation.generation.continuing import continue_later
         from annotation.generation.stored_answers import fill_calls
         from annotation.jobs.handlers import register_handler
-        from annotation.people.open_work import works
+        from annotation.leaving.open_work import works
+        from annotation.outcomes.finding_filter import FOUND
+        from annotation.outcomes.outcome_filters import FLAGGED, SETTLED
         from annotation.questionbank.filters import register_filter
-        from annotation.review.finding_filter import FOUND
-        from annotation.review.outcome_filters import FLAGGED, SETTLED
         from annotation.review.own_reviews import finished_work
         from annotation.sampling.samples import difficulty_sources
         from annotation.site.hooks import question_rules

@@ -19,12 +19,12 @@ class ReaderstudyConfig(AppConfig):
         from annotation.discussion.history import histories
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.queueing import register_sweep
+        from annotation.leaving.open_work import works
+        from annotation.leaving.person_data import parts
+        from annotation.leaving.removing import forgetting, obstacles
         from annotation.people.accounts import parts as parts_of_people
         from annotation.people.event_log import readings_under_way, scopes
         from annotation.people.event_things import register_things
-        from annotation.people.leaving import forgetting, obstacles
-        from annotation.people.open_work import works
-        from annotation.people.person_data import parts
         from annotation.people.roles import conflict_rules
         from annotation.people.tokens import place_rules
         from annotation.questionbank.filters import register_filter

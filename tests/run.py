@@ -51,7 +51,7 @@ WITHOUT_DATABASE = (
 PAGES = ("test_views.py", "test_*_views.py", "test_*_page.py", "test_*_pages.py")
 LONG_LISTS = (
     "annotation/questionbank/test_bank_views.py",
-    "annotation/rounds/test_outcome_pages.py",
+    "annotation/outcomes/test_outcome_pages.py",
     "annotation/sampling/test_views.py",
     "readerstudy/running/test_run_pages.py",
     "readerstudy/monitoring/test_watch_views.py",

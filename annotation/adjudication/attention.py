@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.enums import AssignmentState, QuestionState, Role, RoundState
+from annotation.leaving.open_work import WorkItem, WorkSection
 from annotation.models import Assignment, CalibrationResult, ReviewRound, Settlement, User
 from annotation.people.mailing import can_send, send_email
-from annotation.people.open_work import WorkItem, WorkSection
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.kernels.visibility import OthersPart, visible_of_others
 from annotation.review.onlookers import onlookers

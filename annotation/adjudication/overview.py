@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.enums import QuestionState, Role, RoundState
+from annotation.leaving.open_work import NextStep, WorkItem, WorkSection
 from annotation.models import ReviewRound, Settlement, User
-from annotation.people.open_work import NextStep, WorkItem, WorkSection
 from annotation.review.ending import disputed, reasons_text
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share

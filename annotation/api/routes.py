@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.api import (
-    asked_endpoints,
+from annotation.api import event_list, job_list, own_account
+from annotation.api.calls import asked_endpoints, generation_list, prompt_list, trial_list, validator_list
+from annotation.api.questionbank import (
     banks,
     chosen_questions,
-    drawn_samples,
-    event_list,
-    generation_list,
     image_list,
     import_matching,
     incoming_files,
-    job_list,
-    own_account,
-    prompt_list,
     question_acts,
     question_comments,
     question_list,
+    similar_list,
+)
+from annotation.api.review import (
+    drawn_samples,
     review_list,
     round_drafts,
     round_invitations,
     round_list,
     round_people,
     round_reports,
-    similar_list,
-    trial_list,
-    validator_list,
 )
 
 ROUND = "rounds/<slug:slug>/"

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.discussion.seeing import DiscussionRefused, coordinators, open_questions, parts_of, people_of
 from annotation.enums import AssignmentState, RoundState
+from annotation.leaving.open_work import NextStep, WorkItem, WorkSection
 from annotation.models import Assignment, Mention, Question, QuestionComment, User
 from annotation.people.mailing import can_send, send_email
-from annotation.people.open_work import NextStep, WorkItem, WorkSection
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.site.permissions import is_coordinator
 

@@ -53,12 +53,9 @@ from annotation.exports.reviews import columns_of_reviews, review_rows
 from annotation.exports.tables import Column, ExportRefused, Kind
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import Question, Review, ReviewRound, Settlement, User
-from annotation.questionbank.answers import note_seen_keys
-from annotation.review.agreement import DRAWS, round_agreement
-from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
-from annotation.review.outcomes import newest_reviews, outcomes_by_rule, rules_of
-from annotation.review.reviewer_progress import round_times
-from annotation.review.round_figures import (
+from annotation.outcomes.agreement import DRAWS, round_agreement
+from annotation.outcomes.judged_difficulty import difficulty_table, judged_difficulties
+from annotation.outcomes.round_figures import (
     RoundFigure,
     flow_file,
     flow_legend,
@@ -67,7 +64,10 @@ from annotation.review.round_figures import (
     outcomes_file,
     outcomes_legend,
 )
-from annotation.review.state_flow import state_flow
+from annotation.outcomes.state_flow import state_flow
+from annotation.questionbank.answers import note_seen_keys
+from annotation.review.outcomes import newest_reviews, outcomes_by_rule, rules_of
+from annotation.review.reviewer_progress import round_times
 
 SCRIPT = Path(__file__).parent / "kernels" / "recompute_reviews.py"
 SCRIPT_NAME = "recompute.py"

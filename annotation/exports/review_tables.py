@@ -9,9 +9,9 @@ from annotation.enums import GradeName
 from annotation.exports.reviews import reviewer_pseudonym
 from annotation.exports.tables import Cell, Column, Kind
 from annotation.models import Assignment, ReviewRound, Settlement
-from annotation.review.agreement import AgreementRow, RoundAgreement
-from annotation.review.judged_difficulty import DifficultyTable
-from annotation.review.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
+from annotation.outcomes.agreement import AgreementRow, RoundAgreement
+from annotation.outcomes.judged_difficulty import DifficultyTable
+from annotation.outcomes.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
 from annotation.review.outcomes import Outcomes, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
 from annotation.statistics.kernels.estimate import Estimate

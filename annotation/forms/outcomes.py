@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.review.outcome_groups import ANY_FLAG, COUNTED_ISSUES, CountedIssue, GroupBy
+from annotation.outcomes.outcome_groups import ANY_FLAG, COUNTED_ISSUES, CountedIssue, GroupBy
 from annotation.statistics.kernels.issues import CountingRule
 
 MOST_BYTES = 5_000_000

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from annotation.case.kernels.durations import CLOCK_RULES
 from annotation.case.kernels.time_flags import is_counted
 from annotation.enums import AssignmentState, QuestionState, RoundState, RoundSteps, Verdict
+from annotation.leaving.open_work import WorkItem, WorkSection
 from annotation.models import Assignment, Review, ReviewRound, Settlement, User
-from annotation.people.open_work import WorkItem, WorkSection
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels.estimate import Estimate

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import RoundState
 from annotation.models import Finding, Question, QuestionBank, Revision
+from annotation.outcomes.judged_difficulty import panel_difficulty
 from annotation.quality.kernels.validity_parts import RATING, STATED
-from annotation.review.judged_difficulty import panel_difficulty
 from annotation.review.outcomes import blind_answers
 from annotation.sampling.kernels.drawing import RatedBy
 from annotation.site.hooks import Hooks

@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.question_acts import ReasonSent
-from annotation.api.question_list import bank_named
+from annotation.api.questionbank.question_acts import ReasonSent
+from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import OneOf, Shown
 from annotation.enums import Role
 from annotation.models import QuestionBank

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
-from annotation.api.question_acts import ReasonSent
+from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.resources import ActOn
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.reader_list import LinkOnce, OneReader, ReaderInvitationShape

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.question_list import bank_named
+from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, Shown
 from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer

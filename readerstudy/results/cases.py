@@ -11,7 +11,7 @@ from annotation.enums import RoundState
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey
-from annotation.review.judged_difficulty import panel_difficulty
+from annotation.outcomes.judged_difficulty import panel_difficulty
 from annotation.review.outcomes import blind_answers
 from readerstudy.design.shown import is_of_prior
 from readerstudy.enums import Block

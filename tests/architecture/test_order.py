@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
         "enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks", "prompts",
         "statistics", "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls",
-        "generation", "people", "sampling", "review", "adjudication", "validators", "diversity", "feedback",
-        "discussion", "exports", "demonstration", "templatetags", "forms", "views", "api", "management", "urls", "apps",
+        "generation", "people", "leaving", "sampling", "review", "outcomes", "adjudication", "validators", "diversity",
+        "feedback", "discussion", "exports", "demonstration", "templatetags", "forms", "views", "api", "management",
+        "urls", "apps",
     ),
     "readerstudy": (
         "enums", "models", "study", "design", "predictions", "unblinding", "running", "enrolment", "reading",
@@ -45,3 +47,12 @@ def test_no_room_imports_one_below_it(app: str) -> None:
 
     files = [p for p in python_files(app) if p.relative_to(ROOT / app).parts[0] not in {"__init__.py", "migrations"}]
     assert where(files, against_the_order) == {}
+
+
+@pytest.mark.parametrize("app", ORDER)
+def test_no_folder_holds_more_modules_than_one_remembers(app: str) -> None:
+    """Kernels aside, and what Django looks for in one folder."""
+    counted = Counter(path.parent for path in python_files(app) if path.stem != "__init__")
+    not_counted = {"kernels", "commands", "migrations"}
+    crowded = {folder: n for folder, n in counted.items() if n > 20 and folder.name not in not_counted}
+    assert crowded == {}

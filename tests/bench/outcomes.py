@@ -38,7 +38,7 @@ def measure() -> list[Row]:
 
 def _rows() -> list[Row]:
     from annotation.models import ReviewRound
-    from annotation.review.agreement import round_agreement
+    from annotation.outcomes.agreement import round_agreement
     from annotation.review.outcomes import round_outcomes
 
     made, seconds = _reviewed_round()

@@ -1,6 +1,6 @@
 """How reviewers agree on issues and grades of questions, and how often experts choose the key when they answer blind.
 
-The page of a round shows agreement field by field, by ``annotation.review.kernels.field_agreement``, whose values are
+The page of a round shows agreement field by field, by ``annotation.outcomes.kernels.field_agreement``, whose values are
 those of these functions.
 
 Rates of issues by question are in the module ``issues``. Agreement is computed on locked reviews, before adjudication.

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_POST
 
 from annotation.enums import Role
 from annotation.exports.tables import scratch_file
+from annotation.leaving.person_data import export_person
+from annotation.leaving.removing import check_can_go, pseudonym_of, remove_person
 from annotation.models import User
-from annotation.people import leaving
-from annotation.people.person_data import export_person
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, is_possible_or_flash, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 
@@ -39,14 +39,14 @@ def person_data(request: AuthenticatedRequest, pk: int) -> FileResponse:
 def person_remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Remove an account, after saying what goes and what stays."""
     somebody = get_object_or_404(User, pk=pk, removed_at=None)
-    if not is_possible_or_flash(request, lambda: leaving.check_can_go(somebody, actor=request.user)):
+    if not is_possible_or_flash(request, lambda: check_can_go(somebody, actor=request.user)):
         return redirect("person", pk)
     if not is_confirmed(request):
         return confirm(request, _removal_of(somebody))
 
     def remove() -> str:
-        leaving.remove_person(somebody, **by(request))
-        return _("The account is removed. Its work stands under “%(name)s”.") % {"name": leaving.pseudonym_of(somebody)}
+        remove_person(somebody, **by(request))
+        return _("The account is removed. Its work stands under “%(name)s”.") % {"name": pseudonym_of(somebody)}
 
     run_and_flash(request, remove)
     return redirect("person", pk)
@@ -55,8 +55,7 @@ def person_remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def _removal_of(person: User) -> Confirmation:
     sentences = [
         _("Name, e-mail, password, roles, competences, log-ins and sessions go. This cannot be undone."),
-        _("Reviews, readings, decisions and the audit log stay, under “%(name)s”.")
-        % {"name": leaving.pseudonym_of(person)},
+        _("Reviews, readings, decisions and the audit log stay, under “%(name)s”.") % {"name": pseudonym_of(person)},
         _("What people wrote in comments and reasons stays as they wrote it; so do backups taken before."),
         _("Hand over what the site holds about the person first, if they ask for it."),
     ]

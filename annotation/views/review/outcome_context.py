@@ -15,19 +15,19 @@ from django.utils.translation import gettext as _
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.forms.outcomes import OutcomeGroupsForm
 from annotation.models import ReviewRound, User
-from annotation.review.judged_difficulty import difficulty_table, judged_difficulties
-from annotation.review.onlookers import may_see_outcomes
-from annotation.review.outcome_groups import GroupBy, group_outcomes
-from annotation.review.outcomes import outcomes_over, round_outcomes, rules_of
-from annotation.review.reviewer_progress import round_times
-from annotation.review.round_figures import (
+from annotation.outcomes.judged_difficulty import difficulty_table, judged_difficulties
+from annotation.outcomes.outcome_groups import GroupBy, group_outcomes
+from annotation.outcomes.round_figures import (
     RoundFigure,
     figure_file,
     flow_legend,
     grades_legend,
     outcomes_legend,
 )
-from annotation.review.state_flow import state_flow
+from annotation.outcomes.state_flow import state_flow
+from annotation.review.onlookers import may_see_outcomes
+from annotation.review.outcomes import outcomes_over, round_outcomes, rules_of
+from annotation.review.reviewer_progress import round_times
 from annotation.statistics.kernels.issues import CountingRule
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part
 

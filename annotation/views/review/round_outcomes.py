@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import QuestionBank
-from annotation.review.agreement import own_agreement, round_agreement
+from annotation.outcomes.agreement import own_agreement, round_agreement
 from annotation.review.onlookers import rounds_in_sight
 from annotation.site.permissions import is_coordinator
 from annotation.views.review.outcome_context import (

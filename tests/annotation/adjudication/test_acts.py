@@ -20,9 +20,9 @@ from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.adjudication.overview import settling_of
 from annotation.adjudication.side_by_side import compare
 from annotation.enums import QuestionState, ReturnReason, Role, RoundState
+from annotation.leaving.open_work import open_work_of
 from annotation.models import Assignment, AuditEvent, Question, ReviewRound, Settlement, User
 from annotation.people.links import PeopleRefused
-from annotation.people.open_work import open_work_of
 from annotation.questionbank.editing import wording_of
 from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS, states_before
 from annotation.questionbank.kernels.strictjson import BankRefused

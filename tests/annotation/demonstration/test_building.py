@@ -29,7 +29,7 @@ from annotation.models import (
     Revision,
     User,
 )
-from annotation.review.agreement import own_agreement
+from annotation.outcomes.agreement import own_agreement
 from annotation.review.calibrating import calibration_of, distances_of, uncalibrated
 from annotation.review.onlookers import judged_questions
 

@@ -30,7 +30,7 @@ from annotation.models import (
     SeenKey,
     User,
 )
-from annotation.review.agreement import round_agreement
+from annotation.outcomes.agreement import round_agreement
 from annotation.review.ending import close_round
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reviewer_progress import round_times

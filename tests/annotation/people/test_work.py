@@ -9,9 +9,8 @@ import pytest
 from django.test import Client
 
 from annotation.enums import RoundState
-from annotation.models import QuestionBank, User
-from annotation.people import open_work
-from annotation.people.open_work import (
+from annotation.leaving import open_work
+from annotation.leaving.open_work import (
     Coordination,
     NextStep,
     OpenWork,
@@ -20,6 +19,7 @@ from annotation.people.open_work import (
     WorkSection,
     open_work_of,
 )
+from annotation.models import QuestionBank, User
 from annotation.site.hooks import Hooks
 from annotation.views.site.home import next_step
 

@@ -11,8 +11,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, Flag, GradeName, ReturnReason, RoundState
 from annotation.models import Assignment, CalibrationResult, Review, ReviewForm, ReviewRound, User
+from annotation.outcomes.agreement import own_agreement, round_agreement
 from annotation.people.accounts import set_competences
-from annotation.review.agreement import own_agreement, round_agreement
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
 from annotation.review.calibrating import begin_calibration, calibration_of, distances_of, let_in

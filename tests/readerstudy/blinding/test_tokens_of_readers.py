@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.urls import get_resolver
 
-from annotation.api import question_list
+from annotation.api.questionbank import question_list
 from annotation.api.resources import ListOf
 from annotation.enums import Role
 from annotation.models import User

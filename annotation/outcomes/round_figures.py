@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import ReviewRound
+from annotation.outcomes.state_flow import StateFlow, state_flow
 from annotation.review.outcomes import Outcomes, outcomes_over
-from annotation.review.state_flow import StateFlow, state_flow
 from annotation.statistics.kernels.issues import CountingRule
 
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.resources import OneOf, Resource, Shown
-from annotation.api.review_list import seen_by
+from annotation.api.review.review_list import seen_by
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState
 from annotation.exports.review_report import state_of_report

@@ -19,7 +19,7 @@ from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody, cleaned, rows_refused
 from annotation.api.resources import ListOf, Resource, Shown
-from annotation.api.round_list import REACH
+from annotation.api.review.round_list import REACH
 from annotation.api.table_rows import shape_of
 from annotation.enums import Verdict
 from annotation.exports.review_import import import_reviews

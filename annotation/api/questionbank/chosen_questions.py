@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, SentBody
-from annotation.api.question_list import bank_named
+from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, WordChoice
 from annotation.discussion.selected_questions import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from annotation.enums import Difficulty
 from annotation.models import AnswerKey, ReviewRound
-from annotation.review.agreement import DIFFICULTIES, DRAWS
+from annotation.outcomes.agreement import DIFFICULTIES, DRAWS
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels.bootstrap import generator, percentile_intervals, resampled_totals, units_of
 from annotation.statistics.kernels.estimate import Estimate

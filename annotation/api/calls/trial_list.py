@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.asked_models import (
+from annotation.api.calls.asked_models import (
     AskingSent,
     CallsShape,
     ConfirmedSent,
@@ -20,8 +20,8 @@ from annotation.api.asked_models import (
     check_confirmed,
     prompt_chosen,
 )
-from annotation.api.generation_list import GenerationPlanShape
-from annotation.api.question_list import bank_named
+from annotation.api.calls.generation_list import GenerationPlanShape
+from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.endpoints.configured_endpoints import endpoint_named

@@ -11,7 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.asked_models import (
+from annotation.api.bodies import SentBody
+from annotation.api.calls.asked_models import (
     AskingSent,
     CallsShape,
     ConfirmedSent,
@@ -20,8 +21,7 @@ from annotation.api.asked_models import (
     check_confirmed,
     prompt_chosen,
 )
-from annotation.api.bodies import SentBody
-from annotation.api.question_list import bank_named
+from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.calls.tallies import tallies

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from annotation.review.kernels.field_agreement import FieldRatings, FieldScale, field_agreement
+from annotation.outcomes.kernels.field_agreement import FieldRatings, FieldScale, field_agreement
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.reviewers import grade_agreement, issue_table, reviewer_agreement
 from tests.annotation.statistics.goldencases import read

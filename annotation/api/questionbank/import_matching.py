@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.asked_models import OfNoPlace
 from annotation.api.bodies import BodyRefused, SentBody
-from annotation.api.incoming_files import ImportShape, OneImport
+from annotation.api.calls.asked_models import OfNoPlace
+from annotation.api.questionbank.incoming_files import ImportShape, OneImport
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.enums import Role

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Degree, Flag, Role, RoundSteps
 from annotation.models import Membership, Review, ReviewRound, User
-from annotation.review.agreement import AgreementRow, RoundAgreement, round_agreement
+from annotation.outcomes.agreement import AgreementRow, RoundAgreement, round_agreement
 from annotation.review.rounds import create_round, open_round
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.reviewers import grade_agreement, reviewer_agreement

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.question_list import OfQuestion, OneQuestion, RevisionShape, bank_named, revisions_of
+from annotation.api.questionbank.question_list import OfQuestion, OneQuestion, RevisionShape, bank_named, revisions_of
 from annotation.api.resources import ActOn, ListOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.discussion.tagging import add_tag, remove_tag

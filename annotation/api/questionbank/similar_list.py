@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, SentBody
+from annotation.api.calls.validator_list import OfJudgedBank
 from annotation.api.job_list import JobShape
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName
-from annotation.api.validator_list import OfJudgedBank
 from annotation.diversity import embedded_questions
 from annotation.diversity.embedded_questions import ask_for_embedding, embeddings_of, plan_embedding
 from annotation.diversity.similar_questions import COMPARISON, ask_for_comparison, similar_found

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
 from annotation.models import Review, ReviewRound
-from annotation.review.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
+from annotation.outcomes.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
 from annotation.review.kernels.form import CANNOT_JUDGE
 from annotation.review.outcomes import newest_reviews, repeated_reviews
 from annotation.statistics.kernels import estimate

@@ -14,8 +14,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.chosen_questions import MOST_NAMED, search_by
-from annotation.api.question_list import bank_named
+from annotation.api.questionbank.chosen_questions import MOST_NAMED, search_by
+from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.bin.deleting import archive, bring_back

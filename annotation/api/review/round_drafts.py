@@ -13,7 +13,7 @@ from rest_framework.reverse import reverse
 from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.api.bodies import SentBody, cleaned
 from annotation.api.resources import ListOf, OneOf, Shown
-from annotation.api.round_list import ActOnRound, DesignSent, OneRound, sample_named, take_design, with_counts
+from annotation.api.review.round_list import ActOnRound, DesignSent, OneRound, sample_named, take_design, with_counts
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import Flag, GradeName, Role, RoundSteps, ViewerTool
 from annotation.forms.rounds import ViewingForm
