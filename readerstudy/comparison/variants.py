@@ -53,6 +53,18 @@ class RunFamily:
         return [run for run in self.complete if is_plain(run)]
 
     @property
+    def lacks_plain(self) -> str:
+        """Why runs with other images stand beside nothing; empty where they do, or where there are none."""
+        if self.plain or not self.complete:
+            return ""
+        images = SentImages(self.asked.batch.prompt.images)
+        sentence = _(
+            "No complete run asks with the images that the prompt names (%(images)s). Run the model with them: runs "
+            "with other images are compared with that one."
+        )
+        return sentence % {"images": _(images.label)}
+
+    @property
     def text_only(self) -> ModelRun | None:
         """The newest one without images."""
         return next((run for run in reversed(self.complete) if run.batch.images == SentImages.NONE), None)

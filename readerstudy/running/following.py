@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from annotation.enums import BatchState, CallOutcome
 from annotation.models import Job
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.running.estimating import estimate_of
-from readerstudy.running.kernels.estimates import Expected, RunEstimate
+from readerstudy.running.kernels.estimates import RunEstimate
 from readerstudy.running.kernels.first_questions import N_FIRST
 from readerstudy.running.publishing import KIND, is_plain, target_of_run
 
@@ -177,23 +177,22 @@ class EstimateRow:
     high: str = ""
 
 
-def estimate_rows(found: RunEstimate | None, run: ModelRun) -> list[EstimateRow]:
-    """What a run comes to; what nobody knows yet says so."""
-    currency = run.batch.price.currency if run.batch.price else ""
-    parts: tuple[tuple[str, Expected | None, Callable[[float], str]], ...] = (
-        (_("Bytes sent"), found.bytes if found else None, lambda n: str(filesizeformat(n))),
-        (_("Tokens read by the model"), found.input_tokens if found else None, count_words),
-        (_("Tokens written by the model"), found.output_tokens if found else None, count_words),
-        (_("Time"), found.hours if found else None, hours_words),
-        (_("Cost"), found.cost if found else None, lambda cost: f"{cost:,.2f} {currency}"),
+def estimate_rows(told: Mapping[str, Any], n_calls: int, currency: str) -> list[EstimateRow]:
+    """What a run comes to, of an estimate as JSON; what nobody knows yet says so."""
+    parts: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+        (_("Bytes sent"), "bytes", lambda n: str(filesizeformat(n))),
+        (_("Tokens read by the model"), "input_tokens", count_words),
+        (_("Tokens written by the model"), "output_tokens", count_words),
+        (_("Time"), "hours", hours_words),
+        (_("Cost"), "cost", lambda cost: f"{cost:,.2f} {currency}"),
     )
     rows = [
-        EstimateRow(label, words(one.value), words(one.low), words(one.high))
-        if one
+        EstimateRow(label, *(words(one[end]) for end in ("value", "low", "high")))
+        if (one := told.get(name))
         else EstimateRow(label, _("unknown"))
-        for label, one, words in parts
+        for label, name, words in parts
     ]
-    return [EstimateRow(_("Calls"), count_words(run.batch.n_calls)), *rows]
+    return [EstimateRow(_("Calls"), count_words(n_calls)), *rows]
 
 
 def count_words(number: float) -> str:

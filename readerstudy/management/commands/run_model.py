@@ -28,7 +28,7 @@ from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 from readerstudy.running.asked_questions import RunningRefused
 from readerstudy.running.choosing import model_at
-from readerstudy.running.following import run_as_json
+from readerstudy.running.following import estimate_rows, run_as_json
 from readerstudy.running.kernels.first_questions import N_FIRST
 from readerstudy.running.planning import ORDERS, RunWanted, plan_run
 from readerstudy.running.starting import ask_first_questions, resume_run, start_run
@@ -146,12 +146,19 @@ class Command(ActCommand):
             self.stdout.write(json.dumps(found, ensure_ascii=False, indent=1))
             return
         for name, value in found.items():
-            self.stdout.write(f"  {name.replace('_', ' '):<24}{_words(value)}")
+            self._write_line(name.replace("_", " "), "" if name == "estimate" and value else _words(value))
+            if name == "estimate" and value:
+                for row in estimate_rows(value, found["calls"], found["currency"] or ""):
+                    interval = f" ({row.low} - {row.high})" if row.low else ""
+                    self._write_line(f"  {row.label.lower()}", row.expected + interval)
         if found["run"] is not None and found.get("state") in (BatchState.PLANNED, BatchState.TRYING):
             self.stdout.write(
                 _("See the estimate with: manage.py run_model --run %(run)s. Start it with --start behind that.")
                 % {"run": found["run"]}
             )
+
+    def _write_line(self, name: str, words: str) -> None:
+        self.stdout.write(f"  {name:<32}{words}")
 
 
 def _target(options: dict[str, Any]) -> Target:

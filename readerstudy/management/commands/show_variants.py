@@ -45,6 +45,7 @@ def _found(family: RunFamily) -> dict[str, Any]:
         "study" if run.study else "bank": target_of_run(run).slug,
         "prompt": str(run.batch.prompt),
         "incomplete": [{**facts_of(one.run), "calls_left": one.n_left} for one in family.waiting],
+        "lacks": family.lacks_plain,
         **tables_now(family),
         "without_image": need.as_json() if need else None,
     }
@@ -54,6 +55,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['model']} {found['version']}, {found['prompt']}, {found['n']} questions with a key"
     for one in found["incomplete"]:
         yield f"not complete, in no table: run {one['run']} ({one['images']}), {one['calls_left']} calls left"
+    if found["lacks"]:
+        yield found["lacks"]
     for one in found["variants"]:
         yield f"images {one['images']}: {_share(one['accuracy'])}; plain {_share(one['plain_accuracy'])}; {_apart(one)}"
     for run in found["orders"]:

@@ -98,7 +98,7 @@ def _context(run: ModelRun) -> dict[str, Any]:
     if found.state == "planned":
         is_unknown = estimate is None or estimate.cost is None
         context |= {
-            "rows": estimate_rows(estimate, run),
+            "rows": estimate_rows(estimate.as_json() if estimate else {}, run.batch.n_calls, found.currency),
             "outlasts": estimate is not None and outlasts_permission(run, estimate, timezone.now()),
             "cost_unknown": why_unknown(run, estimate) if is_unknown else "",
         }

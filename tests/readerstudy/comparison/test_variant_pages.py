@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -62,7 +63,8 @@ def test_the_page(browser: Client, twelve: QuestionBank) -> None:
     response = look(browser, blind)
     said = words(response).replace("\N{NO-BREAK SPACE}", " ")
     assert "Not complete, and so in no table: blank images (planned, 12 calls without an answer)" in said
-    assert "no image 33.33 %13.81 to 60.94 %n = 12 75.00 %46.77 to 91.11 %n = 12 all images −41.67" in said
+    assert "no image of four orders 33.33 %13.81 to 60.94 %n = 12 75.00 %46.77 to 91.11 %n = 12 all images" in said
+    assert "all images −41.67" in said
     assert "Only variant right" in said
     assert "The same option in all four 100.00" in said
     assert "The same answer in all 100.00" in said
@@ -104,6 +106,18 @@ def test_what_cannot_be_computed_says_so(browser: Client, twelve: QuestionBank) 
     browser.get(page_of(run))
     Job.objects.update(state=JobState.FAILED, error="The disk is full.")
     assert "The runs could not be compared: The disk is full." in words(browser.get(page_of(run)))
+
+
+def test_variants_without_a_plain_run_say_which_run_is_missing(
+    browser: Client, twelve: QuestionBank, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blank = complete(Target(twelve), right_on(1), images=SentImages.BLANK)
+    lacking = "No complete run asks with the images that the prompt names (all images)."
+    assert lacking in words(browser.get(page_of(blank)))
+    call_command("show_variants", blank.batch.public_id)
+    assert lacking in capsys.readouterr().out
+    complete(Target(twelve), right_on(1))
+    assert lacking not in words(look(browser, blank))
 
 
 def test_without_anything_to_compare_the_page_says_what_to_run(browser: Client, twelve: QuestionBank) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -96,6 +97,17 @@ def test_it_is_told_in_words_as_well() -> None:
     call_command("run_model", *plan(), stdout=out)
     assert "The first 20 questions are being asked" in out.getvalue()
     assert f"manage.py run_model --run {CallBatch.objects.get().public_id}" in out.getvalue()
+
+
+@pytest.mark.usefixtures("bank", "server")
+def test_an_estimate_is_told_in_units() -> None:
+    set_price(valid_from="2026-01-01")
+    run, out = told(*plan())["run"], io.StringIO()
+    ask()
+    call_command("run_model", "--run", run, stdout=out)
+    [cost] = [line.split() for line in out.getvalue().splitlines() if line.strip().startswith("cost") and "(" in line]
+    assert re.fullmatch(r"cost \d+\.\d\d EUR \(\d+\.\d\d EUR - \d+\.\d\d EUR\)", " ".join(cost))
+    assert re.search(r"bytes sent +[\d.]+\s(KB|MB) \(", out.getvalue())
 
 
 @pytest.mark.usefixtures("bank")
