@@ -27,9 +27,9 @@ from annotation.calls.attempts import Received, count_as_sent, read_attempt, sto
 from annotation.calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.calls.kernels.batch_states import AT_WORK
 from annotation.calls.kernels.pacing import Pace, seconds_to_wait
+from annotation.calls.next_calls import TOO_MANY, BatchWork, cap_is_reached, left_unanswered
 from annotation.calls.request_bodies import contents_of
 from annotation.calls.sent_pictures import CallPictures, pictures_of
-from annotation.calls.work_of_batch import TOO_MANY, BatchWork, cap_is_reached, left_unanswered
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.endpoint_list import Endpoint

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from annotation.imaging.kernels.reading import SourceImage
+    from annotation.imaging.kernels.image_files import SourceImage
 
 PIXELS, FACTS = "pixels.raw", "facts.json"
 
@@ -52,7 +52,7 @@ def facts_of(source: SourceImage) -> bytes:
 
 def answer_for(data: bytes, workplace: Path) -> dict[str, str]:
     """Decode one file into the workplace. What it may not be is a refusal; what nobody foresaw ends the process."""
-    from annotation.imaging.kernels.reading import read_image
+    from annotation.imaging.kernels.image_files import read_image
     from annotation.imaging.kernels.rejections import ImageRefused
 
     try:
@@ -76,5 +76,5 @@ if __name__ == "__main__":
     root, workplace_name, address_space_text, cpu_text = sys.argv[1:]
     limit_process(int(address_space_text))
     sys.path.insert(0, root)
-    importlib.import_module("annotation.imaging.kernels.reading")  # now: its time is not the first file's
+    importlib.import_module("annotation.imaging.kernels.image_files")  # now: its time is not the first file's
     serve(sys.stdin.buffer, sys.stdout.buffer, Path(workplace_name), int(cpu_text))

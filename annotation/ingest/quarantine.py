@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState
+from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
-from annotation.imaging.kernels.reading import read_image
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.model_pictures import drop_pictures

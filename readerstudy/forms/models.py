@@ -15,8 +15,8 @@ from readerstudy.forms.drafts import SentFile, StudyPageForm
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
 from readerstudy.predictions.kernels.matching import FIRST, LAST
-from readerstudy.predictions.kernels.reading import MOST_BYTES
 from readerstudy.predictions.kernels.records import without_hidden
+from readerstudy.predictions.kernels.streamed_predictions import MOST_BYTES
 from readerstudy.predictions.listing import Target
 
 MOST_FILES = 30  # at once

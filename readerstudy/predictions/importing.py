@@ -28,13 +28,13 @@ from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStud
 from readerstudy.predictions.eligibility import check_may_store
 from readerstudy.predictions.entries import IMPORTED, enter_model, lock_entry
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
-from readerstudy.predictions.kernels.reading import opened, read_predictions
 from readerstudy.predictions.kernels.records import (
     KeptRecords,
     PredictionProblem,
     PredictionsRefused,
     ReadPredictions,
 )
+from readerstudy.predictions.kernels.streamed_predictions import opened, read_predictions
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
 from readerstudy.study.locking import lock_study
 

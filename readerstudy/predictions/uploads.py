@@ -22,8 +22,8 @@ from readerstudy.models import ModelEntry, ReaderStudy
 from readerstudy.predictions.eligibility import UPLOADS, check_may_send_file
 from readerstudy.predictions.entries import find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
-from readerstudy.predictions.kernels.reading import LONGEST_MODEL, model_named_in
 from readerstudy.predictions.kernels.records import PredictionsRefused, without_hidden
+from readerstudy.predictions.kernels.streamed_predictions import LONGEST_MODEL, model_named_in
 from readerstudy.predictions.listing import Target
 
 CHECK, STORE = "check_predictions", "store_predictions"

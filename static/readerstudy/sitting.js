@@ -18,7 +18,7 @@ import { Question } from "./question.js";
 import { Remarks } from "./remarks.js";
 import { Saying } from "./saying.js";
 import { Server } from "./server.js";
-import { Tab } from "./tab.js";
+import { WriteLease } from "./write_lease.js";
 
 const PATIENCE = [500, 1000, 2000, 4000, 8000];
 const CLOSED = ["study_closed", "withdrawn", "deadline_passed"];
@@ -31,7 +31,7 @@ export class Sitting {
     const name = `reading ${data.reader}`;
     this.hiding = new Hiding((on) => this.hide(on));
     this.line = new Line();
-    this.tab = new Tab(name);
+    this.lease = new WriteLease(name);
     this.saying = new Saying(words);
     const login = new Login(byId("login-dialog"), (on) => this.hiding.set("login", on));
     this.server = new Server({ login, fresh: data.url, own: data.stateUrl });
@@ -60,7 +60,7 @@ export class Sitting {
     this.joining = true;
     this.outbox.hold();
     await this.outbox.load();
-    this.server.session = await this.tab.token();
+    this.server.session = await this.lease.token();
     const values = [["take", take], ["device", JSON.stringify(deviceNow())]];
     const { writer, session, since, state } = await this.untilAnswered(this.data.sessionUrl, values);
     this.joining = false;
@@ -73,7 +73,7 @@ export class Sitting {
   /** This page writes: what waited goes out. */
   async hold(session) {
     this.server.session = session;
-    await this.tab.keep(session);
+    await this.lease.keep(session);
     if (this.covers.name === "elsewhere") this.covers.leave(null);
     this.outbox.release();
     this.clock.sendAll();

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 from PIL import Image as Picture
 
-from annotation.imaging.kernels.reading import SourceImage, read_image
+from annotation.imaging.kernels.image_files import SourceImage, read_image
 from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.ingest import source_files
 from annotation.ingest.exams import ingest_paths
@@ -21,7 +21,7 @@ from annotation.ingest.matching import Source
 from annotation.ingest.source_files import ArchiveLimits, open_archive
 from annotation.ingest.storing import PreparedImage, prepare_image
 from annotation.models import Image
-from readerstudy.predictions.kernels.reading import read_predictions
+from readerstudy.predictions.kernels.streamed_predictions import read_predictions
 from tests.annotation.ingest.conftest import stored_files
 
 SIDE = 700  # pixels

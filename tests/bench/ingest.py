@@ -15,7 +15,7 @@ from pydicom.pixels.processing import apply_voi_lut
 from pydicom.uid import UID, ExplicitVRLittleEndian, generate_uid
 
 from annotation.imaging.kernels import deidentification, rendering
-from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.image_files import read_image
 from tests.bench.rows import Row, median
 
 ROWS, COLUMNS = 2500, 2048

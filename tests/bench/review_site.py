@@ -87,7 +87,7 @@ def made_radiograph(seed: int) -> tuple[dict[str, Any], dict[str, tuple[bytes, i
     from PIL import Image as Picture
 
     from annotation.enums import RenditionKind
-    from annotation.imaging.kernels.reading import read_image
+    from annotation.imaging.kernels.image_files import read_image
     from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
     from tests.bench.viewer import radiograph
 

@@ -23,7 +23,7 @@ from pydicom.valuerep import format_number_as_ds
 
 from annotation.enums import ViewPosition
 from annotation.imaging.kernels.attributes import LookupTable
-from annotation.imaging.kernels.reading import CR, DX_PRESENTATION, SourceImage
+from annotation.imaging.kernels.image_files import CR, DX_PRESENTATION, SourceImage
 
 VERSION = "allowlist-2"
 METHODS = (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from annotation.imaging.kernels.attributes import Attributes, LookupTable, Window
-from annotation.imaging.kernels.reading import SourceImage
+from annotation.imaging.kernels.image_files import SourceImage
 from annotation.imaging.kernels.windowing import full_range, grey_table, histogram, window_of
 
 PREVIEW_SIDE = 1024

@@ -20,7 +20,7 @@ from annotation.review.showing import ShownCase
 from annotation.templatetags.pages import kept_fragment
 
 VERDICT_KEYS = {Verdict.ACCEPT: "A", Verdict.REVISE: "V", Verdict.REJECT: "J", Verdict.CANNOT_JUDGE: "U"}
-# A chip is short; its full words stand beside it on focus and in its name for screen readers.
+# A chip is short; its full words stand beside it on focus and in its name for screen readers. Others are short enough.
 SHORT_FLAGS = {
     Flag.SEVERAL_VALID: _lazy("several valid"),
     Flag.KEY_WRONG: _lazy("key wrong"),
@@ -32,11 +32,11 @@ SHORT_FLAGS = {
     Flag.UNSOUND: _lazy("clinically unsound"),
     Flag.GIVES_AWAY: _lazy("cue in wording"),
     Flag.IDENTIFIES: _lazy("patient identifiable"),
-    Flag.OTHER: _lazy("other"),
 }
 PARTS = "annotation/review/"
 GRADES = ("1", "2", "3", "4", "5", CANNOT_JUDGE)
 GIVEN_DEGREES = tuple(degree for degree in Degree if degree != Degree.CANNOT_JUDGE)
+FIRST_FOLLOWING = 9  # keys 1 to 8 are for the others, in order; those after the eighth have none
 FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OPTION: "N"}
 
 
@@ -163,7 +163,7 @@ def _cannot_judge(chosen: str) -> dict[str, Any]:
 
 
 def _flag(flag: Flag) -> dict[str, Any]:
-    return {"value": flag.value, "label": SHORT_FLAGS[flag], "full": _(flag.label)}
+    return {"value": flag.value, "label": SHORT_FLAGS.get(flag, _(flag.label)), "full": _(flag.label)}
 
 
 def _flags(
@@ -191,7 +191,7 @@ def _flags(
             **_flag(flag),
             "name": "flags",
             "checked": flag.value in chosen,
-            "key": FOLLOWING_KEYS.get(flag) or str(number),
+            "key": FOLLOWING_KEYS.get(flag) or (str(number) if number < FIRST_FOLLOWING else ""),
             "needs_report": flag == Flag.HALLUCINATED,
         }
         for number, flag in enumerate((*asked, *FOLLOWING) if all_open else asked, start=1)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.enums import Role, RoundState
-from annotation.forms.review_form import ReviewFormForm
+from annotation.forms.review_form_design import FormDesignForm
 from annotation.forms.rounds import RoundDesignForm, RoundForm
 from annotation.models import ReviewForm, SamplingPlan
 from annotation.review.kernels.form_design import PAPER, stored_design
@@ -127,7 +127,7 @@ def review_form_new(request: AuthenticatedRequest) -> HttpResponse:
     """A new form, or the next version of the one that ``?from=`` names."""
     name = request.GET.get("from", "")
     before = newest_forms().filter(name=name).first() if name else None
-    form = ReviewFormForm.beginning_with(before, request.POST or None)
+    form = FormDesignForm.beginning_with(before, request.POST or None)
     if request.method == "POST" and form.is_valid():
         data, now = form.cleaned_data, timezone.now()
         made = run_on_form(form, lambda: store_form(data["name"], form.design(), actor=request.user, at=now))
@@ -148,7 +148,7 @@ def review_form(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "stored": stored,
         "design": design,
         "not_asked": [flag for flag in PAPER.flags if flag not in design.flags],
-        "rows": ReviewFormForm.beginning_with(stored).rows(),
+        "rows": FormDesignForm.beginning_with(stored).rows(),
         "rounds": stored.rounds.order_by("-created_at"),
         "versions": ReviewForm.objects.filter(name=stored.name).order_by("-version"),
     }

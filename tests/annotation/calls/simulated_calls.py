@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from annotation.calls import asking, work_of_batch
+from annotation.calls import asking, next_calls
 from annotation.calls.kernels import pacing
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
@@ -99,5 +99,5 @@ def asked_server(*faults: StandInFault, seed: int = 1, **limits: Any) -> Iterato
     with server, named, pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "LONGEST_WAIT", 0.02)
         patch.setattr(pacing, "SHORTEST_REST", 0.02)
-        patch.setattr(work_of_batch, "seconds_before_retry", lambda n_failures: 0.01 * n_failures)
+        patch.setattr(next_calls, "seconds_before_retry", lambda n_failures: 0.01 * n_failures)
         yield server

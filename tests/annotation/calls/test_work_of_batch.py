@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.calls.work_of_batch import BatchWork
+from annotation.calls.next_calls import BatchWork
 from annotation.enums import CallOutcome
 from annotation.models import CallBatch
 from tests.annotation.calls.simulated_calls import make_batch

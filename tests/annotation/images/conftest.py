@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from annotation.enums import AssignmentState, ImageState, RenditionKind, RoundState
 from annotation.imaging.kernels.attributes import Attributes, Identifiers
-from annotation.imaging.kernels.reading import SourceImage, SourceKind
+from annotation.imaging.kernels.image_files import SourceImage, SourceKind
 from annotation.ingest.matching import Source
 from annotation.ingest.storing import prepare_image, store_rows
 from annotation.models import (

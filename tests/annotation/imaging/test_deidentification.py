@@ -21,7 +21,7 @@ from annotation.imaging.kernels.deidentification import (
     keyed_pseudonym,
     keyed_uid,
 )
-from annotation.imaging.kernels.reading import SourceImage, read_image
+from annotation.imaging.kernels.image_files import SourceImage, read_image
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.test_windowing import CURVE, lut
 

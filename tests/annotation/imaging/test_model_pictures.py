@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from annotation.imaging.kernels.attributes import Attributes, Identifiers, LookupTable, Window
+from annotation.imaging.kernels.image_files import SourceImage, SourceKind, read_image
 from annotation.imaging.kernels.picture_policies import (
     BLANK,
     BLANK_GREY,
@@ -20,7 +21,6 @@ from annotation.imaging.kernels.picture_policies import (
     picture_of,
     policy_named,
 )
-from annotation.imaging.kernels.reading import SourceImage, SourceKind, read_image
 from annotation.imaging.kernels.rendering import Display, Payload, as_8bit, full_depth, payload_of, prepare
 
 

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 from PIL import Image
 
-from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.rendering import as_8bit, dsh, full_depth, gzip_of, payload_of, prepare, preview, undsh
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.test_windowing import CURVE, lut

@@ -18,7 +18,7 @@ pytest.importorskip("rapidocr", reason="the search for text is not installed (re
 pytest.importorskip("cv2", reason="the search for text is not installed (requirements-text-search.txt)")
 
 from annotation.imaging.kernels import text, textwords
-from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.text import TextFinding, find_text, is_suspicious, whole_range
 from tests.processes import ROOT
 

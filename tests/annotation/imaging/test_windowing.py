@@ -10,7 +10,7 @@ from pydicom.sequence import Sequence
 
 from annotation.imaging.kernels.attributes import LookupTable, Window
 from annotation.imaging.kernels.deidentification import as_file, deidentified, keyed_names
-from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.rendering import as_8bit, prepare
 from annotation.imaging.kernels.windowing import apply_table, apply_window, full_range, grey_table, histogram, window_of
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set

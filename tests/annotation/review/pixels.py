@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image as Picture
 
 from annotation.enums import ImageState, RenditionKind
-from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
 from annotation.models import Image, Rendition

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydicom.sequence import Sequence
 
-from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.rendering import full_depth, prepare
 from tests.annotation.imaging.dicomfiles import as_bytes, make_data_set
 from tests.annotation.imaging.greyscale import (

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.rendering import prepare
 from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.stage import ROOT

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from readerstudy.enums import PredictionForm
-from readerstudy.predictions.kernels.reading import read_predictions
 from readerstudy.predictions.kernels.records import PredictionsRefused, Record
+from readerstudy.predictions.kernels.streamed_predictions import read_predictions
 from tests.readerstudy.predictions.made import lines
 from tests.refusals import refuses
 

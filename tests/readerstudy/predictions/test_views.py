@@ -21,7 +21,7 @@ from annotation.models import AuditEvent, Job, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyRole
 from readerstudy.predictions.entries import enter_model
-from readerstudy.predictions.kernels import reading, strict
+from readerstudy.predictions.kernels import streamed_predictions, strict
 from readerstudy.predictions.kernels import strict as tables
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target, close_submissions, open_submissions
@@ -431,7 +431,7 @@ def test_only_the_beginning_of_a_file_is_read_for_its_model(tmp_path: Path, monk
 
     rest = [{"id": f"Q{n}", "model": "Other", "pred_answer": "ä" * 90} for n in range(2_000)]
     first = {"id": "Q1", "model": "First", "pred_answer": "A"}
-    monkeypatch.setattr(reading, "opened", counted)
+    monkeypatch.setattr(streamed_predictions, "opened", counted)
     contents = [
         json.dumps([first, *rest], ensure_ascii=False).encode(),
         json.dumps({"first": first, **{one["id"]: one for one in rest}}, ensure_ascii=False).encode(),
@@ -441,16 +441,17 @@ def test_only_the_beginning_of_a_file_is_read_for_its_model(tmp_path: Path, monk
     for content in contents:
         n_read = 0
         assert named_by(tmp_path, content) == "First"
-        assert n_read <= reading.NAMED_WITHIN + 1 < len(content)
-    assert named_by(tmp_path, b"[" + b" " * reading.NAMED_WITHIN + json.dumps(first).encode() + b"]") == "sent"
+        assert n_read <= streamed_predictions.NAMED_WITHIN + 1 < len(content)
+    blank = b"[" + b" " * streamed_predictions.NAMED_WITHIN
+    assert named_by(tmp_path, blank + json.dumps(first).encode() + b"]") == "sent"
 
 
 def test_a_spreadsheet_is_not_unpacked_for_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unpack(_content: bytes) -> NoReturn:
         raise AssertionError("unpacked while somebody waits for the page")
 
-    monkeypatch.setattr(reading, "lines_of_sheet", unpack)
-    assert named_by(tmp_path, reading.ZIP + b"anything", "predictions_MedGemma.xlsx") == "MedGemma"
+    monkeypatch.setattr(streamed_predictions, "lines_of_sheet", unpack)
+    assert named_by(tmp_path, streamed_predictions.ZIP + b"anything", "predictions_MedGemma.xlsx") == "MedGemma"
 
 
 class Counted(str):

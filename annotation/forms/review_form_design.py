@@ -37,7 +37,7 @@ class Asked:
     anchors: Anchors
 
 
-class ReviewFormForm(PlainForm):
+class FormDesignForm(PlainForm):
     """Fields of anchors are named ``anchor-<grade or choice>-<value>``; an empty one has the anchor of the paper."""
 
     name = forms.CharField(
@@ -70,7 +70,7 @@ class ReviewFormForm(PlainForm):
             )
 
     @classmethod
-    def beginning_with(cls, before: ReviewForm | None, data: Any = None) -> ReviewFormForm:
+    def beginning_with(cls, before: ReviewForm | None, data: Any = None) -> FormDesignForm:
         """With what this version asks, or the paper."""
         design = stored_design(before.design) if before is not None else PAPER
         initial: dict[str, Any] = {

@@ -3,7 +3,7 @@
 
 const MOST_WAIT = 1_000; // a page that is going away lets go of its lock
 
-export class Tab {
+export class WriteLease {
   constructor(place) {
     this.place = place;
   }
