@@ -79,6 +79,14 @@ class RunProgress:
         return estimate_of(self.run) if self.state in (BatchState.PLANNED, BatchState.TRYING) else None
 
     @property
+    def time_left(self) -> str:
+        """Of a run at work, in words: its share of what was estimated at the start; empty where that is not known."""
+        hours = (self.run.estimate or {}).get("hours")
+        if self.state != BatchState.RUNNING or not hours:
+            return ""
+        return hours_words(hours["value"] * (1 - self.tally.n_done / max(1, self.run.batch.n_calls)))
+
+    @property
     def n_first(self) -> int:
         return min(N_FIRST, self.run.batch.n_calls)
 

@@ -240,6 +240,18 @@ def test_what_cannot_be_published_says_why_and_where_to_try_again(
     assert "hx-trigger" not in page
 
 
+def test_the_time_that_is_left_is_told_while_a_run_goes_on(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    run.estimate = {"hours": {"value": 8.0, "low": 6.0, "high": 10.0}}
+    run.save()
+    answer(run, n=5)  # of 25
+    end(run, BatchState.RUNNING)
+    left = "Left by the estimate of the start: 6.4 h."
+    assert left in words(browser, "model-run", run.batch.public_id)
+    end(run, BatchState.PAUSED)
+    assert left not in words(browser, "model-run", run.batch.public_id)
+
+
 def test_a_variant_says_that_it_stands_for_nothing(browser: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank), images="blank")
     answer(run)
