@@ -79,8 +79,8 @@ def _behind(place: list[Any], direction: int, *, is_sorted: bool) -> Q:
 
 def write_cursor(sort: str, place: list[Any]) -> str:
     """A place in a list as an opaque word."""
-    told = [one.isoformat() if isinstance(one, datetime | date) else one for one in place]
-    return base64.urlsafe_b64encode(json.dumps([sort, *told]).encode()).decode().rstrip("=")
+    values = [one.isoformat() if isinstance(one, datetime | date) else one for one in place]
+    return base64.urlsafe_b64encode(json.dumps([sort, *values]).encode()).decode().rstrip("=")
 
 
 def read_cursor(text: str, sort: str) -> list[Any]:

@@ -155,12 +155,12 @@ class Asker:
             batches = [] if self.stop.is_set() else _at_work(self.endpoint.name)
             self._leave_out_others(batches)
             chosen = self._choose(batches)
-        held = time.monotonic() - began
+        writing_time = time.monotonic() - began
         for batch, calls in chosen:
             for call, pictures in zip(calls, pictures_of(batch, calls), strict=True):
                 self.to_send.put(Sent(call, batch, pictures))
         if connection.vendor == "sqlite":  # which has one writer: a reviewer's answer waits until it meets a gap
-            time.sleep(min(held, LONGEST_GAP))
+            time.sleep(min(writing_time, LONGEST_GAP))
         return bool(self.n_in_flight or batches)
 
     def _gather(self) -> list[Sent]:
@@ -178,7 +178,7 @@ class Asker:
         gone = self.works.keys() - {batch.pk for batch in batches}
         for pk in gone:
             if self.works[pk].n_in_flight:
-                self.works[pk].stands_still()
+                self.works[pk].drop_read_ahead()
             else:
                 del self.works[pk]
 

@@ -23,7 +23,7 @@ from annotation.enums import BatchState, CallOutcome, Ending
 from annotation.models import CallAttempt, CallBatch, ModelCall, User
 
 AT_ONCE = 500  # calls
-MOST_TOLD = 100  # problems of one file
+MOST_PROBLEMS = 100  # problems of one file
 
 
 def custom_id(call: ModelCall, batch: CallBatch) -> str:
@@ -37,7 +37,7 @@ def write_requests(batch: CallBatch, path: Path, *, actor: User | None, at: date
 
     Writing them is sending: it needs the permission. Raises BatchRefused, and FileExistsError for a file that is there.
     """
-    check_stands_still(batch)
+    check_not_at_work(batch)
     if not batch.permission.holds_at(at):
         raise BatchRefused("permission_over", permission_is_over(batch))
     files: list[Path] = []
@@ -122,7 +122,7 @@ def import_responses(
 
     Lines that cannot be read, ids of no call of this batch, and two different responses to one call are problems.
     """
-    check_stands_still(batch)
+    check_not_at_work(batch)
     result = ResponsesImported(batch)
     found: dict[int, ResponseLine] = {}
     with transaction.atomic():
@@ -136,7 +136,7 @@ def import_responses(
     return result
 
 
-def check_stands_still(batch: CallBatch) -> None:
+def check_not_at_work(batch: CallBatch) -> None:
     """Raises BatchRefused while the site asks the endpoint itself."""
     if batch.state in AT_WORK:
         raise BatchRefused("at_work", _("These calls are asked right now: pause them first."))
@@ -161,7 +161,7 @@ def _read(result: ResponsesImported, found: dict[int, ResponseLine], row: int, l
 
 
 def _problem(result: ResponsesImported, row: int, name: str, sentence: str) -> None:
-    if len(result.problems) < MOST_TOLD:
+    if len(result.problems) < MOST_PROBLEMS:
         result.problems.append({"row": row, "id": name, "message": sentence})
 
 

@@ -201,7 +201,7 @@ def _move(
         raise BatchRefused("wrong_state", sentence % {"state": batch.get_state_display()})
     batch.state, batch.paused_because = after, because
     batch.save(update_fields=["state", "paused_because", "n_first", "started_at", "finished_at"])
-    told = {"before": before, "endpoint": batch.endpoint, "model": batch.model, **(facts or {})}
+    noted = {"before": before, "endpoint": batch.endpoint, "model": batch.model, **(facts or {})}
     record(
-        f"calls.{after.value}", actor=actor, at=at, subject=batch, facts=told | ({"why": because} if because else {})
+        f"calls.{after.value}", actor=actor, at=at, subject=batch, facts=noted | ({"why": because} if because else {})
     )

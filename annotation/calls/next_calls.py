@@ -67,7 +67,7 @@ class BatchWork:
             self._ahead.popleft()
         self.n_in_flight += len(numbers)
 
-    def stands_still(self) -> None:
+    def drop_read_ahead(self) -> None:
         """A person paused the batch: by the time it goes on, its calls may have got answers from a file."""
         self._ahead.clear()
 

@@ -229,9 +229,11 @@ def mentions_work(person: User, at: datetime) -> WorkSection | None:
         words.append(_("%(n)s to do") % {"n": n_todo})
     if len(waiting) > n_todo:
         words.append(_("%(n)s new") % {"n": len(waiting) - n_todo})
-    url, said = reverse("mentions"), ", ".join(words)
-    step = NextStep(_("Read them"), _("Comments on questions mention you: %(n)s.") % {"n": said}, url)
-    return WorkSection(_("To do and mentions"), [WorkItem(_("Comments that mention you"), url, words=said)], step, True)
+    url, counts = reverse("mentions"), ", ".join(words)
+    step = NextStep(_("Read them"), _("Comments on questions mention you: %(n)s.") % {"n": counts}, url)
+    return WorkSection(
+        _("To do and mentions"), [WorkItem(_("Comments that mention you"), url, words=counts)], step, True
+    )
 
 
 def _send(comment: QuestionComment, person: User) -> None:

@@ -208,8 +208,8 @@ class Outcome:
     def of(cls, bank: QuestionBank, asked: Mapping[str, Any], result: Mapping[str, Any]) -> Outcome:
         """``asked``: with act, words and time, as the parameters of a job. ``result``: as ``ManyChanged`` gives it."""
         left = [
-            LeftQuestions(_why_left(why, told["n"]), told["numbers"], told["n"] - len(told["numbers"]))
-            for why, told in result["left"].items()
+            LeftQuestions(_why_left(why, group["n"]), group["numbers"], group["n"] - len(group["numbers"]))
+            for why, group in result["left"].items()
         ]
         return cls(bank, SelectedAct(asked["act"]), asked["words"], asked["at"], result["changed"], left)
 

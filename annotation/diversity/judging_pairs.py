@@ -171,7 +171,7 @@ def end_trial(trial: PairTrial, *, actor: User, at: datetime) -> int:
 
 
 def n_judged_by_both(trial: PairTrial) -> int:
-    return trial.pairs.annotate(n_said=Count("judgements")).filter(n_said=2).count()
+    return trial.pairs.annotate(n_judged=Count("judgements")).filter(n_judged=2).count()
 
 
 def counts_of_judges(trial: PairTrial) -> tuple[int, int, int]:
@@ -198,14 +198,14 @@ def curve_of(trial: PairTrial) -> ThresholdCurve | None:
         return None
     from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve  # numpy and scipy
 
-    said: dict[int, dict[int, bool]] = {}
+    judged: dict[int, dict[int, bool]] = {}
     rows = PairJudgement.objects.filter(pair__trial=trial).values_list("pair", "judge", "is_same")
     for pair, judge, is_same in rows:
-        said.setdefault(pair, {})[judge] = is_same
+        judged.setdefault(pair, {})[judge] = is_same
     pairs = [
         TwiceJudged(similarity, both[trial.first_judge_id], both[trial.second_judge_id])
         for pk, similarity in trial.pairs.values_list("pk", "similarity")
-        if len(both := said.get(pk, {})) == 2
+        if len(both := judged.get(pk, {})) == 2
     ]
     return threshold_curve(pairs, seed=trial.seed) if pairs else None
 

@@ -180,5 +180,5 @@ def _what_came(sent: Exchange) -> str:
 
 
 def _seconds(sent: Exchange, n_failures: int, now: datetime) -> float:
-    told = seconds_to_wait(dict(sent.headers).get("retry-after", ""), now)
-    return seconds_before_retry(n_failures) if told is None else told
+    retry_after = seconds_to_wait(dict(sent.headers).get("retry-after", ""), now)
+    return seconds_before_retry(n_failures) if retry_after is None else retry_after

@@ -1,4 +1,4 @@
-"""A simulated model server on this machine, for tests and the demonstration, which can be told to fail in many ways.
+"""A simulated model server on this machine, for tests and the demonstration, which fails on request in many forms.
 
 It speaks the OpenAI protocol and listens on loopback only. What the models say is in ``kernels/simulated_models.py``.
 """
@@ -208,14 +208,14 @@ class _Handler(BaseHTTPRequestHandler):
         if entry.fault:
             reply = self._faulty(entry.fault, reply)
         self.server.note_status(entry, reply.status)
-        ways: dict[str, Callable[[Reply], None]] = {
+        senders: dict[str, Callable[[Reply], None]] = {
             StandInFault.SLOW_FIRST_BYTE: self._send_nothing,
             StandInFault.SLOW_HEADERS: self._send_slow_headers,
             StandInFault.SLOW_BODY: self._send_slowly,
             StandInFault.CUT_BODY: self._send_half,
             StandInFault.ENDLESS: self._send_without_end,
         }
-        ways.get(entry.fault, self._send)(reply)
+        senders.get(entry.fault, self._send)(reply)
 
     def _reply(self, method: str, body: dict[str, Any]) -> Reply:
         try:

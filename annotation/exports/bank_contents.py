@@ -104,10 +104,10 @@ class BankContents:
         extra = parsed(truth.extra)
         layouts = next((one.result.get("layouts", ()) for one in self.imports if one.pk == base.bank_import_id), ())
         report = truth.report
-        said = (report.indication, report.comparison, report.findings, report.impression) if report else ("",) * 4
+        texts = (report.indication, report.comparison, report.findings, report.impression) if report else ("",) * 4
         written = steps[-1].wording if steps and self._latest else imported
         source = read_source(extra, layouts)
-        stored = StoredQuestion(key, imported, written, exam, said, extra, source, base.content_sha256)
+        stored = StoredQuestion(key, imported, written, exam, texts, extra, source, base.content_sha256)
         if any(one.images_left_out for one in revisions):
             return self._with_left_out(BankQuestion(question, stored, steps), revisions)
         return BankQuestion(question, stored, steps)
@@ -166,8 +166,8 @@ def _wording(row: Revision, truth: AnswerKey) -> RecordWording:
     task, category, subcategory, question_class, difficulty = map(
         str, (row.task, row.category, row.subcategory, row.question_class, row.difficulty)
     )
-    said = (row.stem, tuple(row.options), truth.key, truth.explanation)
-    return RecordWording(*said, task, category, subcategory, question_class, difficulty)
+    texts = (row.stem, tuple(row.options), truth.key, truth.explanation)
+    return RecordWording(*texts, task, category, subcategory, question_class, difficulty)
 
 
 def _step(row: Revision, truth: AnswerKey, edit: Edit | None) -> EditStep:

@@ -173,20 +173,20 @@ def _blind_answer(assignment: Assignment, row: ReviewRow, at: datetime) -> Blind
 
 
 def _review(assignment: Assignment, row: ReviewRow, at: datetime) -> Review:
-    said = row.judgement
+    judgement = row.judgement
     return Review(
         assignment=assignment,
-        grades=dict(said.grades),
-        needs_image=said.needs_image,
-        relevant=said.relevant,
-        flags=list(said.flags),
-        withdrawn_flags=sorted(said.withdrawn_flags),
-        disagreement=said.disagreement,
-        verdict=said.verdict,
-        verdict_reason=said.verdict_reason,
-        reasoning=said.reasoning,
-        comment=said.comment,
-        category=said.category,
+        grades=dict(judgement.grades),
+        needs_image=judgement.needs_image,
+        relevant=judgement.relevant,
+        flags=list(judgement.flags),
+        withdrawn_flags=sorted(judgement.withdrawn_flags),
+        disagreement=judgement.disagreement,
+        verdict=judgement.verdict,
+        verdict_reason=judgement.verdict_reason,
+        reasoning=judgement.reasoning,
+        comment=judgement.comment,
+        category=judgement.category,
         simulated=row.simulated,
         submitted_at=at,
         **_time_of(row),

@@ -82,9 +82,9 @@ class Placing:
         by_number = self.by_number.get(row.number) if row.number is not None else None
         found = by_number or (self.by_id.get(row.question_id) if row.number is None else None)
         if found is None:
-            said = row.number if row.number is not None else repr(row.question_id[:40])
+            asked = row.number if row.number is not None else repr(row.question_id[:40])
             column = "question" if row.number is not None else "question_id"
-            self._fault(row, column, f"The round has no question {said}. Leave the row out, or correct it.")
+            self._fault(row, column, f"The round has no question {asked}. Leave the row out, or correct it.")
         elif row.question_id and found.public_id != row.question_id:
             self._fault(row, "question_id", f"Question {row.number} has another id here: leave the column out.")
         elif found.revision != row.revision:

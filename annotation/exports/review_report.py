@@ -126,12 +126,12 @@ def note_report_taken(review_round: ReviewRound, done: ReviewReport, *, actor: U
 def state_of_report(review_round: ReviewRound) -> str:
     """A digest that is another one once the report of the round would be another; in a few queries."""
     one = review_round
-    said = Review.objects.filter(Q(assignment__round=one) | Q(assignment__round__adjudicates=one))
+    reviews = Review.objects.filter(Q(assignment__round=one) | Q(assignment__round__adjudicates=one))
     reports = Count("assignment__report_opened_at")  # reviewers may open one after their review
     decided = Settlement.objects.filter(round=one).aggregate(Count("pk"), Count("decided_at"), Max("decided_at"))
-    told = [_facts(one), one.name, one.plan.bank.name, one.opened_at, one.completed_at, state_flow([one])]
-    told += [said.aggregate(Count("pk"), Max("pk"), reports=reports), decided]
-    return hashlib.sha256(json.dumps(told, default=str, sort_keys=True).encode()).hexdigest()
+    facts = [_facts(one), one.name, one.plan.bank.name, one.opened_at, one.completed_at, state_flow([one])]
+    facts += [reviews.aggregate(Count("pk"), Max("pk"), reports=reports), decided]
+    return hashlib.sha256(json.dumps(facts, default=str, sort_keys=True).encode()).hexdigest()
 
 
 def check_has_reviews(review_round: ReviewRound) -> None:

@@ -96,9 +96,9 @@ def kept_report(review_round: ReviewRound) -> KeptReport | None:
     job = jobs.select_related("created_by").order_by("-finished_at", "-pk").first()
     if job is None or job.result is None:
         return None
-    told = job.result["report"]
-    report = ReviewReport([WrittenFile(*one) for one in told["files"]], told["reviews"], told["sums"])
-    return KeptReport(job, report, told["state"], told["sha256"], told["bytes"])
+    facts = job.result["report"]
+    report = ReviewReport([WrittenFile(*one) for one in facts["files"]], facts["reviews"], facts["sums"])
+    return KeptReport(job, report, facts["state"], facts["sha256"], facts["bytes"])
 
 
 def take_review_report(review_round: ReviewRound, *, actor: User, at: datetime) -> Path:

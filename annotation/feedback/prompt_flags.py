@@ -76,8 +76,8 @@ class _Scope:
 def prompt_flags(versions: Sequence[PromptVersion], person: User | None) -> PromptFlags:
     """Of versions with one purpose, in at most five queries.
 
-    ``person`` coordinates; of a round in which they judge, and of a question that they judge, they are told nothing.
-    None: on the command line, where what is told is for everybody who coordinates.
+    ``person`` coordinates; of a round in which they judge, and of a question that they judge, nothing is shown.
+    None: on the command line, where the result is for everybody who coordinates.
     """
     scope = _scope(versions, person)
     values = _reviews(scope, person).values_list(
@@ -94,8 +94,8 @@ def prompt_flags(versions: Sequence[PromptVersion], person: User | None) -> Prom
     made = Counter[int]()
     for brought_by in Revision.objects.filter(bank_import__in=scope.version_of).values_list("bank_import", flat=True):
         made[scope.version_of[brought_by]] += 1
-    told = [_flags_of(one, made[one.pk], judged[one.pk]) for one in versions]
-    return PromptFlags(told, scope.n_hidden)
+    flags_of_versions = [_flags_of(one, made[one.pk], judged[one.pk]) for one in versions]
+    return PromptFlags(flags_of_versions, scope.n_hidden)
 
 
 def _flags_of(version: PromptVersion, n_made: int, judged: list[Judged]) -> VersionFlags:
@@ -119,8 +119,8 @@ def _scope(versions: Sequence[PromptVersion], person: User | None) -> _Scope:
     known = ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]).exclude(
         pk__in=unfinished_rounds().values("pk")
     )
-    told = rounds_with_outcomes_for(person, known)
-    scope.rounds = [one for one in rounds if one.pk in told]
+    visible = rounds_with_outcomes_for(person, known)
+    scope.rounds = [one for one in rounds if one.pk in visible]
     scope.n_hidden = len(rounds) - len(scope.rounds)
     return scope
 

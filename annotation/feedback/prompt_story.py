@@ -66,8 +66,8 @@ def prompt_story(name: str, person: User | None) -> PromptStory:
     """``person`` as prompt_flags has them."""
     rows = PromptVersion.objects.filter(name=name).select_related("author").order_by("-number")
     versions = list(rows.defer("text", "instruction", "schema"))
-    told = prompt_flags(versions, person)
-    story = {one.version.pk: StoryVersion(one.version, one) for one in told.versions}
+    flags = prompt_flags(versions, person)
+    story = {one.version.pk: StoryVersion(one.version, one) for one in flags.versions}
     of_prompt = Q(pk__in=())
     for run in ("first_run", "second_run"):
         for path in ("questions_prompt", "bullets_batch__prompt"):
@@ -75,7 +75,7 @@ def prompt_story(name: str, person: User | None) -> PromptStory:
     for trial in trials_with_runs().filter(of_prompt).order_by("created_at", "pk"):
         place = next(one for one in _prompts_of(trial) if one in story)
         story[place].trials.append(standing_of(trial))
-    return PromptStory(list(story.values()), told.n_hidden)
+    return PromptStory(list(story.values()), flags.n_hidden)
 
 
 def _prompts_of(trial: PromptTrial) -> list[int]:

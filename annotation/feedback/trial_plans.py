@@ -168,7 +168,7 @@ def _n_exams(wanted: TrialWanted, n_pairs: int) -> int:
 
 def _check_same_reports(first: GenerationRun, second: GenerationRun) -> None:
     rows = [GenerationReport.objects.filter(run=run).order_by("number") for run in (first, second)]
-    told = [list(one.values_list("answer_key", "sha256")) for one in rows]
-    if told[0] != told[1]:
+    reports = [list(one.values_list("answer_key", "sha256")) for one in rows]
+    if reports[0] != reports[1]:
         sentence = _("The bank changed while the trial was planned, so that its reports differ. Plan it again.")
         raise FeedbackRefused("reports_differ", sentence)

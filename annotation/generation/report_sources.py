@@ -171,9 +171,9 @@ def _read_file(path: Path, stream: BinaryIO) -> tuple[FoundReports, list[str]]:
 def _read_entry(entry: Entry, reader: ExamReader, seen: set[str]) -> tuple[FoundReport | None, list[str]]:
     value: dict[str, Any] = entry.value if isinstance(entry.value, dict) else {}
     exam, faults = reader.read(value)
-    told: list[Fault] = [*entry.faults, *faults]
-    if told or exam is None:
-        return None, [fault.message for fault in told]
+    all_faults: list[Fault] = [*entry.faults, *faults]
+    if all_faults or exam is None:
+        return None, [fault.message for fault in all_faults]
     text = sent_text(exam.report[FINDINGS], exam.report[IMPRESSION])
     if exam.key in seen:
         return None, [_("The exam comes twice.")]
@@ -210,12 +210,12 @@ def exam_fields_of(run: GenerationRun, reports: Sequence[GenerationReport]) -> d
     keys = {one.pk: one.answer_key for one in reports if one.answer_key is not None}
     names = _names_of_exams(run, {key.report.exam_id for key in keys.values() if key.report})
     for pk, key in keys.items():
-        said = key.report
-        assert said is not None
-        texts = (said.indication, said.comparison, said.findings, said.impression)
+        report = key.report
+        assert report is not None
+        texts = (report.indication, report.comparison, report.findings, report.impression)
         kept = parsed(key.extra).get("exam", {})
         found[pk] = {
-            **names[said.exam_id],
+            **names[report.exam_id],
             **{name: text or None for name, text in zip(REPORT_FIELDS, texts, strict=True)},
             **{name: kept[name] for name in KEPT_FIELDS if name in kept},
         }

@@ -134,11 +134,11 @@ def drop_pictures(image: Image) -> list[str]:
 def _make(image: Image, policy: PicturePolicy, *, at: datetime) -> ModelPicture:
     rendition = Rendition.objects.filter(image=image, kind=RenditionKind.FULL).first()
     if rendition is None:
-        raise _held_meanwhile(image)
+        raise _gone_meanwhile(image)
     try:
         payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     except FileNotFoundError:
-        raise _held_meanwhile(image) from None
+        raise _gone_meanwhile(image) from None
     content, width, height = picture_of(payload, image.display or {}, policy)
     sha256 = storage.store_by_hash(content)
     made = {"sha256": sha256, "width": width, "height": height, "n_bytes": len(content), "made_at": at}
@@ -148,7 +148,7 @@ def _make(image: Image, policy: PicturePolicy, *, at: datetime) -> ModelPicture:
         is_shared = ModelPicture.objects.filter(sha256=sha256).exists()
     if not is_shared:
         storage.remove([sha256])
-    raise _held_meanwhile(image)
+    raise _gone_meanwhile(image)
 
 
 def _is_as_loaded(image: Image) -> bool:
@@ -157,6 +157,6 @@ def _is_as_loaded(image: Image) -> bool:
     return now is not None and now.object_name == image.object_name
 
 
-def _held_meanwhile(image: Image) -> PictureRefused:
+def _gone_meanwhile(image: Image) -> PictureRefused:
     sentence = _("The image %(image)s was held, blacked out or removed just now, so that it is not sent.")
     return PictureRefused("images_waiting", sentence % {"image": image.public_id})

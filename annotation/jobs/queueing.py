@@ -142,12 +142,12 @@ def requeue_abandoned(*, at: datetime) -> int:
 def nudge_forgotten(*, at: datetime) -> None:
     """Send the message again for jobs that wait long: it may be lost.
 
-    While other jobs run, waiting is nothing unusual, so that each is told of more rarely.
+    While other jobs run, waiting is nothing unusual, so that a message is sent again more rarely.
     """
     is_busy = Job.objects.filter(state=JobState.RUNNING).exists()
     late = at - timedelta(seconds=SECONDS_UNTIL_NEXT_NUDGE * (8 if is_busy else 1))
-    told = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late)
-    waiting = list(Job.objects.filter(told, state=JobState.QUEUED).order_by("created_at")[:20])
+    overdue = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late)
+    waiting = list(Job.objects.filter(overdue, state=JobState.QUEUED).order_by("created_at")[:20])
     Job.objects.filter(pk__in=[job.pk for job in waiting]).update(nudged_at=at)
     for job in waiting:
         nudge(job.public_id)

@@ -94,8 +94,8 @@ def _forget_traces(person: User, *, actor: User | None, at: datetime) -> None:
     tokens.update(name="", networks=[])
     KeptAnswer.objects.filter(person=person).delete()
     end_sessions(person)
-    for held in (EmailAddress, Authenticator, SocialAccount, UserSession):
-        held.objects.filter(user=person).delete()
+    for kind in (EmailAddress, Authenticator, SocialAccount, UserSession):
+        kind.objects.filter(user=person).delete()
     _delete_emails(person.email)
 
 

@@ -32,7 +32,7 @@ ANSWERS = (*OptionLetter, NO_OPTION)
 SET, NOT_SET = True, False
 
 
-class ReviewSaid(NamedTuple):
+class ReviewAnswers(NamedTuple):
     """The newest version of one review; ``best`` and ``difficulty`` are None where no blind answer is asked."""
 
     reviewer: int
@@ -63,7 +63,7 @@ class FormField:
     label: str
     scale: FieldScale
     values: Sequence[object]
-    said: Callable[[ReviewSaid], object]
+    value_in: Callable[[ReviewAnswers], object]
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,12 @@ class RoundAgreement:
 
 def round_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgreement:
     """The agreement so far, in one query; the same reviews give the same limits."""
-    return _agreement(_said(newest_reviews(review_round)), abs(review_round.seed), draws)
+    return _agreement(_answers_in(newest_reviews(review_round)), abs(review_round.seed), draws)
 
 
-def _agreement(said: Sequence[ReviewSaid], seed: int, draws: int) -> RoundAgreement:
-    of_question: dict[int, list[ReviewSaid]] = defaultdict(list)
-    for row in said:
+def _agreement(answers: Sequence[ReviewAnswers], seed: int, draws: int) -> RoundAgreement:
+    of_question: dict[int, list[ReviewAnswers]] = defaultdict(list)
+    for row in answers:
         of_question[row.question].append(row)
     several = {question: rows for question, rows in sorted(of_question.items()) if len(rows) > 1}
     reviews = [row for rows in several.values() for row in rows]
@@ -130,14 +130,14 @@ def own_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgreeme
     """
     repeated = repeated_reviews(review_round)
     firsts = newest_reviews(review_round).filter(assignment__in=repeated.values("assignment__repeats"))
-    first = {row.question: row for row in _said(firsts, question="assignment")}
-    again = [row for row in _said(repeated, question="assignment__repeats") if row.question in first]
+    first = {row.question: row for row in _answers_in(firsts, question="assignment")}
+    again = [row for row in _answers_in(repeated, question="assignment__repeats") if row.question in first]
     pairs = [first[row.question]._replace(reviewer=0) for row in again] + [row._replace(reviewer=1) for row in again]
     people = {first[row.question].reviewer for row in again}
     return replace(_agreement(pairs, abs(review_round.seed), draws), n_people=len(people))
 
 
-def _said(reviews: QuerySet[Review], question: str = "assignment__revision") -> list[ReviewSaid]:
+def _answers_in(reviews: QuerySet[Review], question: str = "assignment__revision") -> list[ReviewAnswers]:
     rows = reviews.order_by("assignment__reviewer", "pk")
     columns = {
         "reviewer": F("assignment__reviewer"),
@@ -147,7 +147,7 @@ def _said(reviews: QuerySet[Review], question: str = "assignment__revision") -> 
         "best": F("assignment__blind_answer__best"),
         "difficulty": F("assignment__blind_answer__difficulty"),
     }
-    return [ReviewSaid(*row) for row in rows.annotate(**columns).values_list(*ReviewSaid._fields)]
+    return [ReviewAnswers(*row) for row in rows.annotate(**columns).values_list(*ReviewAnswers._fields)]
 
 
 def _fields() -> list[FormField]:
@@ -180,7 +180,7 @@ def _fields() -> list[FormField]:
 
 
 def _agreement_rows(
-    reviews: Sequence[ReviewSaid],
+    reviews: Sequence[ReviewAnswers],
     questions: Sequence[int],
     reviewers: Sequence[int],
     units: Units,
@@ -190,18 +190,18 @@ def _agreement_rows(
     """A row for each field that was asked: a round that asks for the judgement only has no blind answers."""
     of_reviewer, of_question = (dict(zip(known, range(len(known)), strict=True)) for known in (reviewers, questions))
     cells = [of_reviewer[one.reviewer] for one in reviews], [of_question[one.question] for one in reviews]
-    told = [(one, [one.said(row) for row in reviews]) for one in _fields()]
-    asked = [(one, said) for one, said in told if any(value is not None for value in said)]
+    answered = [(one, [one.value_in(row) for row in reviews]) for one in _fields()]
+    asked = [(one, values) for one, values in answered if any(value is not None for value in values)]
     coded = []
-    for one, said in asked:
+    for one, values in asked:
         code = {value: number for number, value in enumerate(one.values)}
         codes = np.full((len(reviewers), len(questions)), -1, dtype=np.int64)
-        codes[cells] = [code.get(value, -1) for value in said]
+        codes[cells] = [code.get(value, -1) for value in values]
         coded.append(FieldRatings(one.scale, codes, len(one.values)))
     found = field_agreement(coded, units, seed=seed, draws=draws)
     return [
-        (one.scale, AgreementRow(one.name, one.label, agreement, said.count(CANNOT_JUDGE), []))
-        for (one, said), agreement in zip(asked, found, strict=True)
+        (one.scale, AgreementRow(one.name, one.label, agreement, values.count(CANNOT_JUDGE), []))
+        for (one, values), agreement in zip(asked, found, strict=True)
     ]
 
 
@@ -209,13 +209,13 @@ def _table(scale: FieldScale, rows: Sequence[AgreementRow]) -> AgreementTable:
     notes = [_notes(row.found) for row in rows]
     rated = [of_row for row, of_row in zip(rows, notes, strict=True) if row.found.n_questions]
     everywhere = [note for note in rated[0] if all(note in of_row for of_row in rated)] if len(rated) > 1 else []
-    told = [
+    shown = [
         AgreementRow(
             row.name, row.label, row.found, row.n_cannot_judge, [note for note in of_row if note not in everywhere]
         )
         for row, of_row in zip(rows, notes, strict=True)
     ]
-    return AgreementTable(scale, list(rows[0].found.results) if rows else [], told, everywhere)
+    return AgreementTable(scale, list(rows[0].found.results) if rows else [], shown, everywhere)
 
 
 def _notes(found: FieldAgreement) -> list[str]:

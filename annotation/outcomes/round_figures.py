@@ -57,7 +57,7 @@ def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
         _("%(reviewed)s of %(all)s questions reviewed, by %(reviews)s reviews. † small n.")
         % {"reviewed": outcomes.n_reviewed, "all": outcomes.n_questions, "reviews": outcomes.n_reviews},
     ]
-    return _told(sentences, rounds)
+    return _legend(sentences, rounds)
 
 
 def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
@@ -77,7 +77,7 @@ def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
         % {"reviews": outcomes.n_reviews, "reviewed": outcomes.n_reviewed},
         _("Who could not judge is not among n."),
     ]
-    return _told(sentences, rounds)
+    return _legend(sentences, rounds)
 
 
 def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, width: Width) -> bytes:
@@ -88,13 +88,13 @@ def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, 
         steps_figure,
     )  # with matplotlib, slow to load
 
-    way = [
+    path = [
         FlowStep(_("In the sample"), flow.drawn.n, flow.drawn.n_changed),
         FlowStep(_("Reviewed"), flow.reviewed.n, flow.reviewed.n_changed),
     ]
     now = [FlowStep(_("Now: %(state)s") % {"state": _(state.label)}, one.n, one.n_changed) for state, one in flow.now]
     words = StepWords(_("as drawn"), _("changed since"), _("Questions"), (_("questions"), _("changed")))
-    return rendered(lambda: steps_figure(way, now, words, width, simulated=is_simulated(rounds)), form)
+    return rendered(lambda: steps_figure(path, now, words, width, simulated=is_simulated(rounds)), form)
 
 
 def flow_legend(rounds: Sequence[ReviewRound], flow: StateFlow) -> str:
@@ -105,8 +105,8 @@ def flow_legend(rounds: Sequence[ReviewRound], flow: StateFlow) -> str:
         % {"questions": counted, "reviewed": flow.reviewed.n},
         _("Changed: another wording has replaced the one that was drawn. Percent of the sample; counts, no estimates."),
     ]
-    return _told(sentences, rounds)
+    return _legend(sentences, rounds)
 
 
-def _told(sentences: Sequence[str], rounds: Sequence[ReviewRound]) -> str:
+def _legend(sentences: Sequence[str], rounds: Sequence[ReviewRound]) -> str:
     return " ".join([*sentences, *([_("Simulated data.")] if is_simulated(rounds) else [])])

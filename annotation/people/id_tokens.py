@@ -87,8 +87,8 @@ def _key_of(keys: Mapping[str, Any], name: object) -> dict[str, Any]:
 
 
 def _check_audience(claims: Mapping[str, Any], client_id: str) -> None:
-    told = claims["aud"]
-    audience = [told] if isinstance(told, str) else told
+    claim = claims["aud"]
+    audience = [claim] if isinstance(claim, str) else claim
     if not isinstance(audience, list) or client_id not in audience:
         raise not_believed("audience")
     if claims.get("azp", client_id) != client_id or (len(audience) > 1 and "azp" not in claims):

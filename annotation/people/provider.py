@@ -44,7 +44,7 @@ class Trip:
         return base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).decode().rstrip("=")
 
 
-def way_to(provider: Provider, trip: Trip, *, state: str, callback: str) -> str:
+def login_address(provider: Provider, trip: Trip, *, state: str, callback: str) -> str:
     """The address to which the browser goes. Raises PeopleRefused where the provider does not answer."""
     asked = {
         "response_type": "code",
@@ -65,8 +65,8 @@ def claims_for(provider: Provider, code: str, trip: Trip, *, callback: str, at: 
     """What the provider says of the person whom the code is of. Raises PeopleRefused; nothing of it is kept."""
     with _session(provider) as session:
         config = _configuration(session, provider)
-        told = _exchange(session, config, provider, code, trip, callback)
-        token = told.get("id_token")
+        tokens = _exchange(session, config, provider, code, trip, callback)
+        token = tokens.get("id_token")
         if not isinstance(token, str):
             raise not_believed("without a token")
         keys = _fetched(session, "GET", _address_in(config, "jwks_uri"))
@@ -74,7 +74,7 @@ def claims_for(provider: Provider, code: str, trip: Trip, *, callback: str, at: 
         wanted = (*ABOUT_PERSON, provider.roles_claim)
         if all(name in claims for name in wanted) or not config.get("userinfo_endpoint"):
             return claims
-        more = _about(session, _address_in(config, "userinfo_endpoint"), told.get("access_token"))
+        more = _about(session, _address_in(config, "userinfo_endpoint"), tokens.get("access_token"))
         if more.get("sub") != claims["sub"]:
             raise not_believed("subject")
         return {**{name: more[name] for name in wanted if name in more}, **claims}
@@ -113,7 +113,7 @@ def _address_in(config: Mapping[str, Any], name: str) -> str:
 
 
 def _fetched(session: requests.Session, method: str, address: str, **more: Any) -> dict[str, Any]:
-    """An object of JSON. No redirect is followed, and what went wrong is told without what was sent or came."""
+    """An object of JSON. No redirect is followed, and an error names neither what was sent nor what came."""
     try:
         with session.request(method, address, timeout=TIMEOUT, allow_redirects=False, stream=True, **more) as answer:
             body = answer.raw.read(MOST_BYTES + 1, decode_content=True)
@@ -122,12 +122,12 @@ def _fetched(session: requests.Session, method: str, address: str, **more: Any) 
     if answer.status_code != 200 or len(body) > MOST_BYTES:
         raise not_believed(f"status {answer.status_code}")
     try:
-        told = json.loads(body)
+        payload = json.loads(body)
     except (ValueError, RecursionError):
         raise not_believed("no JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(payload, dict):
         raise not_believed("no JSON")
-    return told
+    return payload
 
 
 def _silent() -> PeopleRefused:

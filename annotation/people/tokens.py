@@ -183,16 +183,18 @@ def rounds_of(person: User, pk: int | None) -> Iterator[TokenPlace]:
     """What somebody is in a round, and what coordinators and administrators of the site are in all of them."""
     everywhere = site_roles(person) & {Role.COORDINATOR, Role.ADMINISTRATOR}
     mine = Membership.objects.filter(user=person, round__isnull=False)
-    held: dict[int, set[str]] = {}
+    roles_in: dict[int, set[str]] = {}
     for round_id, role in mine.values_list("round_id", "role"):
         assert round_id is not None
-        held.setdefault(round_id, set()).add(role)
+        roles_in.setdefault(round_id, set()).add(role)
     if Role.REVIEWER in site_roles(person):
         for round_id in person.assignments.order_by().values_list("round", flat=True).distinct():
-            held.setdefault(round_id, set()).add(Role.REVIEWER)
-    rows = ReviewRound.objects.all() if everywhere or pk is not None else ReviewRound.objects.filter(pk__in=list(held))
+            roles_in.setdefault(round_id, set()).add(Role.REVIEWER)
+    rows = (
+        ReviewRound.objects.all() if everywhere or pk is not None else ReviewRound.objects.filter(pk__in=list(roles_in))
+    )
     for one in rows.filter(pk=pk) if pk is not None else rows.order_by("name"):
-        yield TokenPlace(TokenScope.ROUND, one.pk, one.name, one.slug, everywhere | held.get(one.pk, set()))
+        yield TokenPlace(TokenScope.ROUND, one.pk, one.name, one.slug, everywhere | roles_in.get(one.pk, set()))
 
 
 place_rules.register(TokenScope.SITE, whole_site)

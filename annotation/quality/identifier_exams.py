@@ -79,10 +79,12 @@ def _fired_in(bank: QuestionBank, watch: Watch | None) -> tuple[int, dict[str, l
     rows = current.order_by("pk").values_list("pk", "stem", "options")
     while page := list(rows.filter(pk__gt=last)[:CHUNK]):
         last = page[-1][0]
-        told = dict(AnswerKey.objects.filter(pk__in=[row[0] for row in page]).values_list("pk", "explanation"))
+        explanations = dict(AnswerKey.objects.filter(pk__in=[row[0] for row in page]).values_list("pk", "explanation"))
         for pk, stem, options in page:
             codes = {
-                one.identifier.code for text in (stem, *options, told.get(pk, "")) for one in spot_identifiers(text)
+                one.identifier.code
+                for text in (stem, *options, explanations.get(pk, ""))
+                for one in spot_identifiers(text)
             }
             gone_here = {code for code in codes if (pk, code) in dismissed}
             n_fired.update([*codes, *([ANY] if codes else ())])

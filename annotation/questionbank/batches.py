@@ -158,9 +158,9 @@ class BatchStore:
     def _remember(self, match: Match, new: dict[str, ExamRecord]) -> None:
         """Of these exams the names and the first images are those of the record: questions need not keep them."""
         came_before = {key for key, path in match.images if path in match.arrived}
-        said = Counter(exam.key for exam in {exam.content_sha256: exam for exam in match.exams}.values())
+        n_exams = Counter(exam.key for exam in {exam.content_sha256: exam for exam in match.exams}.values())
         for key, exam in new.items():
-            if key not in came_before and said[key] == 1:
+            if key not in came_before and n_exams[key] == 1:
                 self._stored[hash(key)] = hash(exam.content_sha256)
 
     def _extra_of(self, row: QuestionRecord) -> str:
@@ -294,8 +294,15 @@ def _brings_back(
         return tuple(path for path, _view in row.exam.images if images.get((row.exam.key, path)) in one.left_out)
 
     groups = (row.task, row.category, row.subcategory, row.question_class)
-    said = (row.stem, tuple(row.options), row.answer, row.explanation, groups, row.difficulty or edited.now.difficulty)
-    if said != (*_hashed(edited.now), edited.now.difficulty) or row.left_out != left_out(edited.now):
+    content = (
+        row.stem,
+        tuple(row.options),
+        row.answer,
+        row.explanation,
+        groups,
+        row.difficulty or edited.now.difficulty,
+    )
+    if content != (*_hashed(edited.now), edited.now.difficulty) or row.left_out != left_out(edited.now):
         return False
     imported = content_sha256(row.exam, *_hashed(edited.imported), row.extra, left_out(edited.imported))
     return imported == old.content_sha256

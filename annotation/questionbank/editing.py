@@ -96,8 +96,8 @@ def differences(before: Wording, after: Wording, images: Mapping[str, str]) -> l
         for public_id, label in images.items()
         if public_id in before.left_out ^ after.left_out
     ]
-    said = " ".join(sentences)
-    return [Change(IMAGES, "", said, [Piece(PieceKind.SAME, said)]), *found]
+    text = " ".join(sentences)
+    return [Change(IMAGES, "", text, [Piece(PieceKind.SAME, text)]), *found]
 
 
 def _faults_of_images(wording: Wording, images: Mapping[str, str]) -> Iterator[Fault]:

@@ -95,11 +95,11 @@ def questions_page(
 ) -> QuestionPage:
     """The page that begins at the place; nonsense in a place shows the first page or the last."""
     column = sorting.column if sorting.column in FILTERS else ""
-    asked = _told(_PageRequest(search, column, sorting.is_down, place, per_page=per_page or PER_PAGE))
+    asked = _with_bounds(_PageRequest(search, column, sorting.is_down, place, per_page=per_page or PER_PAGE))
     return _listed(asked) if asked.is_small or asked.few is not None else _walked(asked)
 
 
-def _told(asked: _PageRequest) -> _PageRequest:
+def _with_bounds(asked: _PageRequest) -> _PageRequest:
     search = asked.search
     questions = Question.objects.filter(bank=search.bank)
     start = min(max(asked.place.number, 0), 2**31 - WINDOW - 1)
@@ -119,15 +119,15 @@ def _told(asked: _PageRequest) -> _PageRequest:
     row = QuestionBank.everywhere.filter(pk=search.bank.pk).values_list(
         *[Subquery(one) for one in subqueries.values()]
     )[0]
-    told = dict(zip(subqueries, row, strict=True))
-    few = [name for name in search.wanted if told.get(f"more than {name}", 0) is None]
+    found_by_name = dict(zip(subqueries, row, strict=True))
+    few = [name for name in search.wanted if found_by_name.get(f"more than {name}", 0) is None]
     return replace(
         asked,
-        last_number=told["last"] or 0,
-        edge=None if asked.place.is_start else told["edge"],
-        far=told["far"],
+        last_number=found_by_name["last"] or 0,
+        edge=None if asked.place.is_start else found_by_name["edge"],
+        far=found_by_name["far"],
         few=few[-1] if few else None,
-        is_small=(told["last"] or 0) <= MOST_LISTED,
+        is_small=(found_by_name["last"] or 0) <= MOST_LISTED,
     )
 
 

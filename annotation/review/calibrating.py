@@ -230,8 +230,8 @@ def compared_with_shared(review_round: ReviewRound, person: User | None = None) 
     own = [(one.assignment, _opinion(one)) for one in cases]
     shared, comments = _shared(review_round)
     return [
-        ComparedQuestion(assignment, compare(said, shared[pk]), said, shared[pk], comments.get(pk, []))
-        for assignment, said in own
+        ComparedQuestion(assignment, compare(opinion, shared[pk]), opinion, shared[pk], comments.get(pk, []))
+        for assignment, opinion in own
         if (pk := assignment.revision_id) in shared
     ]
 
@@ -251,15 +251,15 @@ def _shared(review_round: ReviewRound) -> tuple[dict[int, Opinion], dict[int, li
     shared = review_round.shared_answers
     if shared is None:
         return {}, {}
-    said: dict[int, list[Opinion]] = defaultdict(list)
+    opinions: dict[int, list[Opinion]] = defaultdict(list)
     comments: dict[int, list[str]] = defaultdict(list)
     for one in newest_reviews(shared).select_related("assignment__blind_answer").order_by("assignment__public_id"):
         revision = one.assignment.revision_id
-        said[revision].append(_opinion(one))
+        opinions[revision].append(_opinion(one))
         comments[revision] += [text for text in (one.reasoning, one.comment) if text]
     decided = Settlement.objects.filter(round=shared).exclude(decision="")
     verdicts = dict(decided.values_list("revision_id", "decision"))
-    return {pk: shared_opinion(of_one, verdicts.get(pk, "")) for pk, of_one in said.items()}, comments
+    return {pk: shared_opinion(of_one, verdicts.get(pk, "")) for pk, of_one in opinions.items()}, comments
 
 
 def _opinion(review: Review) -> Opinion:

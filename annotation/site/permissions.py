@@ -78,8 +78,8 @@ def may_coordinate(person: Person, review_round: ReviewRound) -> bool:
     """Coordinators of the site, and those of this round."""
     if not isinstance(person, User) or not _reaches_round(person, review_round):
         return False
-    held = Membership.objects.filter(user=person, round=review_round, role=Role.COORDINATOR)
-    return is_coordinator(person) or (person.is_active and acts_as(person, Role.COORDINATOR) and held.exists())
+    memberships = Membership.objects.filter(user=person, round=review_round, role=Role.COORDINATOR)
+    return is_coordinator(person) or (person.is_active and acts_as(person, Role.COORDINATOR) and memberships.exists())
 
 
 def _reaches_round(person: User, review_round: ReviewRound) -> bool:
@@ -128,13 +128,13 @@ def knows_round(person: Person, review_round: ReviewRound) -> bool:
     """Whether the person has anything to do with the round; to others it does not exist."""
     if not isinstance(person, User) or not _reaches_round(person, review_round):
         return False
-    held = Membership.objects.filter(user=person, round=review_round)
+    memberships = Membership.objects.filter(user=person, round=review_round)
     if person.limits is not None:
-        held = held.filter(role=person.limits.role)
+        memberships = memberships.filter(role=person.limits.role)
     return (
         is_administrator(person)
         or is_coordinator(person)
-        or held.exists()
+        or memberships.exists()
         or (
             acts_as(person, Role.REVIEWER, Role.ADJUDICATOR)
             and Assignment.objects.filter(reviewer=person, round=review_round).exists()

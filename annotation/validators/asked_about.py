@@ -59,11 +59,11 @@ def questions_to_ask(
     """The current questions that are not withdrawn, by number; ``known``: revisions that need no verdict any more."""
     found = FoundQuestions()
     needs_report = "report" in prompt.variables
-    held = _reports_not_sent(bank) if needs_report else {}
+    blocked = _reports_not_sent(bank) if needs_report else {}
     for revision, number, exam, key, report in _rows(bank):
         why = "" if key else NO_KEY
         if needs_report and not why:
-            why = NO_REPORT if report is None else held.get(report, "")
+            why = NO_REPORT if report is None else blocked.get(report, "")
         if revision in known:
             found.n_known += 1
         elif why:
@@ -76,22 +76,22 @@ def questions_to_ask(
 def _rows(bank: QuestionBank) -> Iterator[tuple[int, int, int, str | None, int | None]]:
     truth = AnswerKey.objects.filter(pk=OuterRef("pk"))
     rows = Revision.objects.in_bank(bank).current().exclude(question__state=QuestionState.WITHDRAWN)
-    rows = rows.annotate(letter=Subquery(truth.values("key")), told=Subquery(truth.values("report")))
-    columns = ("pk", "question__number", "question__exam_id", "letter", "told")
+    rows = rows.annotate(letter=Subquery(truth.values("key")), report_pk=Subquery(truth.values("report")))
+    columns = ("pk", "question__number", "question__exam_id", "letter", "report_pk")
     return rows.order_by("question__number").values_list(*columns).iterator(chunk_size=CHUNK)
 
 
 def _reports_not_sent(bank: QuestionBank) -> dict[int, str]:
     """By id of the report: why its text is not sent. Only what is sent is looked at."""
-    held: dict[int, str] = {}
+    blocked: dict[int, str] = {}
     reports = Report.objects.filter(exam__bank=bank).order_by().values_list("pk", "findings", "impression")
     for pk, findings, impression in reports.iterator(chunk_size=CHUNK):
         text = sent_text(findings, impression)
         if not text:
-            held[pk] = NO_REPORT
+            blocked[pk] = NO_REPORT
         elif identifiers_in(text):
-            held[pk] = IDENTIFIER
-    return held
+            blocked[pk] = IDENTIFIER
+    return blocked
 
 
 def judged_by(bank: QuestionBank, validator: str, prompt: PromptVersion | None, model: str) -> QuerySet[Any, Any]:
@@ -152,8 +152,8 @@ def check_images_there(bank: QuestionBank, images: str, asked: Sequence[AskedAbo
     """Refused while an image of these exams cannot be sent. Raises ValidatorRefused (``images_waiting``)."""
     if images == SentImages.NONE:
         return
-    held = Image.objects.filter(exam__bank=bank, state__in=WAITS)
-    waiting = set(held.order_by().values_list("exam_id", flat=True))
+    blocked = Image.objects.filter(exam__bank=bank, state__in=WAITS)
+    waiting = set(blocked.order_by().values_list("exam_id", flat=True))
     if numbers := [str(one.number) for one in asked if one.exam in waiting]:
         sentence = _(
             "This prompt sends images, and some of %(n)d questions (%(numbers)s) are missing, unsearched or in "

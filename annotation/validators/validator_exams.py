@@ -82,12 +82,12 @@ def _opinions(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) ->
         "patient": F("assignment__revision__question__exam__patient_pseudonym"),
     }
     rows = reviews.order_by("pk").annotate(**columns).values_list(*columns, "needs_image", "grades", "flags")
-    said: dict[int, list[bool | None]] = defaultdict(list)
+    by_wording: dict[int, list[bool | None]] = defaultdict(list)
     clusters: dict[int, str] = {}
     for wording, exam, patient, needs_image, grades, flags in rows:
-        said[wording].append(says_fault(validator, needs_image=needs_image, grades=grades, flags=flags))
+        by_wording[wording].append(says_fault(validator, needs_image=needs_image, grades=grades, flags=flags))
         clusters[wording] = patient or f"exam {exam}"
-    found = {wording: has_fault(opinions) for wording, opinions in said.items()}
+    found = {wording: has_fault(opinions) for wording, opinions in by_wording.items()}
     return {wording: (fault, clusters[wording]) for wording, fault in found.items() if fault is not None}
 
 

@@ -100,9 +100,9 @@ class OneModelEndpoint(OfNoPlace, OneOf[EndpointProbe]):
         endpoint = endpoint_named(row)
         line: EndpointLine = next(one for one in endpoint_lines(timezone.localdate()) if one.endpoint == endpoint)
         under_way, failed = probe_jobs(endpoint)
-        told = {name: getattr(line, name) for name in ("endpoint", "model", "has_key", "probe", "price")}
-        told |= {"is_being_probed": under_way is not None, "error": failed.error if failed else ""}
-        return super().shown(told, only)
+        facts = {name: getattr(line, name) for name in ("endpoint", "model", "has_key", "probe", "price")}
+        facts |= {"is_being_probed": under_way is not None, "error": failed.error if failed else ""}
+        return super().shown(facts, only)
 
 
 class ProbeSent(SentBody):

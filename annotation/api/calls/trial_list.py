@@ -91,11 +91,11 @@ class TrialShape(TrialLine):
     def to_representation(self, instance: PromptTrial) -> Any:
         standing = standing_of(instance)
         progress = [GenerationProgress(run) for run in runs_of(instance)]
-        told: Any = instance
-        told.state, told.round = standing.state, standing.review_round.slug if standing.review_round else None
-        told.calls = [dict(CallsShape(calls_shown(*one)).data) for each in progress for one in each.calls]
-        told.result = standing.result.as_json() if standing.result else None
-        return super().to_representation(told)
+        trial: Any = instance
+        trial.state, trial.round = standing.state, standing.review_round.slug if standing.review_round else None
+        trial.calls = [dict(CallsShape(calls_shown(*one)).data) for each in progress for one in each.calls]
+        trial.result = standing.result.as_json() if standing.result else None
+        return super().to_representation(trial)
 
 
 class _OfTrials(Resource):

@@ -88,8 +88,8 @@ class BankValidity(OfJudgedBank, OneOf[QuestionBank]):
         self.kept_out_by = list(bank.kept_out_by)
         hidden = withheld_questions(self.person)
         counts = count_parts(bank, hidden)
-        told = {"n_questions": counts[0].n_questions, "n_kept_out": n_kept_out(bank, hidden), "parts": counts}
-        return self.shown({**told, "kept_out_by": self.kept_out_by}, self.only())
+        facts = {"n_questions": counts[0].n_questions, "n_kept_out": n_kept_out(bank, hidden), "parts": counts}
+        return self.shown({**facts, "kept_out_by": self.kept_out_by}, self.only())
 
     def context(self) -> dict[str, Any]:
         return {"view": self, "kept_out_by": self.kept_out_by}

@@ -88,8 +88,8 @@ class ImportColumns(OneImport):
         upload = self.one()
         columns = columns_of(upload)
         offered, _kept = offer_matching(columns, upload.asked["name"].rpartition(".")[0] or upload.asked["name"])
-        told = {"columns": columns.names, "offered": offered, "fields_known": list(FIELD)}
-        return self.conditional(self.shown(told, self.only()))
+        facts = {"columns": columns.names, "offered": offered, "fields_known": list(FIELD)}
+        return self.conditional(self.shown(facts, self.only()))
 
 
 class MatchImportColumns(OneImport):

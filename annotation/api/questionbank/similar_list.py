@@ -69,8 +69,8 @@ class BankIdentifiers(OfJudgedBank, OneOf[IdentifierExam]):
 
     def get(self, request: Request, **named: Any) -> Response:
         exam = newest_exam(self.bank)
-        told = {"exam": exam, "changed": changed_since(exam) if exam else [], "rows": rows_as_json(rows_of(exam))}
-        return self.conditional(self.shown(told, self.only()))
+        facts = {"exam": exam, "changed": changed_since(exam) if exam else [], "rows": rows_as_json(rows_of(exam))}
+        return self.conditional(self.shown(facts, self.only()))
 
 
 class ExamineIdentifiers(_Asking):

@@ -212,7 +212,7 @@ class ReassignQuestions(_HandOver):
             handover = reassign_all(review_round, person, to=to, confirmed=sent.get("confirmed"), **self.by())
         except ReviewRefused as refusal:
             if refusal.code == "handover_changed":
-                raise _asked_back(refusal) from None
+                raise _confirmation_needed(refusal) from None
             raise
         return len(handover.names), handover.stay
 
@@ -231,15 +231,15 @@ def _other_than(person: User, address: str, review_round: ReviewRound) -> User:
     return to
 
 
-def _asked_back(refusal: ReviewRefused) -> BodyRefused:
+def _confirmation_needed(refusal: ReviewRefused) -> BodyRefused:
     handover = refusal.facts["handover"]
     n, n_begun = len(handover.names), handover.n_begun
     sentence = _(
         "%(n)s of %(all)s open questions can go; %(begun)s of them were begun. Send the first number to confirm."
     )
     facts = {"n": n, "all": handover.n_open, "begun": n_begun}
-    told = " ".join(filter(None, (sentence % facts, handover.reasons)))
-    return BodyRefused("handover_changed", told, status=409, n=n, n_open=handover.n_open, n_begun=n_begun)
+    message = " ".join(filter(None, (sentence % facts, handover.reasons)))
+    return BodyRefused("handover_changed", message, status=409, n=n, n_open=handover.n_open, n_begun=n_begun)
 
 
 class RemindedShape(Shown):

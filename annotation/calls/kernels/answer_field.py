@@ -22,7 +22,7 @@ def _field(text: str, names: tuple[str, ...]) -> str:
     if not text.lstrip().startswith("{"):
         return ""
     try:
-        said = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    return next((said[name] for name in names if isinstance(said.get(name), str)), "")
+    return next((fields[name] for name in names if isinstance(fields.get(name), str)), "")

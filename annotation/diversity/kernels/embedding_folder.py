@@ -69,10 +69,14 @@ def read_folder(name: str, path: Path) -> SentenceFolder:
     if not tokenizer.is_file():
         raise ValueError("it holds no tokenizer.json")
     _check_steps(path)
-    said = _json_of(path / "1_Pooling" / "config.json")
-    if said is None:
+    pooling_config = _json_of(path / "1_Pooling" / "config.json")
+    if pooling_config is None:
         raise ValueError("its pooling is unclear: it holds no 1_Pooling/config.json")
-    pooling, dimension, longest = _pooling_of(said), said.get("word_embedding_dimension"), _longest_of(path)
+    pooling, dimension, longest = (
+        _pooling_of(pooling_config),
+        pooling_config.get("word_embedding_dimension"),
+        _longest_of(path),
+    )
     if not _is_count(dimension):
         raise ValueError("the size of its vectors is unclear: 1_Pooling/config.json has no word_embedding_dimension")
     digest = _fingerprint([model, model.with_name("model.onnx_data"), tokenizer], f"{pooling} {longest}")
@@ -92,14 +96,14 @@ def _check_steps(path: Path) -> None:
         raise ValueError(f"it asks for a step that is not done here: {', '.join(others)[:100]}")
 
 
-def _pooling_of(said: dict[str, Any]) -> Pooling:
+def _pooling_of(config: dict[str, Any]) -> Pooling:
     """Of flags (``pooling_mode_mean_tokens``), or a word (``pooling_mode``) as newer exports have it."""
     flags = {
         key.removeprefix("pooling_mode_").removesuffix("_tokens").removesuffix("_token")
-        for key, value in said.items()
+        for key, value in config.items()
         if key.startswith("pooling_mode_") and value is True
     }
-    word = said.get("pooling_mode")
+    word = config.get("pooling_mode")
     named = {word} if isinstance(word, str) else flags
     if len(named) != 1:
         raise ValueError("its pooling is unclear: 1_Pooling/config.json names none, or more than one")
@@ -130,12 +134,12 @@ def _json_of(file: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
     try:
-        said = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes())
     except ValueError:
-        said = None
-    if not isinstance(said, dict):
+        content = None
+    if not isinstance(content, dict):
         raise ValueError(f"its {file.name} cannot be read")
-    return said
+    return content
 
 
 def _fingerprint(files: list[Path], settings: str) -> str:

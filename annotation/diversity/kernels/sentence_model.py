@@ -60,8 +60,8 @@ def _tokenizer(folder: SentenceFolder) -> Tokenizer:
         read = Tokenizer.from_file(str(folder.tokenizer))
     except Exception as error:  # it raises no narrower class
         raise ValueError(f"its tokenizer.json cannot be used: {str(error)[:200]}") from None
-    said = read.padding or {}
-    read.enable_padding(pad_id=said.get("pad_id", 0), pad_token=said.get("pad_token", "[PAD]"))
+    padding = read.padding or {}
+    read.enable_padding(pad_id=padding.get("pad_id", 0), pad_token=padding.get("pad_token", "[PAD]"))
     read.enable_truncation(folder.longest)
     return read
 

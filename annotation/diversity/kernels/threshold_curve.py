@@ -97,7 +97,7 @@ def threshold_curve(pairs: Sequence[TwiceJudged], *, seed: int = 1) -> Threshold
         low, high = edges[number], edges[number + 1]
         inside = (similarity >= low) & ((similarity < high) | (number == n_bands - 1))
         n = int(inside.sum())
-        first, second, both = (share(int(said[inside].sum()), n) for said in (codes[0], codes[1], same))
+        first, second, both = (share(int(judged[inside].sum()), n) for judged in (codes[0], codes[1], same))
         missed, wrong = int((same & (similarity < low)).sum()), int((different & (similarity >= low)).sum())
         bands.append(CurveBand(float(low), float(high), first, second, both, missed, wrong))
     # With two grades the linear weights are those of the plain kappa.

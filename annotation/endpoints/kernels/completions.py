@@ -90,8 +90,8 @@ def outcome_of(ending: Ending, completion: Completion) -> CallOutcome:
 
 def is_refusal(text: str) -> bool:
     """Rule refusal-1: the text begins by saying that it will not, and names no option; thinking aloud is left out."""
-    said = _THINKING.sub("", text).replace("’", "'").strip()
-    return bool(_REFUSES.match(said)) and not _CHOOSES.search(said)
+    spoken = _THINKING.sub("", text).replace("’", "'").strip()
+    return bool(_REFUSES.match(spoken)) and not _CHOOSES.search(spoken)
 
 
 def _part(value: Any, name: str) -> Any:

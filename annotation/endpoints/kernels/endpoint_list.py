@@ -98,8 +98,8 @@ def _with_words(endpoint: Endpoint, words: Sequence[str]) -> Endpoint:
     for number, text in enumerate(words, start=1):
         word, equals, value = text.partition("=")
         if not equals or word not in WORDS:
-            said = f"the word {word!r}" if equals and WORD.fullmatch(word) else f"what stands in place {number}"
-            raise ValueError(f"{said} behind the URL of {endpoint.name!r} is not known; known are {', '.join(WORDS)}")
+            what = f"the word {word!r}" if equals and WORD.fullmatch(word) else f"what stands in place {number}"
+            raise ValueError(f"{what} behind the URL of {endpoint.name!r} is not known; known are {', '.join(WORDS)}")
         if word in given:
             raise ValueError(f"the word {word!r} of {endpoint.name!r} stands there twice")
         given[word] = value

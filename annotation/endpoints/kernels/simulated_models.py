@@ -56,11 +56,11 @@ def chat_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
     if images and model == TEXT_ONLY:
         raise WrongRequest(f"{model} is not a multimodal model")
     asked = _digest(seed, text, *images)  # with the pictures, the longest part: hashed once
-    said = _said(model, text, body, random.Random(asked))  # noqa: S311
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+    answer_text = _answer_of(model, text, body, random.Random(asked))  # noqa: S311
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer_text}}
     if body.get("logprobs") and model == GOOD:  # the others leave it out, as some servers do
-        choice["logprobs"] = {"content": [{"token": word, "logprob": -0.1} for word in said.split()]}
-    n_input, n_output = len(text.split()) + TOKENS_OF_IMAGE * len(images), len(said.split())
+        choice["logprobs"] = {"content": [{"token": word, "logprob": -0.1} for word in answer_text.split()]}
+    n_input, n_output = len(text.split()) + TOKENS_OF_IMAGE * len(images), len(answer_text.split())
     return {
         "id": f"chatcmpl-{_digest(seed, asked.hex(), json.dumps(body | {'messages': []})).hex()[:12]}",
         "object": "chat.completion",
@@ -90,7 +90,7 @@ def _digest(seed: int, *of: str) -> bytes:
     return hashlib.sha256("\0".join((str(seed), *of)).encode("utf-8", "surrogatepass")).digest()
 
 
-def _said(model: str, text: str, body: dict[str, Any], draw: random.Random) -> str:
+def _answer_of(model: str, text: str, body: dict[str, Any], draw: random.Random) -> str:
     if model == ALWAYS_A:
         return "A"
     schema = _schema_of(body)

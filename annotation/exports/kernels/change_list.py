@@ -32,13 +32,15 @@ def changes_of(key: str, imported: RecordWording, steps: Sequence[EditStep]) -> 
     """The fields that differ in the end, each with the reasons of all edits that touched it."""
     if not steps:
         return
-    said = [imported.compared(), *(step.wording.compared() for step in steps)]
-    for name, before in said[0].items():
-        if said[-1][name] == before:
+    wordings = [imported.compared(), *(step.wording.compared() for step in steps)]
+    for name, before in wordings[0].items():
+        if wordings[-1][name] == before:
             continue
-        touched = [step for step, old, new in zip(steps, said, said[1:], strict=False) if old[name] != new[name]]
+        touched = [
+            step for step, old, new in zip(steps, wordings, wordings[1:], strict=False) if old[name] != new[name]
+        ]
         why, rounds = (_joined(part) for part in zip(*((step.reason, step.round) for step in touched), strict=True))
-        yield RecordChange(key, name, before, said[-1][name], why, rounds)
+        yield RecordChange(key, name, before, wordings[-1][name], why, rounds)
 
 
 def _joined(texts: Iterable[str]) -> str:

@@ -64,7 +64,7 @@ class Review:
     flags: frozenset[str]
     best: str | None
 
-    def said(self, field: str) -> str | None:
+    def answer_in(self, field: str) -> str | None:
         """What the review says in a field of the form; None: nothing was asked."""
         if field.startswith("flag_"):
             return self.cells[field]
@@ -237,7 +237,9 @@ def shares(report: Report) -> Table:
     }
     if any(known_difficulty(one) for one in blind):
         for level in LEVELS:
-            found[f"key_where_{level}",] = share(one.is_key for one in blind if one.said("blind_difficulty") == level)
+            found[f"key_where_{level}",] = share(
+                one.is_key for one in blind if one.answer_in("blind_difficulty") == level
+            )
     return found
 
 
@@ -255,11 +257,11 @@ def choices(report: Report) -> Table:
 def grades(report: Report) -> Table:
     found: Table = {}
     for name in GRADES:
-        said = [one.said(f"grade_{name}") for one in report.reviews]
-        given = [int(one) for one in said if one and one.isdigit()]
+        answers = [one.answer_in(f"grade_{name}") for one in report.reviews]
+        given = [int(one) for one in answers if one and one.isdigit()]
         numbers: Numbers = {f"n_{grade}": given.count(grade) for grade in range(1, 6)}
         middle = float(median(given)) if given else None
-        found[name,] = numbers | {"n": len(given), "median": middle, "n_cannot_judge": said.count("cannot_judge")}
+        found[name,] = numbers | {"n": len(given), "median": middle, "n_cannot_judge": answers.count("cannot_judge")}
     return found
 
 
@@ -450,7 +452,7 @@ def fields(reviews: Sequence[Review]) -> Iterator[tuple[str, str, Sequence[str]]
         ("relevant", "choice", DEGREES),
         *((name, "flag", ("true", "false")) for name in reviews[0].cells if name.startswith("flag_")),
     ]
-    yield from (one for one in found if any(review.said(one[0]) is not None for review in reviews))
+    yield from (one for one in found if any(review.answer_in(one[0]) is not None for review in reviews))
 
 
 def agreement(report: Report) -> Table:
@@ -466,8 +468,8 @@ def agreement(report: Report) -> Table:
     for name, scale, values in fields(reviews):
         codes = np.full((len(reviewers), len(several)), -1)
         for one in reviews:
-            said = one.said(name)
-            codes[row[one.cells["reviewer"]], column[one.question]] = values.index(said) if said in values else -1
+            answer = one.answer_in(name)
+            codes[row[one.cells["reviewer"]], column[one.question]] = values.index(answer) if answer in values else -1
         q, is_two = len(values), len(reviewers) == 2
         counts = np.stack([(codes == value).sum(axis=0) for value in range(q)], axis=1)
         r = counts.sum(axis=1)
@@ -481,7 +483,7 @@ def agreement(report: Report) -> Table:
         about: Numbers = {
             "n_questions": n,
             "n_pairs": int((r * (r - 1) // 2).sum()),
-            "n_cannot_judge": sum(one.said(name) == "cannot_judge" for one in reviews),
+            "n_cannot_judge": sum(one.answer_in(name) == "cannot_judge" for one in reviews),
         }
         agreed = int((counts * (counts - 1)).sum() // 2) if is_two else -1
         for statistic, value in statistics(sums, scale, q).items():

@@ -48,10 +48,10 @@ class StepWords:
 
 
 def steps_figure(
-    way: Sequence[FlowStep], now: Sequence[FlowStep], words: StepWords, width: Width, *, simulated: bool
+    path: Sequence[FlowStep], now: Sequence[FlowStep], words: StepWords, width: Width, *, simulated: bool
 ) -> Figure:
-    """A row for each step of the ``way``, a line, then a row for each state in which the same questions are ``now``."""
-    steps = [*way, *now]
+    """A row for each step of the ``path``, a line, then a row for each state that the same questions have ``now``."""
+    steps = [*path, *now]
     figure = new_figure(width, 1.0 + ROW[width] * len(steps))
     axes = figure.add_subplot()
     rows_of_names(axes, [one.name for one in steps])
@@ -61,7 +61,7 @@ def steps_figure(
         axes.barh(row, one.n - one.n_changed, height=0.6, color=BLUE)
         axes.barh(row, one.n_changed, left=one.n - one.n_changed, height=0.6, color=ORANGE)
     if now:
-        axes.axhline(len(way) - 0.5, color=RULE, linewidth=0.8, clip_on=False)
+        axes.axhline(len(path) - 0.5, color=RULE, linewidth=0.8, clip_on=False)
     axes.set_xlim(0, whole)
     axes.xaxis.set_major_locator(MaxNLocator(TICKS[width], integer=True))
     axes.set_xlabel(words.axis)

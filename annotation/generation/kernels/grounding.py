@@ -121,8 +121,10 @@ def fault_of(question: WrittenQuestion, bullets: Mapping[int, Polarity]) -> str:
 
 
 def _fault_of_negation(question: WrittenQuestion, bullets: Mapping[int, Polarity]) -> str:
-    said: Sequence[set[Polarity]] = [{bullets[number] for number in option.bullets} for option in question.options]
-    if said[question.key_place] != {Polarity.ABSENT}:
+    polarities: Sequence[set[Polarity]] = [
+        {bullets[number] for number in option.bullets} for option in question.options
+    ]
+    if polarities[question.key_place] != {Polarity.ABSENT}:
         return "negation_key_not_absent"
-    others = [found for place, found in enumerate(said) if place != question.key_place]
+    others = [found for place, found in enumerate(polarities) if place != question.key_place]
     return "" if all(found == {Polarity.PRESENT} for found in others) else "negation_distractor_not_present"

@@ -70,7 +70,7 @@ class TextFinding:
 
 @dataclass(frozen=True)
 class _Picture:
-    """A part of the image as the network sees it, and the way back to pixels of the image."""
+    """A part of the image as the network sees it, and how to get back to pixels of the image."""
 
     mixed: NDArray[np.uint8]
     plain: NDArray[np.uint8]
@@ -216,7 +216,7 @@ def _search(picture: _Picture, shape: tuple[int, int], more: frozenset[str]) -> 
     reader = _reader()
     try:
         _crops, detected = reader.detect_and_crop(picture.mixed, {})
-    except RapidOCRError:  # its way of saying that there is no text
+    except RapidOCRError:  # it says so that there is no text
         return []
     found = []
     for corners in detected.boxes:
@@ -261,7 +261,7 @@ def _judge(crops: Sequence[Any], more: frozenset[str]) -> tuple[bool, int, float
     if not _is_sure(text, score):
         return None
     turned = [turn for crop in crops for turn in (cv2.flip(crop, 1), cv2.rotate(crop, cv2.ROTATE_180))]
-    turned += [cv2.rotate(crop, way) for crop in crops for way in (0, 2)]  # a quarter to either side
+    turned += [cv2.rotate(crop, rotation) for crop in crops for rotation in (0, 2)]  # a quarter to either side
     mirrored = max((s for t, s in _read(turned) if is_allowed(t, more)), default=0.0)
     if mirrored >= LEAST_SURE_OF_MIRRORED:
         return True, len(text), mirrored

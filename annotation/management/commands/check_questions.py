@@ -87,11 +87,13 @@ class Command(ActCommand):
         current = Revision.objects.in_bank(bank).current()
         with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
             checked = check_revisions(bank, current, actor=None, at=at, watch=watch)
-        told = summarise(bank)
+        summary = summarise(bank)
         if options["json"]:
-            self.stdout.write(json.dumps(as_json(bank, checked, told, duplicates, twins), ensure_ascii=False, indent=1))
+            self.stdout.write(
+                json.dumps(as_json(bank, checked, summary, duplicates, twins), ensure_ascii=False, indent=1)
+            )
         elif options["verbosity"]:
-            self.stdout.write(as_text(bank, checked, told, duplicates, twins))
+            self.stdout.write(as_text(bank, checked, summary, duplicates, twins))
 
     def _ask(self, bank: QuestionBank, options: dict[str, Any]) -> None:
         self.unchanged = _("Nothing was stored, nothing was sent.")
@@ -113,8 +115,8 @@ class Command(ActCommand):
         if not options["dry_run"]:
             plans = begin_checks(plans, actor=None, at=at)
         if options["json"]:
-            told = {"bank": bank.name, "dry_run": options["dry_run"], "checks": [plan.as_json() for plan in plans]}
-            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1))
+            report = {"bank": bank.name, "dry_run": options["dry_run"], "checks": [plan.as_json() for plan in plans]}
+            self.stdout.write(json.dumps(report, ensure_ascii=False, indent=1))
         elif options["verbosity"]:
             self.stdout.write("\n".join(map(plan_as_text, plans)))
 
@@ -132,8 +134,8 @@ class Command(ActCommand):
 
 
 def plan_as_text(plan: CheckPlan) -> str:
-    told = plan.as_json()
-    facts = {**told, "left": sum(told["left_out"].values())}
+    plan_facts = plan.as_json()
+    facts = {**plan_facts, "left": sum(plan_facts["left_out"].values())}
     words = _("%(check)s: %(calls)d calls on %(questions)d questions to %(model)s at %(endpoint)s by “%(prompt)s”.")
     if facts["left"]:
         words += " " + _(
@@ -147,19 +149,19 @@ def plan_as_text(plan: CheckPlan) -> str:
 def as_json(
     bank: QuestionBank,
     checked: CheckResult,
-    told: BankSummary,
+    summary: BankSummary,
     duplicates: DuplicateResult | None,
     twins: TwinResult | None,
 ) -> dict[str, Any]:
-    evenness = told.whole.evenness
+    evenness = summary.whole.evenness
     return {
         "bank": bank.name,
-        "n_questions": told.n_questions,
+        "n_questions": summary.n_questions,
         "changes": {"added": checked.added, "renewed": checked.renewed, "removed": checked.removed},
-        "rules": [_rule_as_json(one) for one in told.rules],
-        "longest_is_key": {**told.whole.longest_is_key.as_json(), "by_chance": 0.25},
+        "rules": [_rule_as_json(one) for one in summary.rules],
+        "longest_is_key": {**summary.whole.longest_is_key.as_json(), "by_chance": 0.25},
         "key_letters": {
-            "counts": told.whole.letters,
+            "counts": summary.whole.letters,
             "test": evenness.as_json("chi-square against equal shares", flags=()) if evenness else None,
         },
         "near_duplicates": duplicates.as_json() if duplicates else None,
@@ -182,14 +184,14 @@ def _rule_as_json(one: RuleCount) -> dict[str, Any]:
 def as_text(
     bank: QuestionBank,
     checked: CheckResult,
-    told: BankSummary,
+    summary: BankSummary,
     duplicates: DuplicateResult | None,
     twins: TwinResult | None,
 ) -> str:
     changes = _("%(added)d findings are new, %(renewed)d renewed, %(removed)d gone.") % vars(checked)
-    lines = [_("Bank %(bank)s: %(n)d questions checked.") % {"bank": bank.name, "n": told.n_questions}, changes, ""]
-    lines += _table(told)
-    lines += ["", *_whole_bank(told)]
+    lines = [_("Bank %(bank)s: %(n)d questions checked.") % {"bank": bank.name, "n": summary.n_questions}, changes, ""]
+    lines += _table(summary)
+    lines += ["", *_whole_bank(summary)]
     if duplicates:
         head = _("Near-duplicates at %(threshold)s: %(n)d questions, %(pairs)d pairs. Pairs around the threshold:")
         facts = {"threshold": f"{duplicates.threshold:g}", "n": duplicates.n_duplicates, "pairs": duplicates.n_pairs}
@@ -202,9 +204,9 @@ def as_text(
     return "\n".join(lines)
 
 
-def _table(told: BankSummary) -> list[str]:
+def _table(summary: BankSummary) -> list[str]:
     rows = [(_("rule"), _("questions"), _("share (95% CI)"), _("n"), _("dismissed"))]
-    for one in told.rules:
+    for one in summary.rules:
         n_fired, n, n_dismissed = (
             f"{count:,}" for count in (one.questions.count or 0, one.questions.n, one.n_dismissed)
         )
@@ -219,11 +221,11 @@ def _percent(share: Estimate) -> str:
     return f"{100 * share.value:.1f}% ({100 * share.ci95[0]:.1f} to {100 * share.ci95[1]:.1f})"
 
 
-def _whole_bank(told: BankSummary) -> list[str]:
-    longest, letters, evenness = told.whole.longest_is_key, told.whole.letters, told.whole.evenness
+def _whole_bank(summary: BankSummary) -> list[str]:
+    longest, letters, evenness = summary.whole.longest_is_key, summary.whole.letters, summary.whole.evenness
     if evenness is None or evenness.chi2 is None or evenness.p is None:
         return [_("No question of the bank has a key.")]
-    verdict = _("more often than by chance") if told.whole.is_longest_too_often else _("not shown to be more often")
+    verdict = _("more often than by chance") if summary.whole.is_longest_too_often else _("not shown to be more often")
     counts = ", ".join(f"{letter} {count:,}" for letter, count in letters.items())
     p = "< 0.001" if evenness.p < 0.001 else f"= {evenness.p:.3f}"
     return [

@@ -39,26 +39,26 @@ class Command(ActCommand):
         folder = options["folder"]
         source = options["endpoint"] if folder is None else FOLDER + folder
         plan = plan_embedding(bank, source, options["model"], at=timezone.now())
-        told: dict[str, Any] = {**plan.as_json(), "dry_run": options["dry_run"]}
+        report: dict[str, Any] = {**plan.as_json(), "dry_run": options["dry_run"]}
         if not options["dry_run"]:
             with progress_bar(_("Embedding"), MofNCompleteColumn, quiet=options["json"]) as show:
                 progress = ShownProgress(show)
                 embedding = embed_questions(plan, actor=None, clock=timezone.now, progress=progress)
-                told |= compare_embedded(bank, embedding, actor=None, at=timezone.now(), progress=progress).as_json()
-        self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) if options["json"] else as_text(told))
+                report |= compare_embedded(bank, embedding, actor=None, at=timezone.now(), progress=progress).as_json()
+        self.stdout.write(json.dumps(report, ensure_ascii=False, indent=1) if options["json"] else as_text(report))
 
 
-def as_text(told: dict[str, Any]) -> str:
-    lines = [_("%(questions)d questions; %(texts_without_vector)d texts without a vector.") % told]
-    if told["endpoint"].startswith(FOLDER):
+def as_text(report: dict[str, Any]) -> str:
+    lines = [_("%(questions)d questions; %(texts_without_vector)d texts without a vector.") % report]
+    if report["endpoint"].startswith(FOLDER):
         lines = [f"{lines[0]} {_('The model stands in a folder of this server: nothing is sent.')}"]
     else:
-        lines = [f"{lines[0]} {_('%(texts_to_send)d to send, in %(requests)d requests.') % told}"]
-    if told["dry_run"]:
+        lines = [f"{lines[0]} {_('%(texts_to_send)d to send, in %(requests)d requests.') % report}"]
+    if report["dry_run"]:
         return f"{lines[0]} {_('This was a dry run: nothing was sent.')}"
-    if told["threshold"] is None:
+    if report["threshold"] is None:
         sentence = _("No threshold is set for %(embedding)s: nothing is called a duplicate before people set one.")
-        lines.append(sentence % told)
+        lines.append(sentence % report)
     else:
-        lines.append(_("At %(threshold)g: %(n_duplicates)d near-duplicates, %(n_pairs)d pairs.") % told)
+        lines.append(_("At %(threshold)g: %(n_duplicates)d near-duplicates, %(n_pairs)d pairs.") % report)
     return "\n".join(lines)

@@ -45,7 +45,7 @@ class Command(ActCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         n, seed = options["planted"], options["seed"]
         check_numbers(n, seed)
-        told: dict[str, Any] = {"rule": PLANTED_RULE, "seed": seed, "planted_of_each_form": n}
+        report: dict[str, Any] = {"rule": PLANTED_RULE, "seed": seed, "planted_of_each_form": n}
         if options["bank"]:
             bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
             quiet = options["json"] or options["verbosity"] == 0
@@ -53,12 +53,12 @@ class Command(ActCommand):
                 exam = examine_rules(bank, n=n, seed=seed, actor=None, at=timezone.now(), watch=watch)
             rows = rows_of(exam)
             whole, n_dismissed = any_rule(exam)
-            told |= {"bank": bank.name, "questions": exam.n_questions}
-            told["any_rule"] = {"fires": share_as_json(whole), "dismissed": n_dismissed}
+            report |= {"bank": bank.name, "questions": exam.n_questions}
+            report["any_rule"] = {"fires": share_as_json(whole), "dismissed": n_dismissed}
         else:
             rows = identifier_rows(examine_planted(n=n, seed=seed))
         if options["json"]:
-            self.stdout.write(json.dumps({**told, "identifiers": rows_as_json(rows)}, ensure_ascii=False, indent=1))
+            self.stdout.write(json.dumps({**report, "identifiers": rows_as_json(rows)}, ensure_ascii=False, indent=1))
         elif options["verbosity"]:
             self.stdout.write("\n".join(line for row in rows for line in _lines(row)))
 

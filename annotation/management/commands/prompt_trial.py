@@ -84,11 +84,11 @@ class Command(ActCommand):
         _add_json(plan)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        told = _plan(options) if options["act"] == "plan" else _told(options["act"], options["trial"])
+        report = _plan(options) if options["act"] == "plan" else _report_of(options["act"], options["trial"])
         if options["json"]:
-            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1))
+            self.stdout.write(json.dumps(report, ensure_ascii=False, indent=1))
         elif options["verbosity"]:
-            self.stdout.write("\n".join(f"{name}: {_short(value)}" for name, value in told.items()))
+            self.stdout.write("\n".join(f"{name}: {_short(value)}" for name, value in report.items()))
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +121,7 @@ def _prompt(text: str) -> PromptVersion:
     return prompt_named(found[1], int(found[2]) if found[2] else None)
 
 
-def _told(act: str, public_id: str) -> dict[str, Any]:
+def _report_of(act: str, public_id: str) -> dict[str, Any]:
     trial = _trial(public_id)
     if act == "start":
         start_trial(trial, actor=None, at=timezone.now())

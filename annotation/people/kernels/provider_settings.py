@@ -28,8 +28,8 @@ class Provider:
 
     def roles_of(self, claims: Mapping[str, object]) -> frozenset[Role]:
         """What the table gives for these claims. A claim that is no text and no list of texts gives nothing."""
-        told = claims.get(self.roles_claim)
-        values = [told] if isinstance(told, str) else told if isinstance(told, list) else []
+        claim = claims.get(self.roles_claim)
+        values = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
         return frozenset[Role]().union(*(self.roles.get(value, ()) for value in values if isinstance(value, str)))
 
 

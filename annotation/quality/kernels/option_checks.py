@@ -35,16 +35,16 @@ def check_same_text(read: ReadQuestion) -> Iterator[Flaw]:
 
 def check_overlap(read: ReadQuestion) -> Iterator[Flaw]:
     """One option holds all words of another and adds to them, or two ranges of numbers share more than an end."""
-    told = set()
+    reported = set()
     for one, other in combinations(range(len(read.content)), 2):
         for narrow, wide in ((one, other), (other, one)):
-            if wide not in told and _holds(read.content[wide], read.content[narrow]):
-                told.add(wide)
+            if wide not in reported and _holds(read.content[wide], read.content[narrow]):
+                reported.add(wide)
                 yield flaw("overlapping_options", LETTERS[wide], wide=LETTERS[wide], narrow=LETTERS[narrow])
     if len(ranges := _ranges(read.question.options)) > 1:
         for (one, (low, high)), (other, (start, end)) in combinations(ranges.items(), 2):
-            if other not in told and max(low, start) < min(high, end):
-                told.add(other)
+            if other not in reported and max(low, start) < min(high, end):
+                reported.add(other)
                 yield flaw("overlapping_options", LETTERS[other], wide=LETTERS[other], narrow=LETTERS[one])
 
 

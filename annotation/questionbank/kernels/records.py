@@ -148,8 +148,8 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
                 seen.add(hash(entry.key))
                 if record is None or found:
                     n_refused += 1
-                    told = found if matched is None else [_in_their_file(one, matched) for one in found]
-                    problems += [RecordProblem(*(NO_TEXT.sub("\ufffd", part) for part in one)) for one in told]
+                    reported = found if matched is None else [_in_their_file(one, matched) for one in found]
+                    problems += [RecordProblem(*(NO_TEXT.sub("\ufffd", part) for part in one)) for one in reported]
                 else:
                     questions.append(record)
         except BankRefused as error:

@@ -98,11 +98,11 @@ def check_blind(blind: Blind) -> list[FormProblem]:
 def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[FormProblem]]:
     """Step 1 from form fields ``best`` (A to D or "none"), ``defensible`` and ``difficulty``.
 
-    "None" has to be said: a missing ``best`` is a problem, not an answer.
+    "None" has to be chosen: a missing ``best`` is a problem, not an answer.
     """
     best = _one(sent, "best")
-    said_none = best == "none"
-    blind = make_blind("" if said_none else best, sent.get("defensible", ()), _one(sent, "difficulty"))
+    is_none = best == "none"
+    blind = make_blind("" if is_none else best, sent.get("defensible", ()), _one(sent, "difficulty"))
     problems = check_blind(blind)
     if not best and not any(problem.field == "best" for problem in problems):
         problems.insert(0, FormProblem("best", "missing", _("Choose the best option, or say that none is acceptable.")))

@@ -62,14 +62,14 @@ class ItemStatistics:
 
 
 def item_of(
-    chosen: Sequence[int], key: int, n_right: int, n_counted: int, told_apart: float, missed: bool
+    chosen: Sequence[int], key: int, n_right: int, n_counted: int, item_rest: float, missed: bool
 ) -> ItemStatistics:
     """One question from its sums: raters who chose each option, were right, and counted; its item-rest correlation."""
     fewest = FUNCTIONING * sum(chosen)
     wrong = [option for option, n in enumerate(chosen) if option != key and n]
     return ItemStatistics(
         difficulty=share(n_right, n_counted),
-        discrimination=_correlation(told_apart, n_counted),
+        discrimination=_correlation(item_rest, n_counted),
         chosen=tuple(chosen),
         functioning_distractors=sum(chosen[option] >= fewest for option in wrong),
         beaten_by=beaten_by(chosen, key),

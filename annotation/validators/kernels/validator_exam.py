@@ -52,8 +52,8 @@ def says_fault(validator: str, *, needs_image: str, grades: Mapping[str, Any], f
 
 def has_fault(opinions: Sequence[bool | None]) -> bool | None:
     """By more than half of those who say; None where nobody does."""
-    said = [one for one in opinions if one is not None]
-    return 2 * sum(said) > len(said) if said else None
+    given = [one for one in opinions if one is not None]
+    return 2 * sum(given) > len(given) if given else None
 
 
 @dataclass(frozen=True)

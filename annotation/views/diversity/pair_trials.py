@@ -38,7 +38,7 @@ from annotation.views.site.confirming import (
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 from annotation.views.validators.bank_validators import bank_of
 
-SAID = {"same": True, "different": False}
+ANSWERS = {"same": True, "different": False}
 
 
 def _trial(request: AuthenticatedRequest, slug: str, public_id: str) -> PairTrial:
@@ -100,10 +100,10 @@ def pair_judge(request: AuthenticatedRequest, slug: str, public_id: str) -> Http
         raise PermissionDenied(_("Two other people judge these pairs."))
 
     def judged() -> str:
-        said, number = request.POST.get("said", ""), request.POST.get("number", "")
-        if said not in SAID or not (number.isascii() and number.isdecimal() and len(number) < 6):
+        answer, number = request.POST.get("said", ""), request.POST.get("number", "")
+        if answer not in ANSWERS or not (number.isascii() and number.isdecimal() and len(number) < 6):
             raise EmbeddingRefused("not_said", _("Say of the pair whether it is the same question or not."))
-        judge_pair(trial, int(number), is_same=SAID[said], **by(request))
+        judge_pair(trial, int(number), is_same=ANSWERS[answer], **by(request))
         return _("Pair %(n)s is judged.") % {"n": number}
 
     run_and_flash(request, judged)

@@ -23,7 +23,7 @@ from annotation.people.id_tokens import not_believed
 from annotation.people.invitations import find_invitation
 from annotation.people.kernels.provider_settings import Provider
 from annotation.people.links import PeopleRefused, check_open
-from annotation.people.provider import Trip, claims_for, way_to
+from annotation.people.provider import Trip, claims_for, login_address
 from annotation.views.people.signing_in import proven_lately, sign_in
 from annotation.views.people.throttling import locked_page
 from annotation.views.site.confirming import run_and_flash
@@ -117,9 +117,9 @@ def _go(request: HttpRequest, kept: dict[str, Any]) -> HttpResponse:
     """A page that goes on by itself: the policy of our pages lets no form lead to another site."""
     provider, trip = _provider(), Trip.new()
     state = statekit.stash_state(request, provider_id=PLACE, state={**kept, "trip": asdict(trip)})
-    way = way_to(provider, trip, state=state, callback=_callback())
-    answer = render(request, "annotation/people/provider_go.html", {"provider": provider, "way": way})
-    answer["Refresh"] = f"0; url={way}"
+    address = login_address(provider, trip, state=state, callback=_callback())
+    answer = render(request, "annotation/people/provider_go.html", {"provider": provider, "address": address})
+    answer["Refresh"] = f"0; url={address}"
     return answer
 
 

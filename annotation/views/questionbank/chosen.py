@@ -103,19 +103,19 @@ def bank_chosen_undo(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 def last_outcome(request: AuthenticatedRequest, bank: QuestionBank) -> Outcome | None:
     """What the last act of this person did, where the address of the list asks for it."""
-    told = _told(request, bank) if "changed" in request.GET else {}
-    return Outcome.of(bank, told, told) if "act" in told else None
+    facts = _last_change(request, bank) if "changed" in request.GET else {}
+    return Outcome.of(bank, facts, facts) if "act" in facts else None
 
 
 def last_job(request: AuthenticatedRequest, bank: QuestionBank) -> Job | None:
     """The job that does the last act of this person, until it is over."""
-    told = _told(request, bank)
-    return Job.objects.unfinished().filter(public_id=told["job"]).first() if "job" in told else None
+    facts = _last_change(request, bank)
+    return Job.objects.unfinished().filter(public_id=facts["job"]).first() if "job" in facts else None
 
 
-def _told(request: AuthenticatedRequest, bank: QuestionBank) -> dict[str, Any]:
-    told: dict[str, Any] = request.session.get(CHANGED, {})
-    return told if told.get("bank") == bank.pk else {}
+def _last_change(request: AuthenticatedRequest, bank: QuestionBank) -> dict[str, Any]:
+    facts: dict[str, Any] = request.session.get(CHANGED, {})
+    return facts if facts.get("bank") == bank.pk else {}
 
 
 def _bank(slug: str) -> QuestionBank:
@@ -166,8 +166,8 @@ def _changed(
         request.session[CHANGED] = {"bank": one.bank.pk, "job": job.public_id}
         return redirect("job", job.public_id)
     outcome = change_questions(one, chosen)
-    told = {"bank": one.bank.pk, "act": one.act.value, "words": one.words, "at": one.at.isoformat()}
-    request.session[CHANGED] = told | outcome.as_json()
+    facts = {"bank": one.bank.pk, "act": one.act.value, "words": one.words, "at": one.at.isoformat()}
+    request.session[CHANGED] = facts | outcome.as_json()
     if one.act == SelectedAct.UNTAG:  # the list of what has the tag would be empty
         wanted = {name: value for name, value in wanted.items() if name != "tag"}
     return redirect(_list_of(one.bank, {**wanted, "changed": "yes"}))

@@ -87,12 +87,12 @@ def _shown(one: ComparedQuestion) -> dict[str, Any]:
     }
 
 
-def _word(line: Compared, said: str | int) -> str:
+def _word(line: Compared, value: str | int) -> str:
     if line.field == BEST:
-        return str(said) or _("none acceptable")
+        return str(value) or _("none acceptable")
     if line.field == VERDICT:
-        return next((_(one.label) for one in Verdict if one == said), str(said))
-    return str(said) if isinstance(said, int) else _("cannot judge")
+        return next((_(one.label) for one in Verdict if one == value), str(value))
+    return str(value) if isinstance(value, int) else _("cannot judge")
 
 
 @person_required

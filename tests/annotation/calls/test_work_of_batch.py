@@ -35,5 +35,5 @@ def test_a_batch_that_stood_still_reads_its_calls_anew() -> None:
     work = BatchWork.of(batch)
     assert take(work, batch, 1) == [1]
     batch.calls.filter(number=2).update(outcome=CallOutcome.ANSWERED)
-    work.stands_still()
+    work.drop_read_ahead()
     assert take(work, batch, 2) == [3]
