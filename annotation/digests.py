@@ -16,8 +16,8 @@ def identifier_digest(kind: str, value: str) -> int:
     """64 bits of SHA-256, as a signed integer: a small index, not a secret.
 
     The first 24 bits are of the value without a number at its end ("study_7"), so that an exam and its questions,
-    whose keys differ in that number, stand together in the index; the other 40 are of kind and value. Values with
-    equal digests are told apart by the value.
+    whose keys differ in that number, are together in the index; the other 40 are of kind and value. Values with
+    equal digests are distinguished by the value.
     """
     stem, line, number = value.rpartition("_")
     if not (line and 0 < len(number) < 5 and number.isdigit() and number.isascii()):

@@ -284,7 +284,7 @@ class GradeName(Word):
 
 
 class Flag(Word):
-    SEVERAL_VALID = "several_valid", _("more than one valid")  # follows from step 1, or from what is said of it
+    SEVERAL_VALID = "several_valid", _("more than one valid")  # follows from step 1, or from the reason given
     KEY_WRONG = "key_wrong", _("key wrong")  # follows
     NO_VALID_OPTION = "no_valid_option", _("no valid option")  # follows
     NEEDS_PRIOR = "needs_prior", _("needs a prior or other exam")
@@ -310,7 +310,7 @@ class EventKind(Word):
     FOCUSED = "focused", _("focused")
     PAUSED = "paused", _("paused")
     RESUMED = "resumed", _("resumed")
-    ASLEEP = "asleep", _("asleep")  # the page stood still from here to the next awake, as when the device sleeps
+    ASLEEP = "asleep", _("asleep")  # the page was suspended from here to the next awake, as when the device sleeps
     AWAKE = "awake", _("awake")
     HEARTBEAT = "heartbeat", _("heartbeat")
     QUIET = "quiet", _("quiet")  # no input for a minute
@@ -337,11 +337,11 @@ class CallOutcome(Word):
     REFUSED = "refused", _("refused")
     CUT = "cut", _("cut at the token limit")
     FAILED = "failed", _("no option found")  # failed extraction: an answer that names none
-    NOT_ASKED = "not_asked", _("not asked")  # not yet, or the way to the model failed: never counted as wrong
+    NOT_ASKED = "not_asked", _("not asked")  # not yet, or the connection failed: never counted as wrong
 
 
 class EndpointPlace(Word):
-    """Where the server of an endpoint stands, as whoever runs this one says."""
+    """Where the server of an endpoint is, as whoever runs this one says."""
 
     MACHINE = "machine", _("this machine")
     NETWORK = "network", _("our network")

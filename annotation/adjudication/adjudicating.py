@@ -231,7 +231,7 @@ def _not_read() -> ReviewRefused:
 
 
 def verdicts_on(settlement: Settlement) -> Sequence[str]:
-    """What the reviewers of the round said in the end."""
+    """The final answers of the reviewers of the round."""
     rows = newest_reviews(settlement.round).filter(assignment__revision=settlement.revision_id)
     return list(rows.order_by("assignment__reviewer").values_list("verdict", flat=True))
 

@@ -177,12 +177,12 @@ def register_acts(acts: Mapping[str, _StrPromise]) -> None:
 
 
 def act_in_words(act: str) -> str:
-    """An act of another version of the program stands as it is."""
+    """An act of another version of the program is shown as it is."""
     return str(ACTS[act]) if act in ACTS else act
 
 
 def acts_by_group() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Every act with its words, grouped by what stands before the point."""
+    """Every act with its words, grouped by what is before the point."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for act in sorted(ACTS):
         groups.setdefault(gettext(act.partition(".")[0].replace("_", " ")), []).append((act, str(ACTS[act])))

@@ -47,7 +47,7 @@ class AuditFault:
 
 @dataclass(slots=True)
 class Verified:
-    """What was found. ``n_events`` are those that stand before the fault, ``head_sha256`` the hash of the last one."""
+    """What was found. ``n_events`` are those before the fault, ``head_sha256`` the hash of the last one."""
 
     n_events: int = 0
     head_sha256: str = FIRST

@@ -1,4 +1,4 @@
-"""A consistent copy of the database while people work, its way back, and the numbers that two copies must share."""
+"""A consistent copy of the database while people work, its restoring, and the numbers that two copies must share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must not stay for good, because identifiers of patients may stand in it.
+"""What must not stay for good, because identifiers of patients may be in it.
 
 Originals that a killed process left in the folder for temporary files, files of questions whose bank is gone or that
 were never stored, e-mails that were never sent, and the names of refused files in the reports of uploads.

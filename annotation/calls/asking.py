@@ -1,7 +1,7 @@
 """Ask an endpoint what the batches at work have not asked yet, until nothing is left.
 
 A thread of the worker process does it, outside of those that run jobs, so that days of calls take no place from an
-upload. Whatever it knows stands in the rows: a call is counted as sent before it goes out, and its answer is stored
+upload. Whatever it knows is in the rows: a call is counted as sent before it goes out, and its answer is stored
 before the next one, so that after a kill another worker goes on, and asks again only what was under way.
 """
 
@@ -50,7 +50,7 @@ MOST_RESTS = 20  # times in a row that an endpoint says that it has too many cal
 
 @dataclass(frozen=True)
 class Sent:
-    """A call on its way, and what came of it: an exchange, or why nothing was sent."""
+    """A call that is sent, and what came of it: an exchange, or why nothing was sent."""
 
     call: ModelCall
     batch: CallBatch

@@ -96,7 +96,7 @@ def _numbered(path: Path, n_before: int) -> Path:
 # --- in ---
 @dataclass
 class ResponsesImported:
-    """What a file of responses held. One problem, and nothing of it is stored."""
+    """What a file of responses contained. One problem, and nothing of it is stored."""
 
     batch: CallBatch
     n_read: int = 0

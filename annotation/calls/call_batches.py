@@ -102,7 +102,7 @@ def permitted_and_priced(
     images: bool = False,
     reports: bool = False,
 ) -> tuple[SendingPermission, Price | None]:
-    """The permission that calls would name, and what the model costs now; None where nobody has said it.
+    """The permission that calls would name, and what the model costs now; None where nobody has stated it.
 
     Raises EndpointRefused, SendingRefused, and BatchRefused for a cap that cannot be kept.
     """

@@ -31,7 +31,7 @@ class CallContent:
     settings: ChatSettings
 
     def request(self, picture: Callable[[str], bytes] = picture_bytes) -> ModelRequest:
-        """Pictures stand before the text. ``picture`` gives the bytes of one by its hash."""
+        """Pictures come before the text. ``picture`` gives the bytes of one by its hash."""
         first = [Message("system", (self.instruction,))] if self.instruction else []
         parts: tuple[str | bytes, ...] = (*(picture(sha256) for sha256 in self.pictures), self.text)
         return chat_request(self.model, [*first, Message("user", parts)], self.settings)

@@ -1,4 +1,4 @@
-"""What can be said about a simulated chest: findings and their signs, the diagnosis, the report."""
+"""What can be reported of a simulated chest: findings and their signs, the diagnosis, the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ChestFinding:
     """One thing that a chest shows or does not.
 
     ``sign`` says where and by what it is seen; ``diagnosis`` is what it means, empty for a device; ``rivals`` are the
-    names of findings that must not stand beside it as wrong options, because they are disputable there.
+    names of findings that must not be offered with it as wrong options, because they are disputable there.
     """
 
     name: str

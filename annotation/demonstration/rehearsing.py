@@ -178,7 +178,7 @@ def open_round_under_way(
 ) -> ReviewRound:
     """An open round with some work done: the first reviewer at the beginning, the others further on.
 
-    All are calibrated on what the adjudicator said before; the last one has not passed and was let in.
+    All are calibrated on what the adjudicator answered before; the last one has not passed and was let in.
     """
     plan = _sample(bank, "First sample", per_thousand=per_thousand, seed=2, coordinator=coordinator, at=at)
     before = at - timedelta(hours=20)

@@ -50,7 +50,7 @@ class DemonstrationExam:
         return f"1.2.826.0.1.3680043.10.1338.{self.number}"
 
     def path_of(self, view: Projection) -> str:
-        """Where the file stands, relative to the question file."""
+        """Where the file is, relative to the question file."""
         return f"images/exam{self.number:02d}/{view.lower()}.dcm"
 
     def dicom_of(self, view: Projection) -> bytes:
@@ -200,7 +200,7 @@ EXAMS: tuple[DemonstrationExam, ...] = (
 
 
 class Stage(Protocol):
-    """Is told what is being done, how much of it is done and how much there is."""
+    """Called with what is being done, how much of it is done and how much there is."""
 
     def __call__(self, words: str, done: int, total: int, /) -> None: ...
 

@@ -1,7 +1,7 @@
 """The whole life of a question, in order: what was stored about it, and what other apps add.
 
-For whoever may read the history at all (DiscussionPart.HISTORY). What others did in a round is told as far as
-``visible_of_others`` lets this person see it; what reviewers say is told of closed rounds only.
+For whoever may read the history at all (DiscussionPart.HISTORY). What others did in a round is shown as far as
+``visible_of_others`` lets this person see it; what reviewers say is shown of closed rounds only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may know what was said about a question: rows for the rule in annotation.review.kernels.visibility."""
+"""Who may know what was written about a question: rows for the rule in annotation.review.kernels.visibility."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from annotation.site.permissions import is_coordinator
 
 
 class DiscussionRefused(Refused):
-    """Something cannot be said about a question, or not by this person; the sentence says why."""
+    """Something cannot be written about a question, or not by this person; the sentence says why."""
 
 
 def parts_of(person: User, question: Question) -> frozenset[DiscussionPart]:

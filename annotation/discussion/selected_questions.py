@@ -182,7 +182,7 @@ def _unpacked(text: str) -> list[int]:
     return numbers
 
 
-# What is told of it
+# What is shown of it
 
 
 class LeftQuestions(NamedTuple):

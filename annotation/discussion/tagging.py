@@ -117,14 +117,14 @@ def tags_of(questions: Collection[int], person: User) -> dict[int, list[str]]:
 
 
 def tags_at(question: Question, parts: frozenset[DiscussionPart]) -> list[str]:
-    """The tags of a question for a person who may know these parts of what was said about it."""
+    """The tags of a question for a person who may know these parts of what was written about it."""
     if DiscussionPart.TAGS not in parts:
         return []
     return list(QuestionTag.objects.standing().filter(question=question).values_list("word", flat=True))
 
 
 def tags_in(bank: QuestionBank, person: User) -> list[str]:
-    """Every tag that stands on a question of the bank that this coordinator may see: to choose from."""
+    """Every tag that is on a question of the bank that this coordinator may see: to choose from."""
     if not is_coordinator(person):
         return []
     rows = QuestionTag.objects.standing().filter(question__bank=bank).exclude(question__in=withheld_questions(person))

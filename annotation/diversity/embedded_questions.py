@@ -181,7 +181,7 @@ def compare_embedded(
 ) -> EmbeddedResult:
     """Near-duplicates of a bank as findings, by the threshold of this embedding; without one, none.
 
-    Findings by another embedding, or by this one before, give way to those that are found now.
+    Findings by another embedding, or by this one before, are replaced by those that are found now.
     Raises EmbeddingRefused (``no_vectors``) where a question has no vector.
     """
     n_questions = Revision.objects.in_bank(bank).current().count()

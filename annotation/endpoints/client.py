@@ -66,7 +66,7 @@ class Exchange:
 class ModelClient:
     """Asks one endpoint. From any number of threads; ``connections`` are kept open between their calls.
 
-    It stands on the adapter of requests and not on a session, which would follow redirects, keep cookies and read
+    It is set on the adapter of requests and not on a session, which would follow redirects, keep cookies and read
     proxies, certificates and passwords from the environment. Public authorities are believed, and those of
     ``REXVQA_MODEL_CA_FILE``.
     """

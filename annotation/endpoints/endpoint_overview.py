@@ -1,4 +1,4 @@
-"""What people read of the model endpoints: where they stand, what the newest probe found, what they cost today."""
+"""What people read of the model endpoints: where they are, what the newest probe found, what they cost today."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def endpoint_lines(today: date) -> list[EndpointLine]:
 
 
 def has_usable_key(endpoint: Endpoint) -> bool:
-    """What is wrong with a key that cannot be used is said by whatever would use it, such as a probe."""
+    """What is wrong with a key that cannot be used is reported by whatever would use it, such as a probe."""
     try:
         return key_for(endpoint) is not None
     except EndpointRefused:

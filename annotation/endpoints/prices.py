@@ -72,7 +72,7 @@ def set_price(
 
 
 def price_on(endpoint: str, model: str, day: date) -> Price | None:
-    """What holds on a day; None where nobody has said what the model costs."""
+    """The price on a day; None where nobody has stated what the model costs."""
     return Price.objects.filter(endpoint=endpoint, model=model, valid_from__lte=day).order_by("-valid_from").first()
 
 

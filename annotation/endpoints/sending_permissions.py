@@ -35,8 +35,8 @@ def permission_in_force(
 ) -> SendingPermission:
     """The newest permission under which all of this may be sent now.
 
-    One that was given while the endpoint stood elsewhere, without the terms of the bank, does not hold for an endpoint
-    that stands outside now. Raises SendingRefused (``no_permission``).
+    One that was given while the endpoint was elsewhere, without the terms of the bank, does not hold for an endpoint
+    that is outside now. Raises SendingRefused (``no_permission``).
     """
     asked = {"questions": questions, "images": images, "reports": reports}
     needed = {name: True for name, is_asked in asked.items() if is_asked}

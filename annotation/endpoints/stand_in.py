@@ -36,7 +36,7 @@ PAUSE = 0.02  # seconds between the bytes of a slow answer
 
 
 class StandInFault(StrEnum):
-    """In what way one answer goes wrong. The words stand in the header ``X-Stand-In-Fault``."""
+    """How one answer goes wrong. The words are in the header ``X-Stand-In-Fault``."""
 
     TOO_MANY = "429"
     TOO_MANY_RETRY_AFTER = "429-retry-after"

@@ -198,7 +198,7 @@ def _time_of(row: ReviewRow) -> dict[str, Any]:
 
 
 def _hide_images(revisions: Iterable[int], *, actor: User | None, at: datetime) -> None:
-    """As when a reviewer flags identifying text: all images of the case, unless somebody has said which."""
+    """As when a reviewer flags identifying text: all images of the case, unless somebody has marked which."""
     for revision in Revision.objects.filter(pk__in=revisions).select_related("question__exam").order_by("pk"):
         images = list(case_images(revision))
         if any(image.state == ImageState.QUARANTINED for image in images):

@@ -220,7 +220,7 @@ def _figures(numbers: RoundNumbers) -> Iterator[Content]:
 def _figure(
     figure: RoundFigure, draw: Callable[[FigureForm, Width], bytes], name: str, about: str, legend: str
 ) -> Iterator[Content]:
-    """In every form, and what stands under it."""
+    """In every form, and its legend."""
     listed = f"figures/{figure.value}*"
     for form in FigureForm:
         yield Content(f"figures/{name}.{form}", about, partial(draw, form, Width.TWO), listed)

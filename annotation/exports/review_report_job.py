@@ -1,6 +1,6 @@
 """The report of a round as a job, asked for by a button; and its ZIP file, which coordinators take.
 
-One file per round is kept. It can be made again at any time, and stands in no backup.
+One file per round is kept. It can be made again at any time, and is in no backup.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def ask_for_review_report(review_round: ReviewRound, *, actor: User, at: datetim
 def run_review_report(progress: Progress, params: Params) -> Result:
     """The handler. Run twice it keeps one file.
 
-    What it found stands one level down in the result, which the page of a job does not show: coordinators who review
+    What it found is one level down in the result, which the page of a job does not show: coordinators who review
     in the round themselves may open that page.
     """
     review_round = ReviewRound.objects.select_related("plan__bank", "form").get(pk=params["round"])

@@ -95,7 +95,7 @@ def _rows(bank: QuestionBank) -> Iterator[list[Cell]]:
 def with_source_ids(
     bank: QuestionBank, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, number_column: str
 ) -> Iterator[list[Cell]]:
-    """The rows of a table, each with the id of the question whose number stands in ``number_column`` at its end."""
+    """The rows of a table, each with, at its end, the id of the question whose number is in ``number_column``."""
     place = [column.name for column in columns].index(number_column)
     waiting = iter(rows)
     while chunk := list(islice(waiting, AT_ONCE)):

@@ -45,7 +45,7 @@ class Column:
     name: str
     kind: Kind
     meaning: str
-    values: str = ""  # the values that can stand there, where they are few
+    values: str = ""  # the possible values, where they are few
 
 
 class Format(Word):

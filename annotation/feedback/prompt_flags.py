@@ -66,7 +66,7 @@ class PromptFlags:
 
 @dataclass
 class _Scope:
-    """Which imports brought the questions of which version, and the rounds whose reviews may be told."""
+    """Which imports brought the questions of which version, and the rounds whose reviews may be shown."""
 
     version_of: dict[int, int]
     rounds: list[ReviewRound] = field(default_factory=list)
@@ -135,7 +135,7 @@ def _reviews(scope: _Scope, person: User | None) -> QuerySet[Review]:
 # --- comments -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class FlaggedComment:
-    """What one reviewer wrote on one question. Whose it is, is not said."""
+    """What one reviewer wrote on one question. The reviewer is not named."""
 
     review: int
     question: int

@@ -42,7 +42,7 @@ from annotation.sampling.samples import Draw, Stratum, store_sample
 from annotation.site.hooks import Conflict
 
 
-# --- where it stands ------------------------------------------------------------------------------
+# --- its state ------------------------------------------------------------------------------------
 def trials_with_runs() -> QuerySet[PromptTrial]:
     return PromptTrial.objects.select_related(
         "created_by",
@@ -91,7 +91,7 @@ def trial_state(trial: PromptTrial, review_round: ReviewRound | None) -> TrialSt
 
 
 def unfinished_rounds() -> QuerySet[ReviewRound]:
-    """Rounds of trials that are not closed: what they found so far is told to nobody by version."""
+    """Rounds of trials that are not closed: what they found so far is shown to nobody by version."""
     samples = PromptTrial.objects.exclude(sample=None).order_by().values("sample")
     return ReviewRound.objects.filter(plan__in=samples).exclude(state=RoundState.CLOSED).order_by()
 
@@ -168,7 +168,7 @@ def sampled_pairs(trial: PromptTrial) -> list[TrialQuestion]:
 
 
 def _locked(trial: PromptTrial, act: TrialAct) -> PromptTrial:
-    """The trial as it stands now, locked until the transaction ends. Raises FeedbackRefused."""
+    """The trial as it is now, locked until the transaction ends. Raises FeedbackRefused."""
     PromptTrial.objects.select_for_update().get(pk=trial.pk)
     trial = trials_with_runs().get(pk=trial.pk)
     check_act(act, trial_state(trial, round_of(trial)))

@@ -34,7 +34,7 @@ class PeopleSearchForm(forms.Form):
 
 
 class InvitationForm(forms.Form):
-    """Whom to ask, and for what. Without an address the link goes by other ways."""
+    """Whom to ask, and for what. Without an address the link is passed on by hand."""
 
     email = EmailField(
         required=False,

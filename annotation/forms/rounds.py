@@ -109,7 +109,7 @@ class DueForm(PlainForm):
 
 
 class RoundDesignForm(PlainForm):
-    """What a draft is called, what it works through, how it is reviewed, and what its reviewers are told."""
+    """What a draft is called, what it works through, how it is reviewed, and what its reviewers read first."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
     sample = forms.ModelChoiceField(

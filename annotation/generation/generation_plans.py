@@ -135,7 +135,7 @@ def start_generation(run: GenerationRun, *, actor: User | None, at: datetime) ->
 
 
 def _check(wanted: GenerationWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
-    """What can be said before a report is looked at."""
+    """What can be checked before a report is looked at."""
     if wanted.bank.archived_at is not None:
         sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
         raise GenerationRefused("archived", sentence, field="bank")

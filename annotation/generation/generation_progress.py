@@ -22,7 +22,7 @@ FROM_IMPORT = "The import of questions refused it: {code}."
 
 @dataclass(frozen=True)
 class NotMade:
-    """How often a rule stood against something."""
+    """How often a rule rejected something."""
 
     rule: str
     version: int | None  # null: a check of the importer
@@ -32,7 +32,7 @@ class NotMade:
 
 @dataclass
 class GenerationProgress:
-    """Everything that is told of one run, without a word of any report."""
+    """Everything that is shown of one run, without a word of any report."""
 
     run: GenerationRun
 
@@ -91,7 +91,7 @@ class GenerationProgress:
 
     @property
     def sentence(self) -> str:
-        """Where the run stands, and what can be done."""
+        """The state of the run, and what can be done."""
         if self.run.finished_at is not None:
             if self.run.n_made:
                 return _("Finished. Its questions wait for review; no study takes one before a review accepts it.")

@@ -36,7 +36,7 @@ def history_of_generated(revision: Revision) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class GroundedOption:
-    """An option as it was generated, with the findings that it stands on: quote, statement, polarity."""
+    """An option as it was generated, with the findings that support it: quote, statement, polarity."""
 
     letter: str
     text: str

@@ -17,7 +17,7 @@ from annotation.models import Image, QuestionBank, SourceIdentifier, User
 
 @transaction.atomic
 def correct_view(image: Image, view: ViewPosition, laterality: str, *, actor: User | None, at: datetime) -> bool:
-    """Set view position and side; the audit row keeps what stood there before. False when nothing changes."""
+    """Set view position and side; the audit row keeps the value before. False when nothing changes."""
     locked = Image.objects.select_for_update().get(pk=image.pk)
     before = [str(locked.view_position), locked.laterality]
     if before == [view.value, laterality]:

@@ -67,7 +67,7 @@ class NeverSent:
 
 
 def images_never_sent(bank: QuestionBank) -> NeverSent:
-    """As things stand now: with them no question of their exam is asked with images. One query."""
+    """As of now: with them no question of their exam is asked with images. One query."""
     rows = Image.objects.filter(exam__bank=bank).order_by().values_list("state").annotate(n=Count("pk"))
     counts = dict(rows)
     return NeverSent(
@@ -102,7 +102,7 @@ def pictures_for(
 ) -> list[ModelPicture]:
     """One for each image, in their order; what is not ``known`` is made, also a file. Two processes make the same.
 
-    Raises PictureRefused (``images_waiting``) for an image that was held or blacked out since it was loaded.
+    Raises PictureRefused (``images_waiting``) for an image that was quarantined or blacked out since it was loaded.
     """
     return [_if_there(known.get(image.pk)) or _make(image, policy, at=at) for image in images]
 

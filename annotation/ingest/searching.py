@@ -105,7 +105,7 @@ def _count(image: Image, counts: dict[str, int]) -> None:
 
 
 def search_quarantined(progress: Progress, params: Params) -> Result:
-    """The job: search images that text holds in quarantine again, with the list of words as it is now."""
+    """The job: search images that are in quarantine for text again, with the list of words as it is now."""
     counts = {"searched": 0, "quarantined": 0, "failed": 0}
     images = [image for image in Image.objects.filter(state=ImageState.QUARANTINED) if image.text_findings]
     for done, image in enumerate(images):
@@ -116,7 +116,7 @@ def search_quarantined(progress: Progress, params: Params) -> Result:
 
 
 def begin_search_of_quarantined(*, actor: User, at: datetime) -> Job | None:
-    """Start that job, unless nothing is held for text, one waits already, or the search is not installed."""
+    """Start that job, unless nothing is in quarantine for text, one waits already, or the search is not installed."""
     waiting = Job.objects.filter(kind=AGAIN_JOB_KIND, state=JobState.QUEUED)
     if not has_text_search() or waiting.exists() or not _quarantined_by_search().exists():
         return None
@@ -125,7 +125,7 @@ def begin_search_of_quarantined(*, actor: User, at: datetime) -> Job | None:
 
 def quarantined_for_words() -> QuerySet[Image]:
     """Images in quarantine that a search put there, and in which a search with a list of the site found nothing but
-    allowed words: nobody asked for them to be held, and nobody changed them since. Oldest first."""
+    allowed words: no person put them there, and nobody changed them since. Oldest first."""
     with_list = _SEARCHES.filter(id=OuterRef("judged"), facts__words__gt=0)
     newest = _SEARCHES.filter(subject_id=OuterRef("public_id")).order_by("-id").values("id")[:1]
     images = _quarantined_by_search().annotate(judged=Subquery(newest), as_text=Cast("text_findings", TextField()))

@@ -1,4 +1,4 @@
-"""Which person may see which rendition, and what the viewer is told about an image."""
+"""Which person may see which rendition, and what the viewer shows of an image."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _found(name: str, state: ImageState) -> tuple[Rendition, Rendition | None]:
 
 
 def _hidden() -> IngestRefused:
-    """There is no such rendition, or this person may not see it; nobody is told which."""
+    """There is no such rendition, or this person may not see it; the answer does not say which."""
     return IngestRefused("no_such_rendition", status=404)
 
 
@@ -212,6 +212,6 @@ def _descriptor(image: Image, names: dict[str, str], route: str) -> dict[str, An
 
 
 def caption(image: Image) -> str:
-    """What stands under an image: that it is simulated, and whose it is."""
+    """The caption of an image: that it is simulated, and whose it is."""
     parts = [_("simulated") if image.simulated else "", image.attribution, image.licence]
     return " · ".join(part for part in parts if part)

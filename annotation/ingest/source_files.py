@@ -172,7 +172,7 @@ def check_directory(members: list[zipfile.ZipInfo], limits: ArchiveLimits) -> di
 
 
 def _check_name(member: zipfile.ZipInfo) -> None:
-    """`orig_filename` is what stands in the file: zipfile cuts names at a zero byte and changes separators."""
+    """`orig_filename` is the name in the file: zipfile cuts names at a zero byte and changes separators."""
     name = member.orig_filename
     path = PurePosixPath(name)
     is_odd = not name or "\\" in name or "\0" in name or _DRIVE in name

@@ -1,4 +1,4 @@
-"""Whose jobs a person sees and may stop, and what is told of a result."""
+"""Whose jobs a person sees and may stop, and what is shown of a result."""
 
 from __future__ import annotations
 

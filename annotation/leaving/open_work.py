@@ -70,7 +70,7 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """One line of a section; ``words`` stand in place of "3 of 12", ``tone`` is that of the tag with the state."""
+    """One line of a section; ``words`` are shown in place of "3 of 12", ``tone`` is that of the tag with the state."""
 
     name: str
     url: str

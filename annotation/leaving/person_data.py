@@ -1,6 +1,6 @@
 """What the site holds about a person, for them to keep: one ZIP of JSON and CSV with a README.
 
-It tells what they did and said, and nothing that is hidden from them: no key, no answer of a model, nobody else's work.
+It holds what they did and wrote, and nothing hidden from them: no key, no answer of a model, nobody else's work.
 """
 
 from __future__ import annotations

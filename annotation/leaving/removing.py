@@ -63,7 +63,7 @@ def pseudonym_of(person: User) -> str:
 
 
 def check_can_go(person: User, *, actor: User | None) -> None:
-    """Raises PeopleRefused with all that stands against it."""
+    """Raises PeopleRefused with all that blocks it."""
     if actor is not None and actor.pk == person.pk:
         raise PeopleRefused("own_account", _("You cannot remove your own account; another administrator can."))
     check_is_not_last_administrator(person)
@@ -114,7 +114,7 @@ def _delete_emails(address: str) -> None:
 
 
 def places_with(*words: str) -> dict[str, int]:
-    """Where these words still stand in the database, by column: in what people wrote themselves, which nobody changes.
+    """Where these words are still in the database, by column: in what people wrote themselves, which nobody changes.
 
     Reads every column of text, so it takes its time on a large site.
     """

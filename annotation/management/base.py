@@ -42,7 +42,7 @@ def cap_written(text: str | None) -> Decimal | None:
 
 
 class ActCommand(BaseCommand):
-    """Calls acts of rooms. What they refuse is said in one line, with status 2; nothing was stored then.
+    """Calls acts of rooms. A refusal is printed in one line, with status 2; nothing was stored then.
 
     ``unchanged`` says so in the words of the command, such as "Nothing was written.".
     """

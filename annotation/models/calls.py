@@ -33,7 +33,7 @@ class ModelPicture(models.Model):
 class CallBatch(models.Model):
     """Calls of one model at one endpoint, with one prompt and under one permission; the plan of them never changes.
 
-    What they are for stands in the table of whoever made it, such as a ModelRun.
+    What they are for is in the table of whoever made it, such as a ModelRun.
     """
 
     public_id = PublicIdField()
@@ -84,7 +84,7 @@ class ModelCall(models.Model):
     exam = models.ForeignKey(
         "annotation.Exam", on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )  # whose images are sent; null: none
-    rotation = models.PositiveSmallIntegerField(default=0)  # so many options of the start stand at the end
+    rotation = models.PositiveSmallIntegerField(default=0)  # so many options of the start are moved to the end
     repeat = models.PositiveSmallIntegerField(default=0)
     values = models.JSONField(null=True, blank=True)  # further variables of the prompt than those of the question
     pictures = models.JSONField(null=True, blank=True)  # hashes, in the order sent; null: not sent yet
@@ -124,7 +124,7 @@ class ModelCall(models.Model):
 
 
 class CallAttempt(models.Model):
-    """One request and all that came back. Insert-only, held by triggers."""
+    """One request and all that came back. Insert-only, enforced by triggers."""
 
     call = models.ForeignKey(ModelCall, on_delete=models.PROTECT, related_name="attempts", db_index=False)
     number = models.PositiveSmallIntegerField()  # 1, 2, 3 of this call

@@ -69,7 +69,7 @@ class SendingPermission(models.Model):
     images = models.BooleanField(_("images"), default=False)
     reports = models.BooleanField(_("reports"), default=False)
     reason = models.TextField(_("reason"))
-    agreement = models.TextField(_("agreement"))  # the contract or approval that it stands on
+    agreement = models.TextField(_("agreement"))  # the contract or approval that it is based on
     terms = models.TextField(blank=True)  # those of the bank as they were accepted, for an endpoint outside
     given_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -104,14 +104,14 @@ class SendingPermission(models.Model):
 
 
 class PromptVersion(models.Model):
-    """One version of a prompt. Insert-only, held by triggers: a change is a new version."""
+    """One version of a prompt. Insert-only, enforced by triggers: a change is a new version."""
 
     public_id = PublicIdField()
     name = models.CharField(_("name"), max_length=100)
     number = models.PositiveSmallIntegerField()  # 1, 2, 3 of this name
     purpose = WordField(PromptPurpose)
     instruction = models.TextField(_("instruction"), blank=True)  # the message of the role "system"; empty: none
-    text = models.TextField(_("text"))  # with {{variables}}; the images stand before it
+    text = models.TextField(_("text"))  # with {{variables}}; the images come before it
     variables = models.JSONField(default=list)  # names that are replaced, and no others
     images = WordField(SentImages, default=SentImages.NONE)  # which go with it unless a run says otherwise
     schema = models.TextField(_("schema of the answer"), blank=True)  # JSON, as text: a model fills it in this order

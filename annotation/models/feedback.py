@@ -9,7 +9,7 @@ from annotation.models.fields import PublicIdField
 
 
 class PromptTrial(models.Model):
-    """Both runs make questions of the same reports. Whatever is planned stands before anything is sent."""
+    """Both runs make questions of the same reports. Whatever is planned is fixed before anything is sent."""
 
     public_id = PublicIdField()
     first_run = models.OneToOneField("annotation.GenerationRun", on_delete=models.PROTECT, related_name="+")

@@ -122,7 +122,7 @@ def named_once(model: str) -> tuple[models.UniqueConstraint, ...]:
 
 
 class Timed(models.Model):
-    """What is stored with a final step: how long it took, by which rule, and how the images stood."""
+    """What is stored with a final step: how long it took, by which rule, and how the images were shown."""
 
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)  # null: time_flags say why
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)

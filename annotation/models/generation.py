@@ -49,7 +49,7 @@ class GenerationRun(models.Model):
 
 
 class GenerationReport(models.Model):
-    """One report of a run. Insert-only, held by triggers: requests are made again from it. It gives answers away."""
+    """One report of a run. Insert-only, enforced by triggers: requests are rebuilt from it. It gives answers away."""
 
     run = models.ForeignKey(GenerationRun, on_delete=models.PROTECT, related_name="+", db_index=False)
     number = models.PositiveIntegerField()  # 1, 2, 3 in its run, in which order they are asked about
@@ -68,7 +68,7 @@ class GenerationReport(models.Model):
 
 
 class Bullet(models.Model):
-    """One finding as a model took it from a report, with the words that it quotes. Insert-only, held by triggers."""
+    """One finding as a model took it from a report, with its quote. Insert-only, enforced by triggers."""
 
     report = models.ForeignKey(GenerationReport, on_delete=models.PROTECT, related_name="+", db_index=False)
     number = models.PositiveSmallIntegerField()  # 1, 2, 3 of its report, as the model gave them

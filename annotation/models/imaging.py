@@ -13,7 +13,7 @@ from annotation.models.fields import Deletable, KeptWithBank, PublicIdField, Wor
 
 
 class Exam(models.Model):
-    """One imaging study of one patient (DICOM Study). Its numbers at the source stand in SourceIdentifier.
+    """One imaging study of one patient (DICOM Study). Its numbers at the source are in SourceIdentifier.
 
     An exam without a bank came in as images only; the import of a bank that names its images takes it over.
     """
@@ -107,7 +107,7 @@ class Rendition(models.Model):
 class AllowedWords(models.Model):
     """One version of a site's words that are never names, all of them; rows stay, and the highest number counts."""
 
-    number = models.PositiveIntegerField(unique=True)  # stands in the audit event of each image that it judged
+    number = models.PositiveIntegerField(unique=True)  # is in the audit event of each image that it judged
     words = models.JSONField(default=list)  # capitals
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     made_at = models.DateTimeField()
@@ -131,7 +131,7 @@ class Upload(Deletable):
     )
     n_files = models.PositiveIntegerField(default=0)
     n_bytes = models.PositiveBigIntegerField(default=0)
-    asked = models.JSONField(default=dict, blank=True)  # what its job will be told, once its columns are matched
+    asked = models.JSONField(default=dict, blank=True)  # the parameters of its job, once its columns are matched
     job = models.ForeignKey("annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     archived_at = models.DateTimeField(null=True, blank=True)
 

@@ -31,7 +31,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser):
-    """A person. What they may do stands in their memberships, nowhere else."""
+    """A person. What they may do is in their memberships, nowhere else."""
 
     email = models.EmailField(_("e-mail"), unique=True)
     name = models.CharField(_("name"), max_length=200)

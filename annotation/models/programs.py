@@ -38,7 +38,7 @@ class TokenLimits:
 class AccessToken(models.Model):
     """With this a program acts for its owner, who may at any time do at least as much. Only a hash is stored."""
 
-    public_id = PublicIdField()  # stands in the token itself, so that a token that was found can be named
+    public_id = PublicIdField()  # is part of the token itself, so that a token that was found can be named
     token_sha256 = models.CharField(max_length=64)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="access_tokens")
     name = models.CharField(_("name"), max_length=80)
@@ -70,7 +70,7 @@ class AccessToken(models.Model):
 
 
 class KeptAnswer(models.Model):
-    """What a program was told when it made something, kept for a day in case that it asks again with the same key."""
+    """The answer to a program that made something, kept for a day in case that it asks again with the same key."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     token = models.CharField(max_length=16, blank=True)  # by which it came; empty: a session

@@ -25,7 +25,7 @@ class FindingQuerySet(models.QuerySet["Finding"]):
 
 
 class Finding(models.Model):
-    """One rule that fired at one place of one wording, or what a model said of it when a validator asked.
+    """One rule that fired at one place of one wording, or the verdict of a model that a validator asked.
 
     It is shown, and acted on only where a person says so of the bank. Place and detail may tell the key: only
     coordinators see a finding, and no related name leads to it.
@@ -107,7 +107,7 @@ class IdentifierExam(models.Model):
     public_id = PublicIdField()
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.CASCADE, related_name="+")
     seed = models.PositiveIntegerField()  # of what was planted, in made-up questions and not in those of the bank
-    rules = models.JSONField()  # {"code": version}, as they stood
+    rules = models.JSONField()  # {"code": version}, as they were
     planted = models.JSONField()  # FoundForm of annotation.quality.kernels.planted_identifiers, as a list each
     n_questions = models.PositiveIntegerField()  # current ones of the bank
     fired = models.JSONField()  # {"code" or "any": [questions in which it fired, of them dismissed by a person]}

@@ -82,7 +82,7 @@ class ColumnMatching(models.Model):
 
 
 class Question(models.Model):
-    """What stays the same over all revisions of a question. Its key at the source stands in SourceIdentifier."""
+    """What stays the same over all revisions of a question. Its key at the source is in SourceIdentifier."""
 
     public_id = PublicIdField()
     bank = models.ForeignKey(

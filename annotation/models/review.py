@@ -166,7 +166,7 @@ class ReviewRound(Deletable):
 
 
 class Assignment(models.Model):
-    """One reviewer on one question of a round. Where the reviewer stands is ``state``."""
+    """One reviewer on one question of a round. How far the reviewer is: ``state``."""
 
     public_id = PublicIdField()
     round = models.ForeignKey(ReviewRound, on_delete=models.PROTECT, related_name="assignments")
@@ -219,7 +219,7 @@ class BlindAnswer(Timed):
 
 
 class ReviewDraft(models.Model):
-    """What the form held when it was last saved. Never exported, gone with the submission."""
+    """What the form contained when it was last saved. Never exported, gone with the submission."""
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
     data = models.JSONField(default=dict)
@@ -238,7 +238,7 @@ class Review(Timed):
     grades = models.JSONField(default=dict)  # GradeName -> 1..5 or "cannot_judge"
     needs_image = models.CharField(max_length=12, blank=True)  # Degree
     relevant = models.CharField(max_length=12, blank=True)  # Degree
-    flags = models.JSONField(default=list)  # Flag values that stand
+    flags = models.JSONField(default=list)  # Flag values that are set
     withdrawn_flags = models.JSONField(default=list)  # flags that followed from step 1 and were taken back
     disagreement = WordField(Disagreement, max_length=16, blank=True, default=Disagreement.NONE)
     verdict = WordField(Verdict, max_length=12)
@@ -283,7 +283,7 @@ class CalibrationResult(models.Model):
 
 
 class ReviewEvent(models.Model):
-    """One thing that the clock of a case told. Insert-only, held by triggers; page and sequence name it.
+    """One event that the clock of a case reported. Insert-only, enforced by triggers; page and sequence name it.
 
     ``opened`` is written by the server, under the page "server".
     """

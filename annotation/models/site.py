@@ -14,7 +14,7 @@ UNFINISHED_JOBS = (JobState.QUEUED, JobState.RUNNING)
 
 
 class AuditEvent(models.Model):
-    """Who did what to which thing, and when. Insert-only, held by triggers; each row carries the hash of the last."""
+    """Who did what to which thing, and when. Insert-only, enforced by triggers; each row has the hash of the last."""
 
     at = models.DateTimeField()
     actor = models.ForeignKey(
@@ -65,7 +65,7 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="jobs"
     )
     created_at = models.DateTimeField()
-    nudged_at = models.DateTimeField(null=True, blank=True)  # when a worker was last told again that it waits
+    nudged_at = models.DateTimeField(null=True, blank=True)  # when a worker was last notified again that it waits
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -1,4 +1,4 @@
-"""What is told to other programs, and what they answered."""
+"""What is sent to other programs, and what they answered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_ANSWER = 300
 
 
 class WebhookCursor(models.Model):
-    """Up to which audit event a webhook was told. One that is new begins at the present."""
+    """Up to which audit event a webhook was notified. One that is new begins at the present."""
 
     webhook = models.CharField(max_length=LONGEST_WEBHOOK, unique=True)
     event_id = models.BigIntegerField(default=0)

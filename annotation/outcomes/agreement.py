@@ -1,6 +1,6 @@
 """How the reviewers of a round agree, field by field of the form, from the newest version of each review.
 
-Before any adjudication: what adjudicators say themselves stands in another round. Questions with one review enter
+Before any adjudication: the answers of adjudicators belong to another round. Questions with one review enter
 nothing.
 """
 

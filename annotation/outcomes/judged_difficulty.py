@@ -72,7 +72,7 @@ def judged_difficulties(rounds: Sequence[ReviewRound]) -> list[JudgedDifficulty]
 
 
 def difficulty_table(answers: Sequence[JudgedDifficulty], *, seed: int, draws: int = DRAWS) -> DifficultyTable | None:
-    """None where nobody said how difficult a question of stated difficulty is."""
+    """None where nobody rated a question of stated difficulty."""
     known = [one for one in answers if one.stated in DIFFICULTIES and one.judged in DIFFICULTIES]
     if not known:
         return None

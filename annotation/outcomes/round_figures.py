@@ -49,7 +49,7 @@ def outcomes_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: Figur
 
 
 def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
-    """What stands under the figure."""
+    """The legend of the figure."""
     sentences = [
         _("Expert-review outcomes: percent of the reviewed questions with each issue, and with any flag at all."),
         _("Bars: 95%% CI by Wilson. Issues do not exclude each other; a question has one when %(rule)s.")
@@ -70,7 +70,7 @@ def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureF
 
 
 def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
-    """What stands under the figure of the grades."""
+    """The legend of the figure of the grades."""
     sentences = [
         _("Grades from 1, unusable, to 5, nothing to change: percent of the reviews that gave each."),
         _("%(reviews)s reviews of %(reviewed)s questions, the newest version of each.")
@@ -98,7 +98,7 @@ def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, 
 
 
 def flow_legend(rounds: Sequence[ReviewRound], flow: StateFlow) -> str:
-    """What stands under the figure of the states."""
+    """The legend of the figure of the states."""
     counted = ngettext("%(n)s question,", "%(n)s questions,", flow.drawn.n) % {"n": flow.drawn.n}
     sentences = [
         _("From the sample to what the questions are now: %(questions)s %(reviewed)s reviewed.")

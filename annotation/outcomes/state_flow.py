@@ -10,7 +10,7 @@ from django.db.models import Max, Q
 from annotation.enums import AssignmentState, ImportState, QuestionState
 from annotation.models import Assignment, ReviewRound, SampledQuestion
 
-# In the order of a life that goes well, then what stands aside.
+# In the order of a life that goes well, then the others.
 ORDER = (
     QuestionState.ACCEPTED,
     QuestionState.REVISED,

@@ -35,7 +35,7 @@ class HeldRoles:
 
 
 def held_roles(person: User) -> list[HeldRoles]:
-    """Places where the person is something else than everywhere stand by name. As many queries for many as for few."""
+    """Places where the roles differ from those everywhere are listed by name. The number of queries is fixed."""
     if not person.is_active:
         return []
     places: dict[TokenScope, list[TokenPlace]] = {scope: [] for scope in TokenScope}

@@ -1,4 +1,4 @@
-"""Whether an ID token is what the provider said of this person, to us, just now. Everything else is refused."""
+"""Whether an ID token was issued by the provider about this person, to us, just now. Everything else is refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LONGEST_SUBJECT = 191
 
 
 def not_believed(code: str) -> PeopleRefused:
-    """``code`` says what was wrong; nothing of the token stands anywhere."""
+    """``code`` says what was wrong; nothing of the token is in it."""
     sentence = _(
         "The answer of the log-in service could not be believed (%(code)s). Nothing was stored. Try again; if it "
         "happens again, tell the person who runs this site."

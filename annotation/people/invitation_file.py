@@ -114,7 +114,7 @@ def _fault_of(row: InvitedRow, refusal: Refused) -> RowFault:
 
 
 def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
-    """The people of a file, and the faults that stand in the file itself; a row with a fault is not among the people.
+    """The people of a file, and the faults of the file itself; a row with a fault is not among the people.
 
     UTF-8 with or without byte order mark, separated by commas, semicolons or tabs; empty rows are passed over. Raises
     PeopleRefused.
@@ -202,7 +202,7 @@ def _is_address(text: str) -> bool:
 
 
 def _repeated(row: InvitedRow, seen: Mapping[tuple[str, str], int]) -> list[RowFault]:
-    """A person stands in one row: by address, and without one by name."""
+    """A person has one row: by address, and without one by name."""
     by_name = (NAME if not row.email else _NAME_ALONE, row.name.casefold())
     for column, key in ((EMAIL, (EMAIL, row.email)), (NAME, by_name)):
         if key in seen:

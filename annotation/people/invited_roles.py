@@ -21,13 +21,13 @@ from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, roles_given_in
 MOST_NAMED = 10  # rounds in a sentence
 
 
-# By folded text: the name or slug of a round as it stands there ("": none), and the grant that is meant.
+# By folded text: the name or slug of a round as it is written there ("": none), and the grant that is meant.
 Spellings = dict[str, set[tuple[str, Grant]]]
 
 
 @dataclass(frozen=True)
 class OfferedRoles:
-    """What may stand in the column of roles: spellings, and what an empty cell means."""
+    """What the column of roles may contain: spellings, and what an empty cell means."""
 
     by_spelling: Spellings
     names: list[str]
@@ -54,7 +54,7 @@ class OfferedRoles:
         raise _wrong_role(sentence)
 
     def _meant(self, text: str) -> set[Grant]:
-        """What a text can mean: where it means several, those whose name or slug stands in it letter by letter."""
+        """What a text can mean: where it means several, those whose name or slug is in it letter by letter."""
         found = self.by_spelling.get(_folded(text), set())
         exact = {grant for place, grant in found if f" {_bare(text)}".endswith(f" {_bare(place)}")}
         grants = {grant for _place, grant in found}
@@ -98,7 +98,7 @@ def offered_in_round(person: User, review_round: ReviewRound) -> OfferedRoles:
 
 
 def check_for(offered: OfferedRoles, *, actor: User, at: datetime) -> Check:
-    """How a row becomes a link, with one role or several. A person stands in one row, so that no row changes what
+    """How a row becomes a link, with one role or several. A person has one row, so that no row changes what
     another one may do.
     """
     agreed: Agreed = set()

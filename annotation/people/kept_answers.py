@@ -19,7 +19,7 @@ LONGEST_KEY = 100
 
 @dataclass(frozen=True, slots=True)
 class MadeAnswer:
-    """What a program is told: the status, the JSON, and the address of what was made."""
+    """What a program gets: the status, the JSON, and the address of what was made."""
 
     status: int
     body: Any
@@ -29,7 +29,7 @@ class MadeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose keys are told apart: a person, and the token by which the request came."""
+    """Whose keys are distinguished: a person, and the token by which the request came."""
 
     person: User
     token: str = ""

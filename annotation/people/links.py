@@ -25,7 +25,7 @@ class PeopleRefused(Refused):
 
 
 def new_token() -> str:
-    """It stands in one address and nowhere else: shown once, it cannot be shown again."""
+    """It is in one address and nowhere else: shown once, it cannot be shown again."""
     return secrets.token_urlsafe(32)
 
 

@@ -121,7 +121,7 @@ def ask_for_password_link(email: str, *, source: str, at: datetime) -> None:
     """Send a link to the account of that address, if there is one.
 
     Known and unknown addresses take the same work here, whatever the job finds. ``source``: the network address that
-    asks; one that asks too often, or for the same account too often, gets nothing and is not told.
+    asks; one that asks too often, or for the same account too often, gets nothing and is not informed.
     """
     if not can_send() or not LINKS_OF_ADDRESS.takes(source, at) or not LINKS_OF_ACCOUNT.takes(email, at):
         return

@@ -83,7 +83,7 @@ def connect(person: User, claims: Mapping[str, Any], provider: Provider, *, at: 
 
 @transaction.atomic
 def disconnect(person: User, *, at: datetime) -> None:
-    """End it, and the roles that it gave. Raises PeopleRefused for who would have no way in any more."""
+    """End it, and the roles that it gave. Raises PeopleRefused for who could not log in any more."""
     rows = SocialAccount.objects.filter(user=person)
     if not rows.exists():
         return

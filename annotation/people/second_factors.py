@@ -121,7 +121,7 @@ def note_code_used(person: User, *, at: datetime) -> None:
 def reset(person: User, *, actor: User | None, at: datetime) -> bool:
     """Take all factors and recovery codes away, so that the person comes in with the password and sets up a new one.
 
-    False where there was none. ``actor`` None: somebody at the server. The person is told, by e-mail where that works.
+    False where there was none. ``actor`` None: somebody at the server. The person gets an e-mail where that works.
     """
     n_gone, _rows = Authenticator.objects.filter(user=person).delete()
     if not n_gone:

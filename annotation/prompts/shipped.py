@@ -13,7 +13,7 @@ from annotation.prompts.versions import make_version
 OUR_READING, LETTER_ALONE = "our reading", "letter alone"
 
 
-# The explanation stands first: a model writes the fields in this order, so that its reasons come before its letter.
+# The explanation comes first: a model writes the fields in this order, so that its reasons come before its letter.
 _SCHEMA = {
     "type": "object",
     "properties": {

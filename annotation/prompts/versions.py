@@ -141,7 +141,7 @@ def _check_variables(purpose: PromptPurpose, text: str, variables: Sequence[str]
 
 
 def _plain(text: str) -> str:
-    """As every browser and every file system gives it: lines end in one way, none is empty at either end."""
+    """As every browser and every file system gives it: lines end alike, none is empty at either end."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 

@@ -1,7 +1,7 @@
 """How good the rules for identifiers are: what they find of planted ones, and how often they fire in a bank.
 
-What is planted stands in made-up questions. A rule that fires in the bank raises a false alarm unless an identifier
-stands there, which no rule knows: what a person dismissed is one for sure.
+Identifiers are planted in made-up questions. A rule that fires in the bank raises a false alarm unless an identifier
+is there, which no rule knows: what a person dismissed is one for sure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""V(Q), part by part: how one question stands, and how many questions of a bank pass, fail or were not examined.
+"""V(Q), part by part: the result of one question, and how many questions of a bank pass, fail or were not examined.
 
 Whoever calls has seen to it that the person may know: reasons may tell the key.
 """
@@ -29,7 +29,7 @@ from annotation.quality.kernels.validity_parts import (
 
 @dataclass(frozen=True)
 class QuestionPart:
-    """How a question stands in one part of V(Q). ``verdict``: of a validator, with its call and model."""
+    """The result of a question in one part of V(Q). ``verdict``: of a validator, with its call and model."""
 
     part: ValidityPart
     state: PartState

@@ -1,6 +1,6 @@
 """Keys as coordinators read them: whom they are shown, and who has read which.
 
-Reviewers have their own way, after their own final answer. Whoever has read a key cannot judge its question blind.
+Reviewers see it elsewhere, after their own final answer. Whoever has read a key cannot judge its question blind.
 """
 
 from __future__ import annotations

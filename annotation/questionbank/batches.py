@@ -226,7 +226,7 @@ class BatchStore:
         )
 
     def _attach(self, arrived: tuple[int, int], exam_id: int, position: int, image: ImageReference) -> None:
-        """An image that came in on its own joins the exam of its question; its own view position stands."""
+        """An image that came in on its own joins the exam of its question; its own view position counts."""
         image_id, former_exam_id = arrived
         Image.objects.filter(pk=image_id).update(exam_id=exam_id, position=position)
         Image.objects.filter(pk=image_id, view_position="unknown").update(view_position=image.view_position)

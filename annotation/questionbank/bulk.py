@@ -82,7 +82,7 @@ def reserve_ids(model: type[models.Model], count: int) -> Sequence[int]:
 def public_ids(count: int) -> list[str]:
     """``count`` random names for addresses, which share their first four characters; 72 bits of each are its own.
 
-    So the rows of one batch stand together in the index, which would otherwise be rewritten as a whole for each.
+    So the rows of one batch are together in the index, which would otherwise be rewritten as a whole for each.
     """
     start, text = public_id()[:4], secrets.token_urlsafe(9 * count)
     return [start + text[at : at + 12] for at in range(0, 12 * count, 12)]

@@ -73,7 +73,7 @@ def labels_of_exam(exam_id: int) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What storing a wording would do, and what stands against it."""
+    """What storing a wording would do, and what blocks it."""
 
     changes: list[Change]
     faults: list[Fault]
@@ -250,7 +250,7 @@ def _edits_of(bank: QuestionBank) -> BankImport:
 
 
 def _changed_meanwhile(question: Question, current: Revision, based_on: int) -> BankRefused:
-    """The second of two editors is told which fields the first one changed."""
+    """The second of two editors sees which fields the first one changed."""
     shown = Revision.objects.filter(question=question, number=based_on).first()
     edit = Edit.objects.filter(revision=current).select_related("author").first()
     who = edit.author.name if edit else _("an import")

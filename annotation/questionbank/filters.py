@@ -1,6 +1,6 @@
 """Filters of the questions of a bank: each with its choices, its part of the query, and its sentence.
 
-Rooms and apps that stand above add theirs when the program starts: what reviewers flagged, which models failed.
+Rooms and apps above add theirs when the program starts: what reviewers flagged, which models failed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Sought = tuple[str, QuerySet[Any, Any]]  # a lookup on revisions, and the ids fo
 class NotByIndex(Func):
     """A column by whose index SQLite must not find rows.
 
-    PostgreSQL chooses by its statistics of the column, which it has of no expression: there it stands as it is.
+    PostgreSQL chooses by its statistics of the column, which it has of no expression: there it is used as it is.
     """
 
     template = "%(expressions)s"
@@ -101,7 +101,7 @@ class BankSearch:
 
 @dataclass(frozen=True, kw_only=True)
 class BankFilter:
-    """One way to look for questions. ``seek`` is how an index finds what it lets through, where there is one."""
+    """One filter for questions. ``seek`` is how an index finds what it lets through, where there is one."""
 
     name: str  # in the address
     label: Label
@@ -110,10 +110,10 @@ class BankFilter:
     seek: Callable[[BankSearch, str], Sought | None] = lambda _search, _value: None
     of_coordinators: bool = False  # what it says may tell the key
     column: str = ""  # of a revision: the list can be sorted by it, in the order of the choices
-    empty: str = ""  # the value that stands for an empty field
+    empty: str = ""  # the value that means an empty field
 
     def stored(self, value: str) -> str:
-        """What stands in the field."""
+        """The values of the field."""
         return "" if value == self.empty else value
 
     def groups(self, search: BankSearch) -> list[str]:
@@ -167,7 +167,7 @@ def _in_state(rows: Rows, _search: BankSearch, value: str) -> Rows:
 
 
 def _seek_state(search: BankSearch, value: str) -> Sought | None:
-    """From the index that leaves out what stands as it was imported, which it is asked to leave out."""
+    """From the index that leaves out what is as it was imported, which it is asked to leave out."""
     if value == QuestionState.IMPORTED:
         return None
     found = Question.objects.filter(bank=search.bank, state=value).exclude(state=QuestionState.IMPORTED)

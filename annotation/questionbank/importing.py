@@ -183,7 +183,7 @@ def import_questions(
 
 
 def _watched(batches: Iterator[Batch], source: QuestionFile, watch: Watcher) -> Iterator[Batch]:
-    """The batches; of each is told when its taker comes back for the next."""
+    """The batches; each is reported when its taker comes back for the next."""
     total = source.path.stat().st_size
     for batch in batches:
         yield batch

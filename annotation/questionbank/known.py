@@ -17,7 +17,7 @@ AT_ONCE = 5_000  # looked up by one statement
 
 
 class EditedWording(NamedTuple):
-    """What people made of a question, and what its newest file had said."""
+    """What people made of a question, and what its newest file contained."""
 
     now: Wording
     imported: Wording

@@ -170,7 +170,7 @@ def _few_rows(asked: _PageRequest) -> QuerySet[Revision]:
 
 
 def _slice(keys: list[tuple[int, int]], asked: _PageRequest, rank: dict[str, int]) -> tuple[int, int]:
-    """Which ones stand on the page; the place may be that of a question which is not among them any more."""
+    """Which ones are on the page; the place may be that of a question which is not among them any more."""
     if asked.place.is_start:
         return 0, min(asked.per_page, len(keys))
     sign = -1 if asked.is_down else 1

@@ -1,4 +1,4 @@
-"""The earlier exam that stands beside an exam: named by questions in a file, found when the whole file is there.
+"""The earlier exam that is shown beside an exam: named by questions in a file, found when the whole file is there.
 
 And who is one patient: exams with one pseudonym of a patient and, where it is not known, exams that a prior links.
 """
@@ -29,7 +29,7 @@ def link_priors(bank_id: int) -> Counter[str]:
     """Give every exam of the bank the prior that was named last for it. Safe to run twice.
 
     A name that the bank does not hold waits for a later import. An exam of another patient is never a prior, nor one
-    of which it cannot be said, nor one that comes later by its own prior.
+    of which it is not known, nor one that comes later by its own prior.
     """
     counts: Counter[str] = Counter()
     every = SourceIdentifier.objects.filter(bank=bank_id, kind=IdentifierKind.PRIOR_EXAM)
@@ -108,7 +108,7 @@ def in_circles(prior_of: Mapping[int, int]) -> set[int]:
 
 @dataclass(frozen=True)
 class Patients:
-    """What stands for the patient of an exam; the exam itself, where nothing else is known."""
+    """What identifies the patient of an exam; the exam itself, where nothing else is known."""
 
     linked: Mapping[str, str]
 

@@ -184,7 +184,7 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
 
 
 def source_of(upload: Upload, params: Params) -> QuestionFile:
-    """The file of an upload, as its job is told to read it."""
+    """The file of an upload, as its job reads it."""
     matching = Matching(**params["matching"]) if "matching" in params else None
     if "path" in params:
         return replace(locate(allowed_path(params["path"])), matching=matching)

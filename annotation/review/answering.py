@@ -107,7 +107,7 @@ def answer_blind(
         **time,
     )
     _insert(stored)
-    drop_draft(locked)  # it held step 1
+    drop_draft(locked)  # it contained step 1
     record("review.answered", actor=actor, at=at, subject=locked)
     assignment.state = locked.state
     return stored

@@ -100,7 +100,7 @@ def lock_assignment(assignment: Assignment, *, actor: User) -> Assignment:
 
 
 def is_final(assignment: Assignment) -> bool:
-    """Whether what others said is shown to its reviewer from now on: to an adjudicator who has submitted, and to
+    """Whether the answers of others are shown to its reviewer from now on: to an adjudicator who has submitted, and to
     everybody after the calibration.
     """
     if assignment.round.calibrates_id is not None:
@@ -160,7 +160,7 @@ def _skipped(rows: QuerySet[Assignment, Row], user: int, review_round: int) -> Q
     return rows.filter(pk__in=first).order_by("skipped_at", "position")
 
 
-_AT_MOST = N_AHEAD + 2  # the one to open, those to prepare, and the one that is left, which may stand first
+_AT_MOST = N_AHEAD + 2  # the one to open, those to prepare, and the one that is left, which may come first
 _CASES_IN_ORDER: KeptQuery[Assignment] = KeptQuery(lambda *mine: _in_order(CASES, *mine), int, int)
 _CASES_SKIPPED: KeptQuery[Assignment] = KeptQuery(lambda *mine: _skipped(CASES, *mine), int, int)
 _EXAMS = Assignment.objects.values_list(
@@ -203,7 +203,7 @@ def own_assignments(user: User, review_round: ReviewRound) -> QuerySet[Assignmen
 def next_assignment(user: User, review_round: ReviewRound, *, leaving: Assignment | None = None) -> Assignment | None:
     """The next unfinished question in this person's order, the skipped ones last; None when all is submitted.
 
-    ``leaving`` is the question that is on screen now: it does not come next, though it may stand first in the order.
+    ``leaving`` is the question that is on screen now: it does not come next, though it may be first in the order.
     """
     return next(iter(next_assignments(user, review_round, leaving=leaving, most=1)), None)
 

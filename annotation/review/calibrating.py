@@ -164,7 +164,7 @@ def _cases_of(review_round: ReviewRound, shared: ReviewRound, *, at: datetime) -
 
 @transaction.atomic
 def finish_calibration(cases: ReviewRound, person: User, *, at: datetime) -> CalibrationResult | None:
-    """Compare what this reviewer said, once nothing is left to do; None before. The first result stays."""
+    """Compare the answers of this reviewer, once nothing is left to do; None before. The first result stays."""
     if Assignment.objects.filter(round=cases, reviewer=person, state__in=UNFINISHED).exists():
         return None
     review_round = cases.calibrates

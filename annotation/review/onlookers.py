@@ -30,7 +30,7 @@ QUESTION = "revision__question"
 def onlookers(person: User | None, rounds: QuerySet[ReviewRound]) -> dict[int, Onlooker]:
     """This person, who coordinates these rounds, in each by its id; one query.
 
-    None stands for everybody who coordinates, as if they all judged in every round.
+    None means everybody who coordinates, as if they all judged in every round.
     """
     mine = Assignment.objects.filter(round=OuterRef("pk"), reviewer=person).exclude(state=AssignmentState.WITHDRAWN)
     own = Membership.objects.filter(round=OuterRef("pk"), user=person, role=Role.ADJUDICATOR)
@@ -47,7 +47,7 @@ def onlookers(person: User | None, rounds: QuerySet[ReviewRound]) -> dict[int, O
 
 
 def rounds_with_outcomes_for(person: User | None, rounds: QuerySet[ReviewRound]) -> set[int]:
-    """Those of which this person, who coordinates them, may know what others said; see ``onlookers``."""
+    """Those of which this person, who coordinates them, may know the answers of others; see ``onlookers``."""
     found = onlookers(person, rounds)
     return {pk for pk, onlooker in found.items() if OthersPart.OUTCOMES in visible_of_others(onlooker)}
 
@@ -77,12 +77,12 @@ def _under_way() -> QuerySet[Assignment]:
 
 
 def judged_questions() -> QuerySet[Question]:
-    """Those that anybody judges in a round under way: what is said of them is not for everybody who coordinates."""
+    """Those that anybody judges in a round under way: their reviews are not for everybody who coordinates."""
     return Question.objects.filter(pk__in=_under_way().order_by().values(QUESTION)).order_by()
 
 
 def questions_hidden_from(person: User | None) -> QuerySet[Question]:
-    """What no filter may tell this person of; None stands for everybody who coordinates."""
+    """What no filter may tell this person of; None means everybody who coordinates."""
     return withheld_questions(person) if person else judged_questions()
 
 

@@ -46,7 +46,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Grades:
-    """One grade over the reviews: how often 5, 4, 3, 2, 1; its median; those who could not judge stand apart."""
+    """One grade over the reviews: how often 5, 4, 3, 2, 1; its median; those who could not judge are counted apart."""
 
     name: GradeName
     n: int
@@ -135,7 +135,7 @@ def outcomes_over(
     """The outcomes so far, from the newest version of each submitted review; three queries whatever the size.
 
     A question counts once in each wording, with its reviews from all these rounds. By the rule ``adjudicated`` one
-    query more: issues are then those that stand after adjudication, everything else is of the reviewers.
+    query more: issues are then those that are left after adjudication, everything else is of the reviewers.
     """
     return outcomes_by_rule(rounds, [rule], strata)[rule]
 
@@ -199,7 +199,7 @@ def rules_of(*rounds: ReviewRound) -> list[CountingRule]:
 
 
 def adjudicated(rounds: Sequence[ReviewRound], judged: Sequence[Judged]) -> list[Judged]:
-    """What stands of each question that is settled or decided: nobody flags what settled, else the adjudicator's flags.
+    """The flags of each question that is settled or decided: nobody flags what settled, else the adjudicator's flags.
 
     These are of the adjudicator's own review, which was final before the others were shown. The rule of settling lets
     no flag pass, so that a question settled by it has none.

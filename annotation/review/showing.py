@@ -41,7 +41,7 @@ from annotation.review.viewing import viewing_of
 from annotation.site.kept_queries import KeptQuery
 
 Descriptors = list[dict[str, Any]]
-MOST_AGE = 90  # 90 stands for 90 or older
+MOST_AGE = 90  # 90 means 90 or older
 
 # Images of this case and of those ahead, and what the viewer needs of them; removed ones leave a placeholder.
 _EXAMS = (int,) * (2 * (1 + N_AHEAD))  # each with its prior
@@ -85,7 +85,7 @@ class ShownImage:
 
 @dataclass(frozen=True)
 class CaseImages:
-    """The images of a case: of its exam, and of the prior that stands beside it."""
+    """The images of a case: of its exam, and of the prior that is shown beside it."""
 
     own: list[Image]
     prior: list[Image]
@@ -285,7 +285,7 @@ def _names(cases: Sequence[CaseExams]) -> Names:
 
 
 def _filled(cases: Sequence[CaseExams]) -> list[int]:
-    """As many exams as the queries take; the first one may stand there several times."""
+    """As many exams as the queries take; the first one may be there several times."""
     exams = [exam for of_one in cases for exam in of_one.ids]
     return [*exams, *[exams[0]] * (len(_EXAMS) - len(exams))]
 

@@ -127,7 +127,7 @@ def hide_identifying_images(
 ) -> int:
     """Send the named images of the case, those of a prior among them, to quarantine and return how many went.
 
-    Without names all of them go, unless one is in quarantine already: then somebody has said which. Raises
+    Without names all of them go, unless one is in quarantine already: then somebody has marked which. Raises
     ReviewRefused.
     """
     locked = lock_assignment(assignment, actor=actor)

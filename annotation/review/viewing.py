@@ -59,7 +59,7 @@ def check_viewing(viewing: Viewing) -> None:
 def set_viewing(review_round: ReviewRound, viewing: Viewing, *, actor: User, at: datetime) -> None:
     """For everybody from their next page on. What it was before stays in the audit log; no change, no entry.
 
-    Raises ReviewRefused for a closed round: what was reviewed was seen under the conditions that stand there.
+    Raises ReviewRefused for a closed round: what was reviewed was seen under the conditions that are stored there.
     """
     check_viewing(viewing)
     lock_round(review_round)

@@ -27,7 +27,7 @@ _NUMBERS = count(1)
 
 @dataclass(frozen=True)
 class _Slot:
-    """Stands among the parameters of a statement for one of the values that come with each call."""
+    """A placeholder among the parameters of a statement, for one of the values that come with each call."""
 
     given: int
 
@@ -40,7 +40,7 @@ class KeptSQL:
     """
 
     def __init__(self, sql: str, parameters: Sequence[Any] | None = None) -> None:
-        """Without ``parameters`` each ``%s`` of the SQL stands for one value, in order."""
+        """Without ``parameters`` each ``%s`` of the SQL takes one value, in order."""
         self._sql = sql
         self._parameters = [_Slot(n) for n in range(sql.count("%s"))] if parameters is None else list(parameters)
         self._name = f"kept_{next(_NUMBERS)}"
@@ -88,7 +88,7 @@ class KeptQuery(Generic[Row]):
         return [compiled.read(row) for row in sql(*values)]
 
     def first(self, *values: Value) -> Row | None:
-        """The first row of the answer; a query that is asked this way should have a limit of one."""
+        """The first row of the answer; a query for it should have a limit of one."""
         return next(iter(self(*values)), None)
 
     def _compile(self) -> tuple[KeptSQL, Compiled]:

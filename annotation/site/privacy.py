@@ -10,7 +10,7 @@ from pathlib import Path
 
 from annotation.refusals import Refused
 
-SHORTEST_SECRET = 32  # characters of a key that stands in the home
+SHORTEST_SECRET = 32  # characters of a key that is in the home
 UMASK = 0o077  # of every process of the site
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -20,7 +20,7 @@ class SiteRefused(Refused):
 
 
 def is_open_to_others(home: Path) -> bool:
-    """Whether the home, or something that stands directly in it, gives a right to its group or to everybody."""
+    """Whether the home, or something directly in it, gives a right to its group or to everybody."""
     return any(_gives_rights(path) for path in (home, *home.iterdir()))
 
 

@@ -39,7 +39,7 @@ class SitePart:
 
 
 def parts_of_site(*, at: datetime) -> list[SitePart]:
-    """How database, files, disk, worker, jobs, mail and clock are; extras that are not installed stand last."""
+    """How database, files, disk, worker, jobs, mail and clock are; extras that are not installed come last."""
     health = health_of_site(at=at)
     parts = [
         SitePart(_("Database"), _sentence(health.database, _database()), health.database == OK),

@@ -11,7 +11,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 RESERVED = {"new", "join", "import"}  # addresses that are pages of their own
-SHOWN_NAMES, SHOWN_SIGNS = 10, 80  # so many names stand in a sentence, and so much of each
+SHOWN_NAMES, SHOWN_SIGNS = 10, 80  # so many names are given in a sentence, and so much of each
 
 
 def free_slug(name: str, *, among: QuerySet[Any], otherwise: str) -> str:

@@ -20,7 +20,7 @@ LEAST_ROWS = 30  # a shorter table offers no sorting
 
 @dataclass(frozen=True)
 class Sorting:
-    """A column, and from which end; no column: as the table stands by itself."""
+    """A column, and from which end; no column: the order of the table itself."""
 
     column: str = ""
     is_down: bool = False

@@ -34,7 +34,7 @@ SHARES = frozenset({"percent_agreement", "specific_agreement_positive", "specifi
 
 @register.filter
 def agreement_head(name: str) -> str:
-    """What stands over the column of a statistic."""
+    """The heading of the column of a statistic."""
     return _(HEADS[name])
 
 

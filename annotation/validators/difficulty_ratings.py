@@ -1,6 +1,6 @@
 """Who says how difficult the questions of a bank are, and how each two agree: the bank, a model, reviewers, readers.
 
-What is stated in the bank is the generator's own rating where a model wrote the question. Only agreement is told, and
+What is stated in the bank is the generator's own rating where a model wrote the question. Only agreement is shown, and
 no rating of any one question.
 """
 

@@ -138,9 +138,9 @@ def bias_tables(bank: QuestionBank, hidden: QuerySet[Question]) -> list[BiasFoun
 
 
 def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
-    """Ids of those verdicts whose prompt version and model were examined in this bank, in either way; two queries.
+    """Ids of those verdicts whose prompt version and model this bank examined, by reviews or an exam; two queries.
 
-    ``verdicts`` with call and batch loaded. Beside every other one stands "not examined".
+    ``verdicts`` with call and batch loaded. Every other one is marked "not examined".
     """
     asked = {one.pk: (one.rule, one.call.batch.prompt_id, one.call.batch.model) for one in verdicts if one.call}
     if not asked:
@@ -154,7 +154,7 @@ def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
 
 
 def results_as_json(bank: QuestionBank) -> dict[str, Any]:
-    """What validators said of the bank so far, and their exams; for the command line, which sees everything."""
+    """The verdicts of validators on the bank so far, and their exams; for the command line, which sees everything."""
     nobody = Question.objects.none()
     counts = count_parts(bank, nobody)
     return {

@@ -181,7 +181,7 @@ def begin_checks(plans: Sequence[CheckPlan], *, actor: User | None, at: datetime
 
 
 def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
-    """What can be said before the questions are looked at."""
+    """What can be checked before the questions are looked at."""
     if wanted.validator not in ASKED:
         sentence = _("There is no validator “%(name)s”: choose c1, c2, c3, bias or rating.") % {
             "name": wanted.validator

@@ -9,7 +9,7 @@ ANSWER, EXPLANATIONS = "answer", ("explanation", "model_explanation")
 
 
 def answer_in(text: str) -> str:
-    """An explanation that stands before the answer may name other options: only the field is asked for the letter."""
+    """An explanation that comes before the answer may name other options: only the field is asked for the letter."""
     return _field(text, (ANSWER,)) or text
 
 

@@ -21,7 +21,7 @@ LONGEST_ANSWER = 4 * 1024 * 1024
 
 @dataclass(frozen=True)
 class ResponseLine:
-    """``body`` as it stands in the file; empty where the line tells of an error instead."""
+    """``body`` as it is in the file; empty where the line reports an error instead."""
 
     row: int
     id: str
@@ -47,7 +47,7 @@ _decoder = msgspec.json.Decoder(_ResponseDocument)
 
 
 def request_line(custom_id: str, request: ModelRequest) -> bytes:
-    """The body stands in it byte by byte, so that its SHA-256 is that of a request over the wire."""
+    """The body is in it byte by byte, so that its SHA-256 is that of a request over the wire."""
     head = json.dumps({"custom_id": custom_id, "method": "POST", "url": f"/v1/{request.route}"}, separators=(",", ":"))
     return head[:-1].encode() + b',"body":' + request.body + b"}\n"
 

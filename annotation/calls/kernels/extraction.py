@@ -1,7 +1,7 @@
 """Which option an answer names: one stated rule with a version. Pure.
 
-The rule, ``letter-1``. What a model wrote inside ``<think>`` is not its answer. Of the following the first that stands
-in the answer decides, and decides alone:
+The rule, ``letter-1``. What a model wrote inside ``<think>`` is not its answer. The first of the following that is in
+the answer decides, and decides alone:
 
 1. an answer in a tag or a box: ``<answer>B</answer>``, ``\\boxed{B}``;
 2. the whole answer is a letter, with or without brackets, quotes, stars or a full stop: ``(B)``, ``**b**``;

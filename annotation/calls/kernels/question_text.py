@@ -8,7 +8,7 @@ LETTERS = "ABCD"
 
 
 def rotated(options: Sequence[str], rotation: int) -> list[str]:
-    """So many options of the start stand at the end."""
+    """So many options of the start are moved to the end."""
     return [*options[rotation:], *options[:rotation]]
 
 

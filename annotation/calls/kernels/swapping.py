@@ -19,7 +19,7 @@ class SwappableExam(NamedTuple):
 def swapped(exams: Iterable[SwappableExam], wanted: Iterable[int], *, seed: int) -> Mapping[int, int]:
     """For each wanted exam one of another patient with the same views; none where there is no such exam.
 
-    The exams of a kind stand in an order that the seed draws; each takes the next one of another patient, so that
+    The exams of a kind are in an order that the seed draws; each takes the next one of another patient, so that
     every exam lends its images about as often.
     """
     kinds: dict[tuple[str, ...], list[SwappableExam]] = defaultdict(list)

@@ -42,7 +42,7 @@ class ClockEvent:
 
     @property
     def lag_ms(self) -> int:
-        """When the page's clock stood at 0, by the server's clock: this at the latest."""
+        """When the page's clock was at 0, by the server's clock: this at the latest."""
         return round(self.received_at.timestamp() * 1000) - round(self.client_ms)
 
 
@@ -93,7 +93,7 @@ def durations(
 # --- one load of the page -------------------------------------------------------------------------
 @dataclass
 class _Story:
-    """A load on the common time line: its events, and its spans with what held during each."""
+    """A load on the common time line: its events, and its spans with the state during each."""
 
     placed: list[tuple[int, ClockEvent]]
     spans: list[tuple[Span, frozenset[TimeFlag]]]
@@ -131,7 +131,7 @@ class _Page:
 
     @property
     def wall_zero(self) -> int | None:
-        """When the page's clock stood at 0, by the device's time of day."""
+        """When the page's clock was at 0, by the device's time of day."""
         return next((round(e.wall_ms) - round(e.client_ms) for e in self.events if e.wall_ms is not None), None)
 
     def story(self, zero: int) -> _Story:
@@ -163,7 +163,7 @@ class _Page:
         return max(length, 0)
 
     def _slept(self) -> list[int]:
-        """For each event but the first, how long the monotonic clock had stood still before it.
+        """For each event but the first, how long the monotonic clock had stopped before it.
 
         The time of day ran ahead, and the server heard of the page later by about as much: else the clock was set.
         """
@@ -178,7 +178,7 @@ class _Page:
 
 
 def _during(state: frozenset[TimeFlag], event: ClockEvent, length: int) -> frozenset[TimeFlag]:
-    """What held before this event."""
+    """The state before this event."""
     during = state
     if event.kind == EventKind.RESUMED:  # the pause itself may have gone unheard
         during |= {TimeFlag.PAUSED}
@@ -297,7 +297,7 @@ def _doubt_unseen(stories: Sequence[_Story]) -> int:
 
 
 def _doubt_of_silence(on_screen: Iterable[Span], window: Span) -> int:
-    """A page on screen that left out a heartbeat and does not say why: it may have stood still as long."""
+    """A page on screen that left out a heartbeat and does not say why: it may have been suspended as long."""
     inside = [span for span in on_screen if clip(span, window)]
     return sum(end - start for start, end in inside if end - start >= 2 * HEARTBEAT_MS)
 

@@ -11,7 +11,7 @@ import numpy as np
 from annotation.diversity.kernels.embedding_folder import Pooling, SentenceFolder
 from annotation.diversity.kernels.unit_vectors import Vectors, of_length_1
 
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported: nothing is noted or told elsewhere
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported: nothing is logged or sent elsewhere
 import onnxruntime as ort
 from tokenizers import Tokenizer
 

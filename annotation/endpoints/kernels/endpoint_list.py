@@ -41,7 +41,7 @@ class Endpoint:
 def endpoints_from(text: str) -> tuple[Endpoint, ...]:
     """The endpoints of a list, in its order.
 
-    Raises ValueError with a sentence for the first one that is wrong. The sentence does not repeat what stands there,
+    Raises ValueError with a sentence for the first one that is wrong. The sentence does not repeat what is there,
     since it may be a password.
     """
     found: dict[str, Endpoint] = {}
@@ -83,7 +83,7 @@ def problem_of_url(url: str) -> str:
 
 
 def _place_of(url: str) -> EndpointPlace:
-    """Where nothing is said: an address of the loopback is this machine, every other one is outside."""
+    """Where nothing is stated: an address of the loopback is this machine, every other one is outside."""
     host = urlsplit(url).hostname or ""
     try:
         is_here = ip_address(host).is_loopback

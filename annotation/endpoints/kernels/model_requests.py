@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Route(StrEnum):
-    """What is asked, as it stands behind the base URL."""
+    """The path of the request, behind the base URL."""
 
     MODELS = "models"
     CHAT = "chat/completions"

@@ -36,7 +36,7 @@ SCHEMA = {
 }
 SEED = 7
 FEW_TOKENS, ENOUGH_TOKENS = 64, 400  # of an answer; a schema wants a whole one
-WRONG_SETTING = {400, 422}  # status of an endpoint that knows the way and not what was sent
+WRONG_SETTING = {400, 422}  # status of an endpoint that knows the path and not what was sent
 
 
 class ProbeStep(StrEnum):

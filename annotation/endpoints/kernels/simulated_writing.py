@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-INVENTED = 8  # one quote in so many stands in no report
+INVENTED = 8  # one quote in so many is in no report
 UNGROUNDED = 5  # one question in so many offers what its report does not state
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _HEADING = re.compile(r"^[A-Z][A-Za-z ]{2,20}:\s*")

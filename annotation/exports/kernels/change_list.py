@@ -12,7 +12,7 @@ COLUMNS = ("id", "field", "before", "after", "why", "round")
 
 
 class EditStep(NamedTuple):
-    """One edit: what the question said then, why it was made, and the round that prompted it."""
+    """One edit: the wording of the question then, why it was made, and the round that prompted it."""
 
     wording: RecordWording
     reason: str

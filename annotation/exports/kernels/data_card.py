@@ -1,4 +1,4 @@
-"""The data card of an exported bank: what is in it and what review said of it, in Markdown. Pure."""
+"""The data card of an exported bank: what is in it and what its reviews found, in Markdown. Pure."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def text_of(question: StoredQuestion, style: Style) -> str:
 
 
 def is_given_back(question: StoredQuestion) -> bool:
-    """Whether a question that did not change says, read anew, all that its file said."""
+    """Whether a question that did not change gives, read anew, all that was in its file."""
     if question.imported != question.written:
         return True
     rules = RecordRules(question.folder, min_explanation=0)

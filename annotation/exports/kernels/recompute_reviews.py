@@ -92,7 +92,7 @@ class Report:
     reviews: list[Review]
     cluster: dict[Question, int]
     imported: dict[Question, str]
-    decided: dict[Question, frozenset[str]]  # flags that stand after adjudication
+    decided: dict[Question, frozenset[str]]  # flags that are left after adjudication
     flags_of: dict[str, frozenset[str]]  # of each issue
 
     @property

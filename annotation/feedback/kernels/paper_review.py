@@ -1,4 +1,4 @@
-"""What the paper counted in two reviews, as it stands there; neither is a trial of a prompt. Pure.
+"""What the paper counted in two reviews, as it is printed there; neither is a trial of a prompt. Pure.
 
 ReXVQA (arXiv 2506.04353), section 3.3.3 prints 10.8, 6.7, 5 and 3.3 % of 120 questions of its first expert review; the
 counts follow from these. Its later reader study found errors in 2 of 300 questions, as its text says.

@@ -1,4 +1,4 @@
-"""Where a trial of two versions of a prompt stands, and what may be done with it then. Pure."""
+"""The state of a trial of two versions of a prompt, and what may be done with it then. Pure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def state_of(facts: TrialFacts) -> TrialState:
 
 
 def why_not(act: TrialAct, state: TrialState) -> FeedbackRefused | None:
-    """What stands against the act; None where it may be done."""
+    """What blocks the act; None where it may be done."""
     if state in TRIAL_ACTS[act]:
         return None
     is_drawn = state in (TrialState.DRAWN, TrialState.REVIEWING, TrialState.CLOSED)

@@ -22,7 +22,7 @@ LEAST_WRITTEN = {Width.ONE: 12.0, Width.TWO: 5.0}  # percent: a narrower part ha
 
 @dataclass(frozen=True)
 class Graded:
-    """``counts``: how many reviews gave each grade from 1 to 5; those that could not judge stand beside."""
+    """``counts``: how many reviews gave each grade from 1 to 5; those that could not judge are given beside."""
 
     name: str
     counts: Mapping[int, int]

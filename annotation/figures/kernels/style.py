@@ -72,7 +72,7 @@ def bare(axes: Axes) -> None:
 
 
 def rows_of_names(axes: Axes, names: list[str], behind: Sequence[str] = ()) -> None:
-    """One row for each name, the first at the top. What stands ``behind`` a name is never cut."""
+    """One row for each name, the first at the top. What is ``behind`` a name is never cut."""
     axes.set_ylim(len(names) - 0.4, -0.6)
     ends = behind or [""] * len(names)
     axes.set_yticks(range(len(names)), [short(name) + end for name, end in zip(names, ends, strict=True)])
@@ -95,6 +95,6 @@ def titled(axes: Axes, title: str, place: int | None = None, **more: Any) -> Non
 
 
 def mark_simulated(figure: Figure, *, simulated: bool) -> None:
-    """Simulated data says so in the picture itself; all other notes stand in its legend."""
+    """Simulated data says so in the picture itself; all other notes are in its legend."""
     if simulated:
         figure.supxlabel("Simulated data", x=0.01, ha="left", fontsize=6.5, color=QUIET)

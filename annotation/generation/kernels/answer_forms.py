@@ -1,7 +1,7 @@
 """The forms of the two answers that a model gives: the findings of a report, and questions made from them. Pure.
 
-The schemas are kept as text, since a model fills in the properties in their order: the quote before what is said of it,
-and what an option stands on before which one is the key.
+The schemas are kept as text, since a model fills in the properties in their order: the quote before the statement about
+it, and the findings of an option before which one is the key.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class NotInForm(ValueError):
 
 
 class WrittenBullet(msgspec.Struct, frozen=True):
-    """One finding: ``quote`` as it stands in the report, ``statement`` in own words."""
+    """One finding: ``quote`` as it is in the report, ``statement`` in own words."""
 
     quote: _Text
     statement: _Text
@@ -61,7 +61,7 @@ class WrittenBullet(msgspec.Struct, frozen=True):
 
 
 class WrittenOption(msgspec.Struct, frozen=True):
-    """``bullets``: numbers of those that it stands on."""
+    """``bullets``: numbers of those that support it."""
 
     text: _Text
     bullets: Annotated[list[int], msgspec.Meta(max_length=100)]

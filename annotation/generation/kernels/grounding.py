@@ -1,4 +1,4 @@
-"""What a generated question must stand on, by rule and before anybody judges it. Pure.
+"""What must support a generated question, by rule and before anybody judges it. Pure.
 
 A rule that comes to another result gets a new version, and RULES_VERSION with it: each question keeps the one that let
 it pass. What no rule can see, such as a quote that says less than what is made of it, is for reviewers.
@@ -106,7 +106,7 @@ def ground_bullet(bullet: WrittenBullet, report: str) -> GroundedBullet:
 
 
 def fault_of(question: WrittenQuestion, bullets: Mapping[int, Polarity]) -> str:
-    """The code of the first rule that the question breaks, "" where it stands. ``bullets``: usable ones by number."""
+    """The code of the first rule that the question breaks, "" for none. ``bullets``: usable ones by number."""
     if not all(option.bullets for option in question.options):
         return "option_without_bullet"
     if any(number not in bullets for option in question.options for number in option.bullets):

@@ -25,12 +25,12 @@ def sent_text(findings: str, impression: str) -> str:
 
 
 def drawn_place(seed: int, name: str) -> int:
-    """Where the key of the question of this name stands, from 0. Rule letter-1: the first byte of a SHA-256."""
+    """The place of the key of the question of this name, from 0. Rule letter-1: the first byte of a SHA-256."""
     return hashlib.sha256(f"{LETTER_RULE}\0{seed}\0{name}".encode()).digest()[0] % len(LETTERS)
 
 
 def turned(options: Sequence[WrittenOption], key: int, place: int) -> list[WrittenOption]:
-    """The options turned round, in the same sequence, so that the key stands at ``place``."""
+    """The options turned round, in the same sequence, so that the key is at ``place``."""
     first = (key - place) % len(options)
     return [*options[first:], *options[:first]]
 

@@ -131,7 +131,7 @@ def read_identifiers(file: DicomFile) -> Identifiers:
 
 
 def age_in_years(text: str) -> int | None:
-    """Age String (PS3.5 6.2) in whole years; 90 stands for everything above 89, None for what is not an age."""
+    """Age String (PS3.5 6.2) in whole years; 90 means everything above 89, None for what is not an age."""
     found = re.fullmatch(r"(\d{3})([DWMY])", text)
     if not found:
         return None

@@ -58,7 +58,7 @@ def keyed_uid(key: bytes, kind: str, value: str) -> str:
 
 
 def keyed_pseudonym(key: bytes, kind: str, value: str) -> str:
-    """Sixteen characters that stand for a patient or an exam; empty when there is nothing to stand for."""
+    """Sixteen characters that represent a patient or an exam; empty when there is nothing to represent."""
     return _digest(key, kind, value).hex()[:16] if value else ""
 
 

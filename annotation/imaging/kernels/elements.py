@@ -1,7 +1,7 @@
 """The structure of a DICOM file, walked once and strictly, before anything is allocated for its pixels.
 
 Source: DICOM PS3.5 (chapter 7, annex A) and PS3.10 (chapter 7). Every length is checked against what is there, depth
-and number of elements are limited, and an element that stands twice on one level is refused, because parsers
+and number of elements are limited, and an element that occurs twice on one level is refused, because parsers
 disagree on which one wins. Only the values of top-level elements and of the few sequences in `kept_sequences` are
 kept; everything after Pixel Data is not looked at.
 """
@@ -216,7 +216,7 @@ def _ends_with(data: bytes, start: int, position: int, tag: int) -> bool:
 
 
 def _check_rest(walk: _Walk, position: int, end: int, seen: set[int]) -> None:
-    """Elements after the pixel data are not read, and none may say again what stands before them, pixels least of all.
+    """Elements after the pixel data are not read, and none may repeat what comes before them, pixels least of all.
 
     What is no element ends the data set: bytes behind it are left behind like all that is not copied.
     """

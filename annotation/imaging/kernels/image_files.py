@@ -1,4 +1,4 @@
-"""From the bytes of one file to grey pixels and the few attributes that may be kept. The only way in.
+"""From the bytes of one file to grey pixels and the few attributes that may be kept. The only entry.
 
 Every check that needs no pixels comes before the first allocation for pixels. What is refused, is refused with a code
 and a fixed sentence (annotation.imaging.kernels.rejections).

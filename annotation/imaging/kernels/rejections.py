@@ -1,6 +1,6 @@
 """Why a file does not come in: one stable code and one plain sentence for each reason.
 
-The sentence is fixed text. Nothing that stands in the file is ever put into it, so that no refusal can carry a
+The sentence is fixed text. Nothing of the file is ever put into it, so that no refusal can carry a
 name or a number into a page, a log or an audit row.
 """
 

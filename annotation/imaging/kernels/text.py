@@ -1,4 +1,4 @@
-"""Text inside pixels: where it stands, and whether it is one of the words that may stand there.
+"""Text inside pixels: where it is, and whether it is one of the words that are allowed there.
 
 What is read never leaves this module: a finding carries a box, whether the words are allowed, how many characters were
 read and how sure the reader was. The models (PP-OCR, Apache-2.0) are inside the wheel of rapidocr; no network is used.
@@ -41,7 +41,7 @@ LEAST_DEVIATION = 2.0  # of stored values; what is more even than this is not ma
 MARGIN = 24  # black around the image, so that text cut by the edge is still found
 LARGEST_LETTER = 0.09  # a lone character that alarms; of the image's longer side
 TALLEST_WINDOWED = 0.08  # the same where every place has its own window: bones and heart show there like strokes
-TALLEST = 0.2  # of the picture's longer side: what is thicker both ways is a shadow, not a line of text
+TALLEST = 0.2  # of the picture's longer side: what is thicker in both directions is a shadow, not a line of text
 LEAST_DETECTION = 0.4
 LEAST_SURE = {1: 0.94, 2: 0.85, 3: 0.8}  # by number of characters; noise reads as short words
 LEAST_SURE_OF_MORE = 0.6
@@ -92,7 +92,7 @@ class _Picture:
 def find_text(pixels: Pixels, more: frozenset[str] = frozenset()) -> list[TextFinding]:
     """Text in a grey image of shape (rows, columns), allowed words included; ``more``: allowed words of the site.
 
-    Give all stored values, not a window of them: text may stand where a window is saturated, and differ from its
+    Give all stored values, not a window of them: text may be where a window is saturated, and differ from its
     ground by less than one of 256 greys.
     """
     if min(pixels.shape) < 8:
@@ -119,7 +119,7 @@ def is_suspicious(findings: Iterable[TextFinding]) -> bool:
 
 @lru_cache(maxsize=1)
 def _reader() -> Any:
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported: nothing is noted or told elsewhere
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported: nothing is logged or sent elsewhere
     from rapidocr import RapidOCR
 
     cv2.setNumThreads(1)

@@ -1,4 +1,4 @@
-"""The words that may stand in a radiograph without telling who the patient is. Data with a version: images keep theirs.
+"""The words that may be in a radiograph without telling who the patient is. Data with a version: images keep theirs.
 
 Side, projection and position words only. What else is written in an image - a name, a number, a date, a ward, a panel
 letter of a figure - is for a person to judge.
@@ -44,7 +44,7 @@ def letters_of(text: str) -> str:
 def is_allowed(text: str, more: frozenset[str] = frozenset()) -> bool:
     """Whether every word of a reading (see letters_of) is a known one, also written together or one letter wrong.
 
-    ``more``: words of the site, in capitals; these count exactly as they stand.
+    ``more``: words of the site, in capitals; these count exactly as they are written.
     """
     words = text.split()
     return bool(words) and all(word in more or _is_known(word) for word in words)

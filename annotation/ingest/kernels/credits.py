@@ -18,7 +18,7 @@ VIEWS = {view.value.lower(): view for view in ViewPosition}
 
 @dataclass(frozen=True)
 class Credit:
-    """One row: the image as its question or upload names it, and what is said about it."""
+    """One row: the image as its question or upload names it, and what the file states about it."""
 
     line: int
     file: str

@@ -63,7 +63,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def role_table(text: str) -> dict[str, frozenset[Role]]:
-    """``value=role; value=role``: a value may stand there for several roles, and may hold commas and equal signs.
+    """``value=role; value=role``: a value may be listed for several roles, and may hold commas and equal signs.
 
     Raises ValueError with a sentence.
     """

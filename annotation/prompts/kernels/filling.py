@@ -10,7 +10,7 @@ _MEANT = re.compile(r"\{\{\s*([^{}]{1,60}?)\s*\}\}")  # what its author took for
 
 
 def names_in(text: str) -> list[str]:
-    """Names of variables that stand in a text as ``{{name}}``, each once, in their order."""
+    """Names of variables that are in a text as ``{{name}}``, each once, in their order."""
     return list(dict.fromkeys(_NAME.findall(text)))
 
 
@@ -23,14 +23,14 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def undeclared(text: str, variables: Collection[str]) -> list[str]:
-    """What stands in a text in double braces and is not among the declared names, each once.
+    """What is in a text in double braces and is not among the declared names, each once.
 
-    Also what no variable can be called, such as ``{{Question}}``: it would be sent as it stands.
+    Also what no variable can be called, such as ``{{Question}}``: it would be sent unchanged.
     """
     return [name for name in dict.fromkeys(_MEANT.findall(text)) if name not in variables]
 
 
 def unused(text: str, variables: Collection[str]) -> list[str]:
-    """Declared names that stand nowhere in a text."""
+    """Declared names that are nowhere in a text."""
     found = names_in(text)
     return [name for name in variables if name not in found]

@@ -1,4 +1,4 @@
-"""A prompt that comes with the program, as it stands in the code. Pure."""
+"""A prompt that comes with the program, as it is in the code. Pure."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ NOT_IN_TEXT = "does not apply to text"
 
 
 class Pattern(NamedTuple):
-    """``needs``: in small letters, one of them stands in every text that it matches; empty: nothing is known."""
+    """``needs``: in small letters, one of them is in every text that it matches; empty: nothing is known."""
 
     regex: re.Pattern[str]
     needs: tuple[str, ...]
@@ -54,7 +54,7 @@ _JOINED = rf"(?:[-'’]{_UPPER}?{_LOWER}+)"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _TITLES = ("dr", "mr", "ms", "prof", "doctor", "nurse", "herr", "frau")
 _TITLE_WORDS = frozenset(("Dr", "Mr", "Mrs", "Ms", "Prof", "Professor", "Doctor", "Nurse", "Herr", "Frau"))
-_ENDINGS = (".com", ".org", ".net", ".edu", ".gov", ".mil")  # of web addresses that stand without http
+_ENDINGS = (".com", ".org", ".net", ".edu", ".gov", ".mil")  # of web addresses that are written without http
 _STREETS = "street|st|avenue|ave|road|rd|lane|ln|drive|mews|court|way|boulevard|blvd|square|close|terrace"
 _HOUSES = "hospital|infirmary|clinic|medical center|medical centre|medical school|university"
 _PLANS = "health plan|insurance|member|beneficiary|policy|subscriber|medicare|medicaid|hpbn|hicn"
@@ -271,7 +271,7 @@ _FEW_DIGITS = tuple(one for one in _ALL if one.letter in "ABCFLMN")
 _NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABFN")
 _AGE_IN_WORDS = tuple(one for one in _ALL if one.letter in "ABCFN")
 _DIGIT, _TWO_DIGITS, _NUMBER = re.compile(r"[0-9]"), re.compile(r"[0-9]{2}"), re.compile(r"\d(?:\d\d|[./-]\d)|\w::?\w")
-# Without a digit, one of these stands in every identifier: a capital inside a sentence, or words and signs of its own.
+# Without a digit, one of these is in every identifier: a capital inside a sentence, or words and signs of its own.
 _INSIDE = re.compile(
     r"[A-Z](?:(?<=..)(?<![.?!\n][ \n][A-Z])|(?=(?:r|rs|s|rof|rofessor|octor|urse|err|rau)\b))", re.DOTALL
 )

@@ -66,7 +66,7 @@ class Neighbours:
 
 
 def find_neighbours(texts: Sequence[str], threshold: float = THRESHOLD, watch: Watch | None = None) -> Neighbours:
-    """Near-duplicates among texts; ``watch`` is told how many of how many blocks are done.
+    """Near-duplicates among texts; ``watch`` gets how many of how many blocks are done.
 
     Raises ValueError for a threshold that is not above 0 and at most 1.
     """
@@ -134,7 +134,7 @@ def _same_words(rows: Any) -> tuple[Ints, Ints]:
 
 
 class PairTally:
-    """Counts near pairs as they are found, each once; ``n_rows`` says for how many questions each row stands."""
+    """Counts near pairs as they are found, each once; ``n_rows`` says how many questions each row represents."""
 
     def __init__(self, n_rows: Ints, threshold: float) -> None:
         self.n_rows, self.threshold = n_rows, threshold

@@ -43,7 +43,7 @@ Make = Callable[[random.Random], str]
 
 
 class PlantedForm(NamedTuple):
-    """One way in which an identifier is written. ``frame`` holds it, with words that stand beside it."""
+    """One form in which an identifier is written. ``frame`` holds it, with the words around it."""
 
     letter: str
     label: str
@@ -152,7 +152,7 @@ def _examined(form: PlantedForm, n: int, seed: int) -> FoundForm:
 
 
 def planted_texts(form: PlantedForm, *, n: int, seed: int) -> list[tuple[str, int, int]]:
-    """Made-up questions, with where the identifier stands in each."""
+    """Made-up questions, with the place of the identifier in each."""
     draw = random.Random(f"{PLANTED_RULE} {seed} {form.letter} {form.label}")  # noqa: S311 - can be repeated
     texts = []
     for _place in range(n):
@@ -170,5 +170,5 @@ def false_alarms_of_carriers() -> list[str]:
 
 
 def rule_versions() -> Mapping[str, int]:
-    """Of each rule that there is, as it stands now."""
+    """Of each rule that there is, as it is now."""
     return {one.code: one.version for one in IDENTIFIERS if one.patterns}

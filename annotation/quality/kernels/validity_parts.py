@@ -19,7 +19,7 @@ def _(text: str) -> str:
 
 
 class PartState(Word):
-    """How a question stands in one part. A validator says one of the first three, in its own word."""
+    """The result of a question in one part. A validator says one of the first three, in its own word."""
 
     PASS = "pass", _("passes")
     FAIL = "fail", _("fails")

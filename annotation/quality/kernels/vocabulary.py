@@ -19,7 +19,7 @@ ABSOLUTE_TERMS = _words(
     "always never invariably must cannot impossible exclusively solely absolutely definitely certainly undoubtedly "
     "every entirely"
 )
-# Where none of them stands, an option does not refer to others; “B & C” has no word between its letters.
+# Where none of them is found, an option does not refer to others; “B & C” has no word between its letters.
 OTHER_OPTIONS = _words("above these those option options answer answers choice choices listed given and or b c d")
 # An option of three words or more that has one is a sentence.
 VERBS = _words(
@@ -27,7 +27,7 @@ VERBS = _words(
 )
 # They turn a stem round. “Absent” does not: it asks for an absence in plain words.
 NEGATIVE_WORDS = _words("not except excluding least never cannot false incorrect untrue")
-# Where none of them stands, no prior is mentioned.
+# Where none of them is found, no prior is mentioned.
 PRIOR_WORDS = _words(
     "prior priors previous previously compared comparison interval unchanged newly new stable worsened worsening "
     "improved improving improvement progressed progression progressive resolved resolving earlier again since last"

@@ -56,7 +56,7 @@ def check_prior(read: ReadQuestion) -> Iterator[Flaw]:
 
 
 def _parts(read: ReadQuestion) -> Iterator[tuple[FindingPlace, str, list[str]]]:
-    """All that stands in the question, without the report."""
+    """All text of the question, without the report."""
     question = read.question
     yield FindingPlace.STEM, question.stem, read.stem
     yield from zip(LETTERS, question.options, read.options, strict=False)
@@ -64,7 +64,7 @@ def _parts(read: ReadQuestion) -> Iterator[tuple[FindingPlace, str, list[str]]]:
 
 
 def check_key_in_stem(read: ReadQuestion) -> Iterator[Flaw]:
-    """Half or more of what the key says for itself stands in the stem, and nothing that another option says so."""
+    """Half or more of what the key says for itself is in the stem, and nothing that another option says so."""
     key = read.question.key
     if key is None or key >= len(read.content):
         return
@@ -100,7 +100,7 @@ def check_report(read: ReadQuestion) -> Iterator[Flaw]:
 
 
 def _longest_copy(words: list[str], known: frozenset[Run]) -> list[str]:
-    """The longest stretch of words of which every run stands in the report."""
+    """The longest stretch of words of which every run is in the report."""
     best = start = length = 0
     for place, run in enumerate(runs(words)):
         length = length + 1 if run in known else 0

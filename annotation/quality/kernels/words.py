@@ -10,7 +10,7 @@ from functools import lru_cache
 from annotation.quality.kernels.rules import CheckedQuestion
 from annotation.quality.kernels.vocabulary import FILLERS
 
-RUN = 6  # so many words in a row that stand in the report are copied
+RUN = 6  # so many words in a row that are in the report are copied
 EXPLANATION_RUN = 10  # an explanation may name a finding as the report does
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*")

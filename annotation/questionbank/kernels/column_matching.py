@@ -1,6 +1,6 @@
 """Which column of a foreign file holds which field of a question, and its rows read as records by that. Pure.
 
-A row becomes the record that a question file would have held, so that every rule of an import holds for it
+A row becomes the record that a question file would have contained, so that every rule of an import holds for it
 unchanged. Columns that are matched to no field are kept as further fields.
 """
 
@@ -270,7 +270,7 @@ class RowReader:
         return text
 
     def _key(self, options: Sequence[Any], cells: Mapping[str, Any], faults: list[Fault]) -> Any:
-        """The letter, or what stands in the file where it names none."""
+        """The letter, or the text of the file where it names none."""
         text = self._text(KEY, cells)
         if text == "" or self._matching.key_form == LETTER:
             return text
@@ -312,7 +312,7 @@ def _kept_name(name: str, names: Sequence[str]) -> str:
 
 
 class MatchedEntries:
-    """The entries of a foreign file; ``place`` is where the last of them stands. Raises BankRefused."""
+    """The entries of a foreign file; ``place`` is where the last of them is. Raises BankRefused."""
 
     def __init__(self, stream: BinaryIO, matching: Matching) -> None:
         self.place, self.matching = "", matching

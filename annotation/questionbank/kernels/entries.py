@@ -3,7 +3,7 @@
 Every form gives what the JSON object gives, (id, fields, faults), so that records are checked in one place alone. The
 form is found by the content, never by the name of the file. A file of another kind is refused, saying what it is.
 
-A column of a table is named after its field, without regard to case, blanks and underscores. The four options stand
+A column of a table is named after its field, without regard to case, blanks and underscores. The four options are
 in columns of their own, several images of a question in one cell with "|" or a line break between them. Every cell is
 text, so that both kinds of table mean the same. Other columns are kept as further fields.
 """
@@ -95,7 +95,7 @@ def read_entries(stream: BinaryIO, watch: SpellingWatch | None = None) -> Iterat
 
 
 def find_form(stream: BinaryIO) -> str:
-    """One of the forms above, by the head of the file; the stream stands at its start then. Raises BankRefused."""
+    """One of the forms above, by the head of the file; the stream is at its start then. Raises BankRefused."""
     head = stream.read(HEAD)
     stream.seek(0)
     text = head.removeprefix(BOM).lstrip(b" \t\r\n")
@@ -187,7 +187,7 @@ def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
 
 
 def _texts(stream: BinaryIO) -> Iterator[str]:
-    """Lines of a CSV file with their ends; a broken byte is told with the row."""
+    """Lines of a CSV file with their ends; a broken byte is reported with the row."""
     decode = codecs.getincrementaldecoder("utf-8-sig")(errors="strict").decode
     for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE_BYTES), b""), start=1):
         if len(line) == MOST_LINE_BYTES:
@@ -271,7 +271,7 @@ def _fields(row: dict[str, str]) -> dict[str, Any]:
 
 
 def lettered(texts: list[str]) -> list[str]:
-    """The options with their letters, as the JSON form has them; letters that stand in the cells are kept."""
+    """The options with their letters, as the JSON form has them; letters that are in the cells are kept."""
     try:
         _plain, form = split_options(texts)
     except FieldRefused:

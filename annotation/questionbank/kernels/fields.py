@@ -46,7 +46,7 @@ _SPELLINGS = {
     ViewPosition.OBLIQUE: ("LAO", "RAO", "LPO", "RPO", "OBLIQUE"),
 }
 _VIEWS = {spelling: view for view, spellings in _SPELLINGS.items() for spelling in spellings}
-# Words that say how the patient or the tube stood, not which way the beam went.
+# Words that say how the patient or the tube stood, not the direction of the beam.
 _BESIDE_VIEW = {
     *("PORTABLE", "SUPINE", "ERECT", "UPRIGHT", "SITTING", "SEMI", "SEMIERECT", "AXIAL", "MOBILE", "VIEW", "CHEST")
 }
@@ -308,7 +308,7 @@ def read_paths(name: str, value: object, folder: str) -> list[str]:
 def place_path(path: str, folder: str) -> str:
     """The path relative to the root, for a path relative to ``folder`` (itself relative to the root, "" for the root).
 
-    Raises FieldRefused for an address, an absolute path, a drive or a way out of the root.
+    Raises FieldRefused for an address, an absolute path, a drive or a path out of the root.
     """
     placed = posixpath.normpath(posixpath.join(folder, path))
     is_strange = ":" in path or "\\" in path or path[:1] in ("/", "~") or not path.isprintable()

@@ -1,6 +1,6 @@
 """A file whose columns are not those of a question file: its columns, and its rows as the file has them. Pure.
 
-Tables, JSON Lines and a JSON list of records are read. What its columns mean is said by a matching
+Tables, JSON Lines and a JSON list of records are read. What its columns mean is stated by a matching
 (column_matching.py beside it).
 """
 
@@ -117,7 +117,7 @@ def _rows_of_table(names: list[str], lines: Iterator[Line]) -> Iterator[ForeignR
 
 
 def _parquet_cell(value: Any) -> str:
-    """The text of one value: lists and objects as JSON, without the bytes of images that stand in the file."""
+    """The text of one value: lists and objects as JSON, without the bytes of images that are in the file."""
     if value is None or isinstance(value, bytes):
         return ""
     if isinstance(value, list | dict):

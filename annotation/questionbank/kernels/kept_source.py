@@ -1,6 +1,6 @@
 """What is kept of a record beside its columns, so that the export of a bank writes it as it came. Pure.
 
-It stands in the JSON text ``AnswerKey.extra`` under ``source``, outside of what is hashed: the layout (names of the
+It is in the JSON text ``AnswerKey.extra`` under ``source``, outside of what is hashed: the layout (names of the
 fields in their order, as a number in the list of the import, since most records of a file have the same), how many
 images it names, what its columns do not give back (null or "", a number or its text), and seldom the whole text.
 """
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from annotation.questionbank.kernels.fields import encode_in_order
 from annotation.questionbank.kernels.spelling import AS_USUAL, Spelling
 
-MOST_LAYOUTS = 200  # in the list of an import; a further one stands with its record
+MOST_LAYOUTS = 200  # in the list of an import; a further one is stored with its record
 
 
 class KeptSource(NamedTuple):

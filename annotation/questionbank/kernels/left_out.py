@@ -1,7 +1,7 @@
 """Images that a record names and that do not count for its question: taken out of its lists, and put back. Pure.
 
 ImagePath and the lists beside it then hold what counts, for every program that reads the file. A field of this
-program, ``images_left_out``, keeps what was taken out and where it stood, so that an import reads the record as it was.
+program, ``images_left_out``, keeps what was taken out and where it was, so that an import reads the record as it was.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMES = {*IMAGE_LISTS, *PATH_NAMES, "frontal_lateral"}
 
 
 def take_out(record: dict[str, Any], places: Collection[int], names: Sequence[str] = IMAGE_LISTS) -> None:
-    """Change the record: what stands at these places, from 0, in its lists of these names goes into LEFT_OUT."""
+    """Change the record: what is at these places, from 0, in its lists of these names goes into LEFT_OUT."""
     lists = {name: record[name] for name in names if _is_list_of_images(record.get(name))}
     record[LEFT_OUT] = [
         {PLACE: place + 1, **{name: listed[place] for name, listed in lists.items() if place < len(listed)}}

@@ -1,7 +1,7 @@
 """How a question file is spelt: what has to be kept of it so that a record that did not change is written as it came.
 
-JSON says one thing in several ways: line breaks, escaped letters, 1.50 and 1.5. A file is written by one program, so
-that its style is found once, at its first record. The text of a record is kept only where the style does not give it
+JSON has several spellings of one value: line breaks, escaped letters, 1.50 and 1.5. A file is written by one program,
+so that its style is found once, at its first record. The text of a record is kept only where the style does not give it
 back, letter for letter. Pure.
 """
 
@@ -27,7 +27,7 @@ class Style(NamedTuple):
 
 
 class FileFrame(NamedTuple):
-    """Around records: what stands before the first and, after a comma, before each other, and what follows the last."""
+    """Around records: what comes before the first and, after a comma, before each other, and what follows the last."""
 
     start: str = "\n "
     between: str = "\n "
@@ -54,7 +54,7 @@ def _encoder(indent: int | str | None, comma: str, colon: str, is_ascii: bool) -
 
 
 def member_text(key: str, value: Any, style: Style, *, is_ascii: bool = False) -> str:
-    """``"key": {...}`` as it stands in the one object of a file of this style."""
+    """``"key": {...}`` as it is in the one object of a file of this style."""
     return _encoder(style.indent, style.comma, style.colon, is_ascii).encode({key: value})[1:-1].strip()
 
 
@@ -101,7 +101,7 @@ class SpellingWatch:
 
 
 def _style_near(text: str) -> Style:
-    """By the white space before the first field of a member, which stands on the second level."""
+    """By the white space before the first field of a member, which is on the second level."""
     first = _first_break.match(text)
     return Style(first[1][: len(first[1]) // 2]) if first else Style(None, ", ")
 

@@ -3,7 +3,7 @@
 The file is one object ``{id: record, ...}``. Chunks are decoded from UTF-8 as they come, and each entry is parsed
 by the C scanner of :mod:`json` out of a sliding buffer, which holds one chunk and at most one unfinished entry.
 
-Two kinds of fault are told apart. What ends the reading (not UTF-8, not JSON, an entry larger than the limit, text
+There are two kinds of fault. What ends the reading (not UTF-8, not JSON, an entry larger than the limit, text
 after the object) raises :class:`BankRefused` with its line and column. What spoils one entry only (a repeated
 field name, NaN or Infinity, a number too long to hold, half a surrogate pair, a NUL) is listed in ``Entry.faults``
 and reading goes on, so that one pass finds every fault of the file.
@@ -60,13 +60,13 @@ class BankRefused(Refused):
 
 
 def unreadable(code: str, sentence: str, *, line: int = 0, column: int = 0, after: str = "") -> BankRefused:
-    """A file cannot be read on from ``line`` and ``column`` (both from 1, 0: no place), which stand in the facts."""
+    """A file cannot be read on from ``line`` and ``column`` (both from 1, 0: no place), which are in the facts."""
     where = f" (line {line}, column {column}{f', after {after!r}' if after else ''})" if line else ""
     return BankRefused(code, f"{sentence}{where}.", status=422, what=sentence, line=line, column=column)
 
 
 class _Rejected(NamedTuple):
-    """Stands in a parsed value for a number that was refused, until the field that holds it is known."""
+    """Takes the place, in a parsed value, of a number that was refused, until the field that holds it is known."""
 
     code: str
     sentence: str

@@ -76,10 +76,10 @@ def allot(
 
 
 def in_order(items: Sequence[Item], chance: dict[int, int]) -> list[int]:
-    """A random order in which the questions of one exam stand evenly far apart.
+    """A random order in which the questions of one exam are spaced evenly.
 
-    The j-th of m mates stands at (j + u)/m of the way, u being one random number from 0 to 1 for the exam; a
-    question without mates stands at u.
+    The j-th of m mates is placed at (j + u)/m of the order, u being one random number from 0 to 1 for the exam; a
+    question without mates is placed at u.
     """
     by_exam: dict[Hashable, list[int]] = defaultdict(list)
     for one in items:

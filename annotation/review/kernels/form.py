@@ -27,7 +27,7 @@ def _(text: str) -> str:
 
 @dataclass(frozen=True)
 class FormProblem:
-    """One thing that is wrong: the field it stands beside, a code, and a sentence that says what to do."""
+    """One thing that is wrong: the field that it is about, a code, and a sentence that says what to do."""
 
     field: str
     code: str

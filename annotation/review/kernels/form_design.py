@@ -24,7 +24,7 @@ FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these 
 CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
 CHOICES: Mapping[str, Mapping[Degree, str]] = {"needs_image": NEEDS_IMAGE_ANCHORS, "relevant": RELEVANT_ANCHORS}
 CHOICE_LABELS = {"needs_image": _("Image needed"), "relevant": _("Clinically relevant")}
-ANCHOR_LIMIT = 120  # characters: an anchor stands in one line beside its value
+ANCHOR_LIMIT = 120  # characters: an anchor is shown in one line beside its value
 
 
 @dataclass(frozen=True, kw_only=True)

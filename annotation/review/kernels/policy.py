@@ -47,7 +47,7 @@ class RoundFacts:
 
 
 def why_not(act: RoundAct, facts: RoundFacts) -> ReviewRefused | None:
-    """What stands against the act; None where it may be done."""
+    """What blocks the act; None where it may be done."""
     if _TO[act] not in ROUND_TRANSITIONS[facts.state]:
         return ReviewRefused("wrong_state", _WRONG_STATE[act])
     if act in (RoundAct.COMPLETE, RoundAct.CLOSE) and facts.uncalibrated:

@@ -18,7 +18,7 @@ LOW_GRADE = 3  # below this a question does not settle
 
 
 class Against(StrEnum):
-    """What stands against settling, in the order in which it is read."""
+    """What blocks settling, in the order in which it is read."""
 
     MISSING = "missing"  # reviews
     NOT_BLIND = "not_blind"

@@ -80,7 +80,7 @@ def state_after(state: str, act: Act, *, steps: str) -> State:
     return following
 
 
-# Where a round may go. Nobody comes back: reviewers may have seen what others said.
+# Where a round may go. No state is entered twice: reviewers may have seen the answers of others.
 ROUND_TRANSITIONS: Mapping[str, tuple[RoundState, ...]] = {
     RoundState.DRAFT: (RoundState.OPEN,),
     RoundState.OPEN: (RoundState.COMPLETE, RoundState.CLOSED),

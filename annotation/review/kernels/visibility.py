@@ -99,7 +99,7 @@ class Onlooker:
 
 
 def visible_of_others(onlooker: Onlooker) -> frozenset[OthersPart]:
-    """Nobody who judges sees what others said: reviewers until the round is closed, adjudicators of each question
+    """Nobody who judges sees the answers of others: reviewers until the round is closed, adjudicators of each question
     until their own review of it is final, and then without names.
     """
     judges = onlooker.reviews or onlooker.adjudicates
@@ -113,7 +113,7 @@ def visible_of_others(onlooker: Onlooker) -> frozenset[OthersPart]:
 
 
 class DiscussionPart(StrEnum):
-    """What people said about a question beside its reviews, and what became of it."""
+    """What people wrote about a question beside its reviews, and what became of it."""
 
     COMMENTS = "comments"  # with their to-dos; whoever reads them may write one
     TAGS = "tags"
@@ -124,7 +124,7 @@ class DiscussionPart(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOnlooker:
-    """Somebody who asks what was said about a question, in whichever wording."""
+    """Somebody who asks what was written about a question, in whichever wording."""
 
     coordinates: bool  # the site: its banks are theirs to look after
     judges: bool  # as reviewer or adjudicator, in a round that is not closed: unfinished, changeable or final

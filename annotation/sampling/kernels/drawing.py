@@ -78,7 +78,7 @@ class Frame:
 def frame_of(questions: Iterable[tuple[int, str]], by: StratifyBy) -> Frame:
     """Build the frame from (question number, value of the stratifying field); an empty value is the unknown stratum.
 
-    Raises ValueError when a number stands twice.
+    Raises ValueError when a number is there twice.
     """
     numbers: list[int] = []
     values: list[str] = []
@@ -138,7 +138,7 @@ def allocate(counts: Mapping[str, int], n: int, by: StratifyBy) -> dict[str, int
 def proportional(counts: Mapping[str, int], n: int) -> dict[str, int]:
     """Largest remainders (Hamilton): each stratum its whole quota, the rest to the largest remainders.
 
-    Ties go to the stratum that stands first. A quota is never above its stratum, since n is at most the frame.
+    Ties go to the stratum that comes first. A quota is never above its stratum, since n is at most the frame.
     """
     total = sum(counts.values())
     if total == 0:
@@ -153,7 +153,7 @@ def proportional(counts: Mapping[str, int], n: int) -> dict[str, int]:
 def equal(counts: Mapping[str, int], n: int) -> dict[str, int]:
     """Equal shares; what a small stratum cannot give, the others give in equal parts.
 
-    Of what does not divide evenly, the strata that stand first get one more.
+    Of what does not divide evenly, the strata that come first get one more.
     """
     if n > sum(counts.values()):
         raise ValueError(f"{n} questions are asked for, the strata hold {sum(counts.values())}")

@@ -1,4 +1,4 @@
-"""What each statistic is called, what it means, how it is shown, how its interval is made, and where it stands. Pure.
+"""What each statistic is called, what it means, how it is shown, how its interval is made, and where it appears. Pure.
 
 Pages, figures, codebooks, printed tables and docs/analysis.md read it. A statistic of pairs that is computed
 (``pair_intervals``) and declared (``readerstudy.analysis.kernels.result``) needs a line here to be shown everywhere.

@@ -178,7 +178,7 @@ def undefined(reason: str, *, n: int, method: str, flags: tuple[str, ...] = ()) 
 
 
 def plain_value(one: Value) -> Value:
-    """Without what stands beside the six names of a value."""
+    """Only the six names of a value."""
     return {
         "value": one["value"],
         "ci95": one["ci95"],

@@ -221,7 +221,7 @@ def krippendorff_alpha(
         Sums over questions.
     metric : "nominal", "ordinal", "interval" or "ratio"
     values : float array, shape (q,)
-        What the options stand for, where the metric is interval or ratio; 1 to q without it.
+        The values of the options, where the metric is interval or ratio; 1 to q without it.
     """
     used = coincidences.sum(axis=-1)
     n = used.sum(axis=-1)

@@ -1,6 +1,6 @@
 """How single questions behave: how hard they are, whether they tell raters apart, which wrong options are chosen.
 
-What stands out is a candidate for a blinded re-review, never a reason to void a question silently.
+An item that stands out is a candidate for a blinded re-review, never a reason to void a question silently.
 
 References
 ----------
@@ -30,7 +30,7 @@ from annotation.statistics.kernels.groups import Codes
 from annotation.statistics.kernels.intervals import Z95, share
 
 FUNCTIONING = 0.05  # a wrong option that at least this share of the raters chose does something [2]_
-FEWEST_TO_MISS = 2  # raters who must have been counted before "everybody missed it" is said
+FEWEST_TO_MISS = 2  # raters who must have been counted before an item counts as missed by all
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def discrimination(correct: Codes, scored: NDArray[np.bool_] | None = None) -> N
     """Corrected item-rest correlation of each question over raters [1]_, shape (questions,).
 
     The rest score of a rater is the share right among the other ``scored`` questions, shape (questions,), that counted
-    for them; None: all are scored. A voided question is in no rest score, and is itself held against the scored ones.
+    for them; None: all are scored. A voided question is in no rest score; it is itself correlated with the scored ones.
     NaN where all counted raters were right, all were wrong, or all have the same rest score.
     """
     counted, right = correct >= 0, correct == 1

@@ -1,7 +1,7 @@
 """Every statistic of every pair of raters in one panel, with its bootstrap interval.
 
 By question each pair is resampled through its own small tables; every pair starts its draws from the same generator, so
-that what is said of a pair does not depend on who else is in the analysis. By cluster all pairs share their draws.
+that the results of a pair do not depend on who else is in the analysis. By cluster all pairs share their draws.
 In the mix of the bank, for cases drawn by quotas or in equal numbers by stratum, questions are drawn within strata.
 """
 

@@ -2,8 +2,8 @@
 
 A table is small (options by options) however many questions there are, so resampling questions is drawing tables.
 Answers are codes: 0 to q - 1 an option, negative no rating; a question counts for a pair when both rated it. Where
-failed extractions are a category of their own they have the code q, and there are q + 1 codes; what is said of right
-and wrong options knows the q options only.
+failed extractions are a category of their own they have the code q, and there are q + 1 codes; the counts of right and
+wrong options cover the q options only.
 
 Statistics of a table need only its diagonal as one number and its margins. The margins of a pair are those of its two
 raters, less the questions on which the other has no rating; so ``PairColumns`` has a few columns for each rater and two

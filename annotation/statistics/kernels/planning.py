@@ -188,7 +188,7 @@ def reader_vs_model_power(
     """Power to tell a model from the mean of the readers [3]_ at this true difference, by the inference that is named.
 
     Raises ValueError for fewer than two readers (one, where readers are fixed) or two cases, and where nothing varies.
-    Where readers do not differ in any way the degrees of freedom are infinite.
+    Where readers do not differ at all the degrees of freedom are infinite.
     """
     if reading.readers < (1 if inference == FIXED_READERS else LEAST_READERS) or reading.cases < 2:
         raise ValueError("a population is judged from two or more")

@@ -4,7 +4,7 @@ The page of a round shows agreement field by field, by ``annotation.outcomes.ker
 those of these functions.
 
 Rates of issues by question are in the module ``issues``. Agreement is computed on locked reviews, before adjudication.
-Rare issues make kappa alone misleading, so specific agreement stands beside it.
+Rare issues make kappa alone misleading, so specific agreement is given beside it.
 
 References
 ----------
@@ -59,7 +59,7 @@ from annotation.statistics.kernels.pairs import cohen_kappa
 from annotation.statistics.kernels.variance_parts import MeanSquares, mean_squares
 
 NOTHING_LEFT = 1e-12  # a denominator up to it counts as 0
-PANEL = "reviews"  # stands for the panel in the seed of draws
+PANEL = "reviews"  # names the panel in the seed of draws
 GRADES = "grades"  # the family of draws
 ICC_NAMES = ("icc1_1", "icc2_1", "icc3_1", "icc1_k", "icc2_k", "icc3_k")
 

@@ -1,8 +1,8 @@
 """Times per question: quartiles, geometric means, what varies between readers and questions, learning and fatigue.
 
 Times are positive seconds of answered and declined questions (``active_ms`` / 1000); who may enter is decided before.
-A censored time ended at a limit, and is at least that long: it stands in the order at the limit, and what needs its
-exact length is computed over the others. Logarithms are natural; nothing is trimmed unless it is said.
+A censored time ended at a limit, and is at least that long: it is ordered at the limit, and what needs its
+exact length is computed over the others. Logarithms are natural; nothing is trimmed unless stated.
 
 References
 ----------
@@ -40,7 +40,7 @@ AT = {"p5": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "p95": 0.95}
 
 @dataclass(frozen=True)
 class Quartiles:
-    """Of n times, with 5th and 95th percentile, in their unit; None where a censored time stands at or before it."""
+    """Of n times, with 5th and 95th percentile, in their unit; None where a censored time is at or before it."""
 
     p5: float | None
     q1: float | None
@@ -54,7 +54,7 @@ class Quartiles:
 def quartiles(seconds: Floats, censored: Mask | None = None) -> Quartiles | None:
     """Quartiles and percentiles of type 7 [1]_, linear between order statistics; None without times.
 
-    ``seconds``, ``censored``: shape (n,). A censored time stands after equal uncensored ones. A quartile is known where
+    ``seconds``, ``censored``: shape (n,). A censored time sorts after equal uncensored ones. A quartile is known where
     no time up to the last one that it is made from is censored.
     """
     n = len(seconds)
@@ -142,7 +142,7 @@ def log_slope_per_position(seconds: Floats, position: NDArray[np.integer], n_cen
 
 
 def is_too_censored(n: int, n_censored: int) -> bool:
-    """Whether more than a tenth of the times are censored: the other n then no longer stand for all."""
+    """Whether more than a tenth of the times are censored: the other n then no longer represent all."""
     return 10 * n_censored > n + n_censored
 
 

@@ -14,7 +14,7 @@ from annotation.validators.kernels.counterparts import CHANGES, ChangedWord
 class ChangeRow:
     """``different``: of the questions in which both answers name an option, how many name another one.
 
-    ``lost``: right as it is and wrong with the change; ``gained``: the other way round.
+    ``lost``: right as it is and wrong with the change; ``gained``: the reverse.
     """
 
     change: ChangedWord

@@ -1,6 +1,6 @@
 """Whether two models are of one family, by their names: no model judges what itself or a sister of it wrote. Pure.
 
-The rule, ``family-1``. A name belongs to every family whose word stands in it, so that "deepseek-r1-distill-qwen-7b"
+The rule, ``family-1``. A name belongs to every family whose word is in it, so that "deepseek-r1-distill-qwen-7b"
 is of two. Some words are those of a family with another name, such as "medgemma". A name without any known word is of
 the family of its first word, behind the last slash: "Acme/radmodel-2" is of "radmodel". Simulated models are each a
 family of their own. A name says what its owner wants: who renames a model gets past this.

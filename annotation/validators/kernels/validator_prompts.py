@@ -1,6 +1,6 @@
 """The prompts of ours by which validators and raters are asked, and the forms of what they answer. Pure.
 
-The reason stands before the verdict in the schema, since a model writes in order: a reason behind it can no longer
+The reason comes before the verdict in the schema, since a model writes in order: a reason behind it can no longer
 change it.
 """
 

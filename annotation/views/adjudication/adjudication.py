@@ -134,7 +134,7 @@ def adjudication_revise(request: AuthenticatedRequest, public_id: str) -> HttpRe
 
 
 def _question(settlement: Settlement) -> dict[str, Any]:
-    """Everything that stands beside the decision; the adjudicator's own answer is final."""
+    """Everything that is shown beside the decision; the adjudicator's own answer is final."""
     revision = settlement.revision
     exam = revision.question.exam
     images = list(case_images(revision).prefetch_related("renditions"))

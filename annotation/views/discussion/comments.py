@@ -137,7 +137,7 @@ def _answered(
 ) -> HttpResponse:
     """Run an act at a question and go back to it; to whoever may read nothing there, it does not exist.
 
-    ``unsent``: a text that stands in its field again where the act is refused.
+    ``unsent``: a text that is shown in its field again where the act is refused.
     """
     if DiscussionPart.COMMENTS not in parts_of(request.user, question):
         raise Http404

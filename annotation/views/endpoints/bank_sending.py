@@ -24,7 +24,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, by, role_requ
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
 @require_GET
 def bank_sending(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Permissions, those in force first, with what they stand on."""
+    """Permissions, those in force first, with what they are based on."""
     one = get_object_or_404(QuestionBank, slug=slug)
     now = timezone.now()
     places = {endpoint.name: endpoint.place for endpoint in endpoints()}

@@ -1,4 +1,4 @@
-"""Images as coordinators see them: the list, one image, what may be said about it; and the bytes of renditions."""
+"""Images as coordinators see them: the list, one image, what may be stated about it; and the bytes of renditions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part
 
 IMAGES_PER_PAGE = 24
 EVENTS_SHOWN = 20
-KEEP = "private, max-age=31536000, immutable"  # a name always stands for the same bytes
+KEEP = "private, max-age=31536000, immutable"  # a name always means the same bytes
 KEEP_NOTHING = "no-store"
 
 
@@ -109,7 +109,7 @@ def image_quarantine(request: AuthenticatedRequest, public_id: str) -> HttpRespo
     return redirect("image", public_id)
 
 
-# The bytes of images on their way to the screen. Nothing here says what an image is called at its source.
+# The bytes of images that are shown. Nothing here says what an image is called at its source.
 
 
 @person_required

@@ -58,7 +58,7 @@ class AccountAdapter(DefaultAccountAdapter):
         extra_tags: str = "",
         message: str | None = None,
     ) -> None:
-        """Of errors alone; what was done is said by our views."""
+        """Of errors alone; our views report what was done."""
         if message:
             messages.add_message(request, level, message, extra_tags=extra_tags)
 

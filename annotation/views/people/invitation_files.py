@@ -42,7 +42,7 @@ class FilePage:
     meaning: str  # of the column of roles
     examples: Sequence[Sequence[str]]
     check: Check
-    note: str = ""  # beside the way back
+    note: str = ""  # beside the link back
 
 
 @role_required(Role.ADMINISTRATOR)

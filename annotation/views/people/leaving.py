@@ -1,4 +1,4 @@
-"""Somebody leaves: the ZIP of what is held about a person, and removing an account."""
+"""Somebody leaves: the ZIP of what is stored about a person, and removing an account."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def person_reactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def person_factors_reset(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """For somebody who has lost phone, key and recovery codes; asked back, since it opens the account a little."""
+    """For somebody who has lost phone, key and recovery codes; confirmed first, since it opens the account a little."""
     somebody = get_object_or_404(User, pk=pk)
     if somebody.pk == request.user.pk:
         messages.error(request, _("Your own second factor is changed on your profile."))

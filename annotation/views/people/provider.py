@@ -1,4 +1,4 @@
-"""Logging in by the provider of the settings: the way there, its answer, and connecting an account with it."""
+"""Logging in by the provider of the settings: the redirect, its answer, and connecting an account with it."""
 
 from __future__ import annotations
 

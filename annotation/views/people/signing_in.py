@@ -1,4 +1,4 @@
-"""The way in, whatever proves who somebody is: its stages, and a second factor where there is one."""
+"""The log-in, whatever proves who somebody is: its stages, and a second factor where there is one."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def question_template(request: AuthenticatedRequest, form: str) -> HttpResponse:
 @require_GET
 @vary_on_headers("HX-Request")
 def question_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Where the import of one file stands: being checked, checked, being stored, stored."""
+    """The state of the import of one file: being checked, checked, being stored, stored."""
     upload = _upload(public_id)
     if upload.job is None and upload.asked:
         return redirect("question-import-columns", public_id)

@@ -40,7 +40,7 @@ Store = Callable[[Wording, str, int], Revision]  # of the wording, the reason, a
 
 @dataclass(frozen=True)
 class EditorPlace:
-    """Where an editor stands: whose page leads to it, and the address to which it goes back."""
+    """Where an editor came from: whose page leads to it, and the address to which it goes back."""
 
     title: str
     back: str

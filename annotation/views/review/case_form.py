@@ -20,7 +20,7 @@ from annotation.review.showing import ShownCase
 from annotation.templatetags.pages import kept_fragment
 
 VERDICT_KEYS = {Verdict.ACCEPT: "A", Verdict.REVISE: "V", Verdict.REJECT: "J", Verdict.CANNOT_JUDGE: "U"}
-# A chip is short; its full words stand beside it on focus and in its name for screen readers. Others are short enough.
+# A chip is short; its full words are shown on focus and are its name for screen readers. Others are short enough.
 SHORT_FLAGS = {
     Flag.SEVERAL_VALID: _lazy("several valid"),
     Flag.KEY_WRONG: _lazy("key wrong"),

@@ -43,7 +43,7 @@ class Scope:
 
     @property
     def page(self) -> str:
-        """The page on which the outcomes stand."""
+        """The page on which the outcomes are shown."""
         return reverse("round" if self.kind == "round" else "bank-outcomes", args=[self.slug])
 
     @property

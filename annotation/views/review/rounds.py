@@ -137,7 +137,7 @@ def round_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _settled(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
-    """What the reviews settled, who adjudicates the rest, and what stands against beginning that."""
+    """What the reviews settled, who adjudicates the rest, and what blocks beginning that."""
     facts = facts_of(review_round)
     refusal = why_not(RoundAct.ADJUDICATE, facts)
     return {
@@ -199,7 +199,7 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
 @person_required
 @require_GET
 def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
-    """What one reviewer has submitted and has still to do, with the way to give it to somebody else."""
+    """What one reviewer has submitted and has still to do, with a form to give it to somebody else."""
     review_round = coordinated_round(request.user, slug)
     reviewer = next((one for one in reviewer_progress(review_round) if one.person.pk == pk), None)
     if reviewer is None:

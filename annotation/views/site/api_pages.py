@@ -102,7 +102,7 @@ def _fields(document: Json, body: Json) -> Iterator[NamedValue]:
 
 
 def _resolved(document: Json, part: Json) -> Json:
-    """A schema or an answer, wherever it stands."""
+    """A schema or an answer, wherever it is."""
     if "$ref" not in part:
         return part
     _document, _components, group, name = part["$ref"].split("/")

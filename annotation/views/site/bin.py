@@ -47,7 +47,7 @@ def bin_restore(request: AuthenticatedRequest, kind: str, pk: int) -> HttpRespon
 
 
 def address_of(row: acts.Row) -> tuple[str, str]:
-    """The page of a row: the name of its route, and what stands in it."""
+    """The page of a row: the name of its route, and its parameters."""
     named: Any = row
     return acts.kind_of(row), named.public_id if isinstance(row, Upload) else named.slug
 

@@ -28,7 +28,7 @@ class AuthenticatedRequest(HttpRequest):
 
 
 class By(TypedDict):
-    """Who acts, and when: what every act is told."""
+    """Who acts, and when: the parameters that every act takes."""
 
     actor: User
     at: datetime

@@ -148,7 +148,7 @@ def refusal_answer(request: HttpRequest, refused: Refused) -> HttpResponse:
 
 
 def problem(refused: Refused) -> dict[str, Any]:
-    """The one shape in which a script is told of a refusal: its word, its sentence, and what else it needs."""
+    """The one shape in which a script gets a refusal: its code, its sentence, and what else it needs."""
     return {"reason": refused.code, "message": refused.sentence, **refused.facts}
 
 

@@ -40,7 +40,7 @@ class ClientAddressMiddleware(Middleware):
 def client_address(peer: str, forwarded: str) -> str:
     """The last of the forwarded addresses that is no trusted proxy; the peer, unless it is one itself.
 
-    ``forwarded``: X-Forwarded-For, to which each proxy appends whom it heard. What stands in front of that is what a
+    ``forwarded``: X-Forwarded-For, to which each proxy appends whom it heard. What is in front of that is what a
     client claims, and is never believed.
     """
     found = peer
@@ -64,7 +64,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 class NoStoreMiddleware(Middleware):
-    """No browser keeps an answer whose view does not say otherwise: keys, links and names of people stand on pages."""
+    """No browser keeps an answer whose view does not say otherwise: keys, links and names of people are on pages."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -95,7 +95,7 @@ class BodyLimitMiddleware(Middleware):
     """A body that is too large is refused by its announced length, before a byte of it is read.
 
     Only a person who is logged in may send more than a form holds; of a program with a token the API asks that itself,
-    before it reads. Stands after the session and before whatever reads
+    before it reads. Comes after the session and before whatever reads
     the body first, which is the check of the CSRF token.
     """
 

@@ -44,7 +44,7 @@ class Policy:
 
 
 def patterns(resolver: URLResolver) -> Iterator[tuple[str, URLPattern]]:
-    """Each address of the site with what stands before it."""
+    """Each address of the site with what guards it."""
     for entry in resolver.url_patterns:
         if isinstance(entry, URLResolver):
             for before, pattern in patterns(entry):

@@ -1,4 +1,4 @@
-"""Webhooks: which programs are told of what, and what they answered. Whoever runs the server names them."""
+"""Webhooks: which programs are notified of what, and what they answered. Whoever runs the server names them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from annotation.endpoints.kernels.endpoint_list import NAME, problem_of_url
 
-# What is told, by the act of the audit log that says so.
+# The events that are sent, by their act in the audit log.
 EVENTS: Mapping[str, str] = {
     "bank.imported": "import.done",
     "round.completed": "round.complete",
@@ -25,7 +25,7 @@ TEST = "test"
 
 @dataclass(frozen=True)
 class Webhook:
-    """An address that is told of events; ``events`` are names such as "study.closed"."""
+    """An address that is notified of events; ``events`` are names such as "study.closed"."""
 
     name: str
     url: str
@@ -37,7 +37,7 @@ class Webhook:
 
 
 def webhooks_from(text: str) -> tuple[Webhook, ...]:
-    """The webhooks of a list, in its order; without ``events=`` one is told of all.
+    """The webhooks of a list, in its order; without ``events=`` one is notified of all.
 
     Raises ValueError with a sentence for the first that is wrong. It does not repeat an address, which may be secret.
     """
