@@ -17,7 +17,7 @@ SCHEME = "Bearer"
 
 
 def check_no_token_in_address(request: Request) -> None:
-    """Addresses stand in logs, histories and the heads of other requests. Raises PeopleRefused."""
+    """Addresses are stored in logs, histories and the heads of other requests. Raises PeopleRefused."""
     query = request.META.get("QUERY_STRING", "")
     if holds_token(query) or "access_token" in request.query_params:
         sentence = _(

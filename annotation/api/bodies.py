@@ -51,7 +51,7 @@ class StrictJSONParser(BaseParser):
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name is given twice in one object")
     return members
 
 

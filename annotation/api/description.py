@@ -94,7 +94,7 @@ class Description(AutoSchema):
             found.append(_header("If-None-Match", "the ETag of what you have"))
         if isinstance(self.view, ListOf):
             found += [
-                OpenApiParameter("cursor", description="as it stands in “next”"),
+                OpenApiParameter("cursor", description="as given in “next”"),
                 OpenApiParameter(
                     "limit", {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL}, description="rows"
                 ),

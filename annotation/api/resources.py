@@ -239,7 +239,7 @@ class OneOf(Resource, Generic[Row]):
 
 
 class ActOn(OneOf[Row]):
-    """An act on one thing, which stands before the class that finds it. Answers with the thing as it is afterwards."""
+    """An act on one thing, listed before the class that finds it. Answers with the thing as it is afterwards."""
 
     http_method_names = ["post"]
 
@@ -259,7 +259,7 @@ class ListOf(Resource, Generic[Row]):
     sorted_by: ClassVar[Names] = {}
     filters: ClassVar[type[FilterSet] | None] = None
     newest_first: ClassVar[bool] = True
-    beside_results: ClassVar[Mapping[str, Any]] = {}  # what else stands in a page, as JSON schema
+    beside_results: ClassVar[Mapping[str, Any]] = {}  # what else is in a page, as JSON schema
     asked = ("cursor", "limit", "sort")
 
     def rows(self) -> QuerySet[Row]:

@@ -1,4 +1,4 @@
-"""Addresses of the API under /api/v1/. Every name begins with ``api-``; what a resource is about stands with it."""
+"""Addresses of the API under /api/v1/. Every name begins with ``api-``; what a resource is about is defined with it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from annotation.views.site.problem_documents import CONTENT_TYPE, problem_docume
 Json = dict[str, Any]
 JSON = "application/json"
 GOOD = {"200", "201", "202"}
-FIELDS = {"number": "number", "revision": "number"}  # that stand in an address; things are found by their id otherwise
+FIELDS = {"number": "number", "revision": "number"}  # that are in an address; things are found by their id otherwise
 REFUSED: Mapping[str, tuple[str, str]] = {
     "400": ("unknown_parameter", "The address of this resource takes no colour."),
     "401": ("token_expired", "This token has expired. Make a new one."),
@@ -94,7 +94,7 @@ def _links_from(path: str, method: str, status: str, paths: Json) -> Iterator[tu
 
 
 def with_refusals_once(result: Json, **_more: Any) -> Json:
-    """Each refusal stands in the document once, with an example; operations name those that they know."""
+    """Each refusal is in the document once, with an example; operations name those that they know."""
     shared: Json = result["components"].setdefault("responses", {})
     for operations in result["paths"].values():
         for operation in operations.values():

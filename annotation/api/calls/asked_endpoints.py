@@ -1,4 +1,4 @@
-"""Model endpoints: where they stand, what probes found out, what their models cost; probed and priced."""
+"""Model endpoints: where they are, what probes found out, what their models cost; probed and priced."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ConfirmedSent(SentBody):
 
 
 def check_confirmed(sent: dict[str, Any], n_calls: int) -> None:
-    """Nothing is sent to a model before a program has said how much. Raises BodyRefused."""
+    """Nothing is sent to a model before a program has stated how much. Raises BodyRefused."""
     if sent.pop("confirmed_calls") != n_calls:
         sentence = _("%(n)s calls of the model are planned. Nothing was sent: send this number to confirm.")
         raise BodyRefused("not_confirmed", sentence % {"n": n_calls}, status=409, n=n_calls)

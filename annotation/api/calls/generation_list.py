@@ -108,7 +108,7 @@ class GenerationRunLine(Shown):
 
 
 class GenerationRunShape(GenerationRunLine):
-    says = serializers.SerializerMethodField(help_text="where it stands, and what can be done")
+    says = serializers.SerializerMethodField(help_text="its state, and what can be done")
     acts = serializers.SerializerMethodField(help_text="that are possible now")
     n_reports = serializers.SerializerMethodField()
     refused = serializers.ListField(child=serializers.DictField(), help_text="exams that the identifier check left out")

@@ -163,7 +163,7 @@ class PromptTrials(_OfTrials, ListOf[PromptTrial]):
 
 
 class OnePromptTrial(_OfTrials, OneOf[PromptTrial]):
-    """One trial: where it stands, its calls, and once its round is closed what it found."""
+    """One trial: its state, its calls, and once its round is closed what it found."""
 
     shape = TrialShape
     summary = "Read one trial of prompts"

@@ -1,4 +1,4 @@
-"""V(Q) of a bank: how its questions stand in each part, validators that are asked, what is kept out of samples."""
+"""V(Q) of a bank: the results of its questions in each part, validators that are asked, what is kept out of samples."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class ValidityShape(Shown):
 
 
 class BankValidity(OfJudgedBank, OneOf[QuestionBank]):
-    """How many current questions of a bank pass each part; a verdict of a model is told of no question here."""
+    """How many current questions of a bank pass each part; no verdict of a model on a question is shown here."""
 
     shape = ValidityShape
-    summary = "Read how a bank stands in each part of validity"
+    summary = "Read the counts of a bank in each part of validity"
 
     def get(self, request: Request, **named: Any) -> Response:
         return self.conditional(self.validity_of(self.bank))
@@ -237,7 +237,7 @@ class ValidatorRunFilters(django_filters.FilterSet):
 
 
 class ValidatorRuns(_OfRuns, ListOf[ValidatorRun]):
-    """Runs in which a model is asked as a validator, with tokens and cost; verdicts stand with the questions."""
+    """Runs in which a model is asked as a validator, with tokens and cost; verdicts are shown with the questions."""
 
     http_method_names = ["get", "head"]
     shape = ValidatorRunShape

@@ -155,7 +155,7 @@ def _exams() -> QuerySet[Exam]:
 
 
 class Exams(ListOf[Exam]):
-    """Exams with their images. What they are called at their source is told nowhere here."""
+    """Exams with their images. Their names at the source are not shown."""
 
     roles = (Role.COORDINATOR,)
     reach = {"bank": "bank"}

@@ -132,7 +132,7 @@ class KeptMatchingShape(Shown):
 
 
 class KeptMatchings(OfNoPlace, ListOf[ColumnMatching]):
-    """Matchings that are kept: later files with these columns are read the same way."""
+    """Matchings that are kept: later files with these columns are read by the same matching."""
 
     roles = (Role.COORDINATOR,)
     shape = KeptMatchingShape

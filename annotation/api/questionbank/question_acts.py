@@ -200,7 +200,7 @@ class FindingFilters(django_filters.FilterSet):
 
 class BankFindings(ListOf[Finding]):
     """What speaks against questions of a bank in their current wording and was not dismissed; place and detail, which
-    may tell the key, stand with each question.
+    may tell the key, are given with each question.
     """
 
     roles = (Role.COORDINATOR,)

@@ -158,7 +158,7 @@ class MentionShape(Shown):
 
 
 class Mentions(ListOf[QuestionComment]):
-    """Comments that mention you and wait: to be done, or not read so far. Their text stands with the question."""
+    """Comments that mention you and wait: to be done, or not read so far. Their text is shown with the question."""
 
     roles = (Role.COORDINATOR,)
     reach = {"bank": "question__bank"}

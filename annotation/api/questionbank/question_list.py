@@ -75,7 +75,7 @@ def bank_named(person: User, slug: str) -> QuestionBank:
 
 class Questions(ListOf[Revision]):
     """Questions of a bank in their current wording. Filters are those of the page of the bank: what a filter finds, and
-    which values it takes, is the same there. ``looked_to`` stands beside a page that is not full, and whose ``next``
+    which values it takes, is the same there. ``looked_to`` is given with a page that is not full, and whose ``next``
     goes on: so far the bank was looked through.
     """
 

@@ -80,7 +80,7 @@ class ReviewersSent(SentBody):
 
 
 class DesignSent(SentBody):
-    """What of a design stands beside sample, steps and numbers. What is not sent stays as it is."""
+    """The parts of a design besides sample, steps and numbers. What is not sent stays as it is."""
 
     form = serializers.IntegerField(
         min_value=1, max_value=999_999_999, required=False, allow_null=True, help_text="null: the form of the paper"
@@ -283,7 +283,7 @@ class ArchiveRound(ActOnRound):
 
 
 class BringBackRound(ActOnRound):
-    """An archived round stands in the lists again."""
+    """An archived round is in the lists again."""
 
     act = bring_back
     summary = "Bring a round back"
@@ -307,7 +307,7 @@ class AssignmentFilters(django_filters.FilterSet):
 
 
 class RoundAssignments(ListOf[Assignment]):
-    """Who reviews which question, and how far they are; never what they said."""
+    """Who reviews which question, and how far they are; never their answers."""
 
     reach = {"bank": "round__plan__bank", "round": "round"}
     shape = AssignmentShape

@@ -88,7 +88,7 @@ class ReviewerSent(SentBody):
 
 
 class RoundReviewers(_OfReviewers, ListOf[User]):
-    """Everybody who has, had or may be given questions in the round, and how far they are; never what they said. A POST
+    """Everybody who has, had or may be given questions in the round, and how far they are; never their answers. A POST
     adds a reviewer: a draft is assigned anew, in an open round they take over an equal share of what waits.
     """
 
@@ -243,7 +243,7 @@ def _confirmation_needed(refusal: ReviewRefused) -> BodyRefused:
 
 
 class RemindedShape(Shown):
-    sent = serializers.ListField(child=PersonName(), help_text="to whom an e-mail is on its way")
+    sent = serializers.ListField(child=PersonName(), help_text="to whom an e-mail is being sent")
     too_soon = serializers.ListField(child=PersonName(), help_text="reminded within a day already")
 
 
