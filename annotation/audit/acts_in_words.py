@@ -90,7 +90,7 @@ ACTS: dict[str, _StrPromise] = {
     "person.added": _("added an account"),
     "person.competences": _("changed the competences of a reviewer"),
     "person.deactivated": _("deactivated an account"),
-    "person.exported": _("exported what is held about a person"),
+    "person.exported": _("exported what is stored about a person"),
     "person.invited": _("invited somebody"),
     "person.reactivated": _("reactivated an account"),
     "person.removed": _("removed an account"),

@@ -160,15 +160,15 @@ def _misplaced(event: AuditEvent, previous: str) -> AuditFault:
     later = AuditEvent.objects.filter(pk__gt=event.pk)
     about = {"id": event.pk}
     if later.filter(sha256=event.previous_sha256).exists():
-        sentence = _("Event %(id)s stands before the one that it was written after: the order was changed.")
+        sentence = _("Event %(id)s comes before the one that it was written after: the order was changed.")
         return AuditFault(FaultKind.REORDERED, event.pk, sentence % about)
     rival = AuditEvent.objects.filter(pk__lt=event.pk, sha256=event.previous_sha256).order_by("-pk").first()
     if rival is not None or event.previous_sha256 == FIRST:
         first = AuditEvent.objects.filter(pk__gt=rival.pk if rival else 0).order_by("pk").values_list("pk", flat=True)
-        sentence = _("Event %(id)s was not written where it stands: it was inserted.")
+        sentence = _("Event %(id)s was not written at this place: it was inserted.")
         return AuditFault(FaultKind.INSERTED, first[0], sentence % {"id": first[0]})
     if later.filter(previous_sha256=previous).exists():
-        sentence = _("Event %(id)s was not written where it stands: it was inserted.")
+        sentence = _("Event %(id)s was not written at this place: it was inserted.")
         return AuditFault(FaultKind.INSERTED, event.pk, sentence % about)
     sentence = _("The event that event %(id)s was written after is not there: one or more are missing.")
     return AuditFault(FaultKind.MISSING, event.pk, sentence % about)

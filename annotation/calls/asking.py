@@ -239,7 +239,7 @@ class Asker:
         if not batch.permission.holds_at(at):
             return permission_is_over(batch)
         if self.pace.n_rests > MOST_RESTS:
-            sentence = _("The endpoint said %(n)d times in a row that it has too many calls. Resume later.")
+            sentence = _("The endpoint refused %(n)d calls in a row as too many. Resume later.")
             return sentence % {"n": MOST_RESTS}
         return ""
 

@@ -113,7 +113,7 @@ class BatchWork:
             sentence = _("The endpoint refused the key (status %(status)d). Whoever runs the server gives it another.")
             return sentence % {"status": attempt.status}
         if self._n_alike >= MOST_ALIKE:
-            sentence = _("%(n)d calls in a row failed in the same way: %(how)s. Resume when the endpoint is well.")
+            sentence = _("%(n)d calls in a row failed alike: %(how)s. Resume when the endpoint is well.")
             return sentence % {"n": MOST_ALIKE, "how": how_it_failed(attempt)}
         if batch.cap is not None and attempt.outcome != CallOutcome.NOT_ASKED and attempt.cost is None:
             return _("The endpoint does not say how many tokens an answer took, so that the cap cannot be kept.")

@@ -152,7 +152,7 @@ def _store(embedding: Embedding, plan: EmbeddingPlan, batch: Sequence[str], vect
         locked.save(update_fields=["dimension"])
     if locked.dimension != dimension:
         sentence = _(
-            "“%(model)s” gives vectors of %(now)d numbers, and those stored have %(before)d: another model stands "
+            "“%(model)s” gives vectors of %(now)d numbers, and those stored have %(before)d: another model is "
             "behind this name now. Ask for it by another name."
         )
         facts = {"model": plan.source.model, "now": dimension, "before": locked.dimension}

@@ -60,8 +60,8 @@ def _design(one: ReviewRound, numbers: RoundNumbers) -> str:
 def _judged(one: ReviewRound) -> str:
     blind = one.steps == RoundSteps.FULL
     first = (
-        """Reviewers saw images and question first and chose the best option, all options that they held acceptable and
-        the difficulty; key and explanation were shown after that, the report on request."""
+        """Reviewers saw images and question first and chose the best option, all options that they judged acceptable
+        and the difficulty; key and explanation were shown after that, the report on request."""
         if blind
         else "Reviewers saw key and explanation from the beginning; no blind answer was asked."
     )
@@ -74,7 +74,7 @@ def _judged(one: ReviewRound) -> str:
     )
     return f"""{first} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether the question
         needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them. No reviewer
-        saw what the others said.{repeated}"""
+        saw the answers of the others.{repeated}"""
 
 
 def _statistics(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:

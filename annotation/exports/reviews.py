@@ -109,7 +109,7 @@ COLUMNS: tuple[Column, ...] = (
         "Best option before the key was shown; empty: no option is acceptable, or not asked.",
         LETTERS,
     ),
-    Column("blind_defensible", TEXT, "All options held defensible before the key was shown, joined by |.", LETTERS),
+    Column("blind_defensible", TEXT, "All options judged defensible before the key was shown, joined by |.", LETTERS),
     Column("blind_difficulty", TEXT, "Difficulty judged before the key was shown.", "easy, medium, hard"),
     Column("blind_answered_at", TIME, "When the blind answer was stored; missing where none was asked."),
     *_time_columns("blind_", "the blind answer"),

@@ -52,7 +52,7 @@ class ColumnsForm(PlainForm):
     name = forms.CharField(
         label=_("Keep this matching as"),
         max_length=200,
-        help_text=_("A later file with these columns is read the same way."),
+        help_text=_("A later file with these columns is read by the same matching."),
     )
 
     def __init__(self, *args: Any, columns: FileColumns, start: Matching, **kwargs: Any) -> None:

@@ -35,7 +35,7 @@ class PromptForm(PlainForm):
         label=_("Text"),
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 14, "class": "mono"}),
-        help_text=_("Variables stand in double braces, such as {{question}}. The images stand before the text."),
+        help_text=_("Variables are written in double braces, such as {{question}}. The images come before the text."),
     )
     variables = forms.MultipleChoiceField(label=_("Variables"), required=False, widget=forms.CheckboxSelectMultiple)
     images = forms.ChoiceField(label=_("Images"), choices=[(one.value, _(one.label)) for one in PROMPT_IMAGES])
@@ -50,7 +50,7 @@ class PromptForm(PlainForm):
         label=_("Reason"),
         max_length=LONGEST_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("What is changed, and why. It stands in the history."),
+        help_text=_("What is changed, and why. It is shown in the history."),
     )
 
     def __init__(self, parent: PromptVersion, *args: Any, reason: str = "", **kwargs: Any) -> None:

@@ -162,7 +162,7 @@ class RoundDesignForm(PlainForm):
     shows_decisions = forms.BooleanField(
         label=_("Reviewers see what became of their questions"),
         required=False,
-        help_text=_("After the round is closed: what each question came to be, without what others said."),
+        help_text=_("After the round is closed: the outcome of each question, without the answers of others."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),

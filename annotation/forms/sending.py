@@ -51,7 +51,7 @@ class PermissionForm(PlainForm):
 
     endpoint = forms.ChoiceField(
         label=_("Endpoint"),
-        help_text=_("Whoever runs the server names the endpoints, and where each one stands."),
+        help_text=_("Whoever runs the server names the endpoints, and where each one is."),
     )
     questions = forms.BooleanField(label=_("Questions with their options"), required=False)
     images = forms.BooleanField(
@@ -69,7 +69,7 @@ class PermissionForm(PlainForm):
         label=_("Agreement"),
         max_length=LONGEST_WORDS,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("The contract, approval or licence that it stands on, with its number or date."),
+        help_text=_("The contract, approval or licence that it is based on, with its number or date."),
     )
     expires_at = forms.DateField(
         label=_("Valid until"),

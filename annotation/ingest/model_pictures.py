@@ -158,5 +158,5 @@ def _is_as_loaded(image: Image) -> bool:
 
 
 def _gone_meanwhile(image: Image) -> PictureRefused:
-    sentence = _("The image %(image)s was held, blacked out or removed just now, so that it is not sent.")
+    sentence = _("The image %(image)s was quarantined, blacked out or removed just now, so it is not sent.")
     return PictureRefused("images_waiting", sentence % {"image": image.public_id})

@@ -120,7 +120,7 @@ def begin_search_of_quarantined(*, actor: User, at: datetime) -> Job | None:
     waiting = Job.objects.filter(kind=AGAIN_JOB_KIND, state=JobState.QUEUED)
     if not has_text_search() or waiting.exists() or not _quarantined_by_search().exists():
         return None
-    return enqueue(AGAIN_JOB_KIND, _("Search held images again with the list of words"), {}, actor=actor, at=at)
+    return enqueue(AGAIN_JOB_KIND, _("Search quarantined images again with the list of words"), {}, actor=actor, at=at)
 
 
 def quarantined_for_words() -> QuerySet[Image]:
@@ -208,7 +208,7 @@ def _checked(word: str) -> str:
     if " " in letters:
         raise _not_listed(_("One word at a time: a text is allowed where each of its words is in the list."))
     if not letters.isalpha():
-        raise _not_listed(_("Numbers can be dates or patient numbers. Only letters can stand in the list."))
+        raise _not_listed(_("Numbers can be dates or patient numbers. The list takes letters only."))
     if not 2 <= len(letters) <= LONGEST:
         raise _not_listed(_("A word has 2 to %(n)s letters: a single letter can be an initial.") % {"n": LONGEST})
     if letters in ALLOWED:

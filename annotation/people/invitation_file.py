@@ -145,7 +145,7 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
     except BankRefused as error:
         raise _unreadable(str(error)) from None
     if not rows:
-        raise _unreadable(_("The file names nobody: below the row with the columns stands one row for each person."))
+        raise _unreadable(_("The file names nobody: enter one row for each person below the header row."))
     n_grants = sum(max(1, len(row.roles)) for row in rows)
     if n_grants > MOST_GRANTS:
         raise _unreadable(
@@ -207,7 +207,7 @@ def _repeated(row: InvitedRow, seen: Mapping[tuple[str, str], int]) -> list[RowF
     for column, key in ((EMAIL, (EMAIL, row.email)), (NAME, by_name)):
         if key in seen:
             sentence = _(
-                "The same person stands in row %(row)d. Keep one row, with all roles in it, separated by semicolons."
+                "The same person is in row %(row)d. Keep one row, with all roles in it, separated by semicolons."
             )
             return [RowFault(row.number, column, sentence % {"row": seen[key]})]
     return []

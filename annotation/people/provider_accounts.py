@@ -88,7 +88,7 @@ def disconnect(person: User, *, at: datetime) -> None:
     if not rows.exists():
         return
     if not person.has_usable_password():
-        sentence = _("Set a password first: without it you would have no way in. Ask for a link on the log-in page.")
+        sentence = _("Set a password first: without it you could not log in. Ask for a link on the log-in page.")
         raise PeopleRefused("no_other_way", sentence)
     rows.delete()
     follow_provider(person, frozenset(), at=at)

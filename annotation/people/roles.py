@@ -37,7 +37,7 @@ def check_no_role_conflict(person: User, role: Role, review_round: ReviewRound |
 def check_scope(role: Role, review_round: ReviewRound | None) -> None:
     """Raises PeopleRefused for a role of the site in a round, and the reverse."""
     if role not in (SITE_ROLES if review_round is None else ROUND_ROLES):
-        sentence = _("This role is held on the whole site, not in one round. Leave the round empty.")
+        sentence = _("This role is for the whole site, not for one round. Leave the round empty.")
         raise PeopleRefused("wrong_scope", sentence, status=422, field="role")
 
 

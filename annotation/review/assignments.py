@@ -90,7 +90,7 @@ def lock_assignment(assignment: Assignment, *, actor: User) -> Assignment:
         sentence = _("This question has been removed from your list in the meantime.")
         raise ReviewRefused("not_the_reviewer", sentence)
     if is_final(locked):
-        sentence = _("Your own review is final: what others said to this question is shown to you now.")
+        sentence = _("Your own review is final: the answers of others to this question are shown to you now.")
         raise ReviewRefused("round_not_open", sentence)
     if locked.round.state != RoundState.OPEN:
         raise ReviewRefused("round_not_open", _("The round is closed. What you had submitted stays as it is."))

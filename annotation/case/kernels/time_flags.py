@@ -16,8 +16,8 @@ class TimeFlag(Word):
     """What is to be known about a time, and why there is none."""
 
     NOT_PAINTED = "not_painted", _("was not on screen before the commit")
-    NOT_COMMITTED = "not_committed", _("the page told no commit")
-    MALFORMED = "malformed", _("what the page told of its clock could not be read")
+    NOT_COMMITTED = "not_committed", _("the page reported no submission")
+    MALFORMED = "malformed", _("what the page reported of its clock could not be read")
     NO_WALL_CLOCK = "no_wall_clock", _("several loads of the page, and one without a time of day")  # active-1 only
     SIMULATED = "simulated", _("simulated")
     CLOCK_BACKWARDS = "clock_backwards", _("a clock of the device went backwards")
@@ -28,7 +28,7 @@ class TimeFlag(Word):
     HIDDEN = "hidden", _("was hidden for a time")
     PAUSED = "paused", _("was paused or left for a time")
     ASLEEP = "asleep", _("the device slept or the page stood still for a time")
-    ABSENT = "absent", _("the page told nothing for a time")
+    ABSENT = "absent", _("the page reported nothing for a time")
     CLOCK_SET = "clock_set", _("the time of day of the device was set; it is not used")
     DOUBTFUL = "doubtful", _("may be off by more than 250 ms")
     QUIET = "quiet", _("a minute without input")
@@ -45,7 +45,7 @@ PARTS: Mapping[str, str] = {
     TimeFlag.HIDDEN.value: _("the page was hidden or covered"),
     TimeFlag.PAUSED.value: _("paused, or left for another case"),
     TimeFlag.ASLEEP.value: _("the device slept or the page stood still"),
-    TimeFlag.ABSENT.value: _("the page told nothing for over 15 s"),
+    TimeFlag.ABSENT.value: _("the page reported nothing for over 15 s"),
     TimeFlag.LOADING.value: _("the page was loaded again and did not show everything yet"),
     GAP: _("between two loads, or sittings, when no page was open"),
 }

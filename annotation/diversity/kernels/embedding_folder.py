@@ -51,7 +51,7 @@ def folders_from(text: str) -> dict[str, Path]:
         if not NAME.fullmatch(name):
             raise ValueError(f"the name of entry {number} is not made of small letters, digits and hyphens, 30 at most")
         if name in found:
-            raise ValueError(f"the name {name!r} stands there twice")
+            raise ValueError(f"the name {name!r} is listed twice")
         if not Path(path).is_absolute():
             raise ValueError(f"the folder of {name!r} is not named by its whole path, from / on")
         found[name] = Path(path)

@@ -53,7 +53,7 @@ def endpoints_from(text: str) -> tuple[Endpoint, ...]:
         if not NAME.fullmatch(name):
             raise ValueError(f"the name of entry {number} is not made of small letters, digits and hyphens, 40 at most")
         if name in found:
-            raise ValueError(f"the name {name!r} stands there twice")
+            raise ValueError(f"the name {name!r} is listed twice")
         url, *words = rest.split() or [""]
         if problem := problem_of_url(url):
             raise ValueError(f"the URL of {name!r} {problem}")
@@ -98,10 +98,10 @@ def _with_words(endpoint: Endpoint, words: Sequence[str]) -> Endpoint:
     for number, text in enumerate(words, start=1):
         word, equals, value = text.partition("=")
         if not equals or word not in WORDS:
-            what = f"the word {word!r}" if equals and WORD.fullmatch(word) else f"what stands in place {number}"
+            what = f"the word {word!r}" if equals and WORD.fullmatch(word) else f"what is in place {number}"
             raise ValueError(f"{what} behind the URL of {endpoint.name!r} is not known; known are {', '.join(WORDS)}")
         if word in given:
-            raise ValueError(f"the word {word!r} of {endpoint.name!r} stands there twice")
+            raise ValueError(f"the word {word!r} of {endpoint.name!r} is there twice")
         given[word] = value
     return replace(
         endpoint,

@@ -564,7 +564,7 @@ def is_equal(stored: str, computed: Number) -> bool:
 def compare(name: str, rows: Sequence[Mapping[str, str]], computed: Table) -> tuple[int, list[str]]:
     """How many numbers were compared, and what differs."""
     stored = {tuple(row[column] for column in ABOUT[name]): row for row in rows}
-    different = [f"{name}: a row stands twice"] if len(stored) < len(rows) else []
+    different = [f"{name}: a row is there twice"] if len(stored) < len(rows) else []
     different += [f"{name}, {', '.join(one)}: not computed" for one in stored.keys() - computed.keys()]
     different += [f"{name}, {', '.join(one)}: the row is missing" for one in computed.keys() - stored.keys()]
     n = 0

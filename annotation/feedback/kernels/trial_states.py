@@ -36,7 +36,7 @@ _REFUSALS = {
         "not_made",
         _("Questions of both versions are not there yet: draw once both runs are finished."),
     ),
-    TrialAct.TELL: ("not_closed", _("Not closed: what the trial found is told once its round is closed.")),
+    TrialAct.TELL: ("not_closed", _("Not closed: the results are shown once its round is closed.")),
 }
 _DRAWN = ("drawn", _("The sample of this trial is drawn already."))
 _STOPPED = (

@@ -32,10 +32,10 @@ _TABLE = (
     GroundRule("not_in_form", 1, "The answer does not have the form that was asked for."),
     GroundRule("no_bullets", 1, "No finding of the report can be used, so that no question was asked for."),
     # --- of a finding ---
-    GroundRule("quote_not_found", 1, "The quote does not stand in the report."),
+    GroundRule("quote_not_found", 1, "The quote is not in the report."),
     GroundRule("compares_with_prior", 1, "The finding compares with an earlier exam, which nobody is shown."),
     # --- of a question ---
-    GroundRule("option_without_bullet", 1, "An option names no finding that it stands on."),
+    GroundRule("option_without_bullet", 1, "An option names no finding that supports it."),
     GroundRule("unknown_bullet", 1, "An option names a finding that is not in the list, or that a rule left out."),
     GroundRule("negation_key_not_absent", 1, "The key of a negation question is not stated as absent."),
     GroundRule(

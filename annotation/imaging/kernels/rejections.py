@@ -22,7 +22,7 @@ SENTENCES: dict[str, str] = {
     "truncated": _("The file ends too early; a part of the image is missing."),
     "too_deep": _("The file nests sequences deeper than 32 levels."),
     "too_many_elements": _("The file holds more elements than a radiograph can need."),
-    "duplicate_element": _("The file holds the same element twice, so that it could be read in two ways."),
+    "duplicate_element": _("The file holds the same element twice, so that its content is ambiguous."),
     "inflates_too_much": _("The compressed content grows far beyond the size of a radiograph."),
     "no_transfer_syntax": _("The file does not say how it is encoded (Transfer Syntax UID is missing)."),
     "transfer_syntax": _("The transfer syntax of this file is not one that can be read here."),

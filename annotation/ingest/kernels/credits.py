@@ -61,7 +61,7 @@ def parse_credits(data: bytes) -> list[Credit]:
 def _check_columns(names: object) -> None:
     columns = [str(name) for name in names] if isinstance(names, list) else []
     if len(set(columns)) != len(columns):
-        raise _unusable("Line 1: a column stands there twice.")
+        raise _unusable("Line 1: a column is there twice.")
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         raise _unusable(f"Line 1: the column {missing[0]!r} is missing. Needed: file, attribution, licence.")
@@ -95,5 +95,5 @@ def _check_repeats(rows: list[Credit]) -> None:
     seen: dict[str, int] = {}
     for row in rows:
         if row.file in seen:
-            raise _unusable(f"Line {row.line}: the file of line {seen[row.file]} stands there again.")
+            raise _unusable(f"Line {row.line}: the file of line {seen[row.file]} is listed again.")
         seen[row.file] = row.line

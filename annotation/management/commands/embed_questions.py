@@ -51,7 +51,7 @@ class Command(ActCommand):
 def as_text(report: dict[str, Any]) -> str:
     lines = [_("%(questions)d questions; %(texts_without_vector)d texts without a vector.") % report]
     if report["endpoint"].startswith(FOLDER):
-        lines = [f"{lines[0]} {_('The model stands in a folder of this server: nothing is sent.')}"]
+        lines = [f"{lines[0]} {_('The model is in a folder of this server: nothing is sent.')}"]
     else:
         lines = [f"{lines[0]} {_('%(texts_to_send)d to send, in %(requests)d requests.') % report}"]
     if report["dry_run"]:

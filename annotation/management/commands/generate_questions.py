@@ -25,7 +25,7 @@ from annotation.site.slugs import the_one
 
 class Command(ActCommand):
     unchanged = "Nothing was stored, nothing was sent."
-    help = "Let a model write questions from reports. What it writes is imported once no rule stands against it."
+    help = "Let a model write questions from reports. What it writes is imported once no rule rejects it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bank", required=True, help="name or address of the bank")

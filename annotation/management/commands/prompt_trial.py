@@ -33,8 +33,8 @@ from annotation.site.slugs import the_one
 ACTS = {
     "start": "ask both versions, or go on with what was paused",
     "draw": "draw the sample of both, once they have made their questions",
-    "state": "say where a trial stands",
-    "result": "say what a trial found, once its round is closed",
+    "state": "print the state of a trial",
+    "result": "print what a trial found, once its round is closed",
 }
 _VERSION = re.compile(r"(.+?)(?: v(\d{1,4}))?")
 
@@ -58,7 +58,7 @@ class Command(ActCommand):
         self._add_plan(acts.add_parser("plan", help="plan a trial; nothing is sent"))
         for name, words in ACTS.items():
             act = acts.add_parser(name, help=words)
-            act.add_argument("trial", help="as plan has told it")
+            act.add_argument("trial", help="the id that plan printed")
             _add_json(act)
 
     def _add_plan(self, plan: argparse.ArgumentParser) -> None:
@@ -137,7 +137,7 @@ def _report_of(act: str, public_id: str) -> dict[str, Any]:
 def _trial(public_id: str) -> PromptTrial:
     found = trials_with_runs().filter(public_id=public_id).first()
     if found is None:
-        sentence = _("There is no trial “%(id)s”. “plan” tells the name of a trial.") % {"id": public_id}
+        sentence = _("There is no trial “%(id)s”. “plan” prints the id of a trial.") % {"id": public_id}
         raise FeedbackRefused("no_trial", sentence, status=404)
     return found
 

@@ -14,7 +14,7 @@ from annotation.models import User
 
 class Command(ActCommand):
     unchanged = "Nothing was removed."
-    help = "Remove an account; what the person did stays under a pseudonym. Says where the name still stands in texts."
+    help = "Remove an account; what the person did stays under a pseudonym. Says which texts still have the name."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email", metavar="E-MAIL", help="of the account")
@@ -29,6 +29,6 @@ class Command(ActCommand):
         before = (person.name, person.email)
         remove_person(person, actor=None, at=timezone.now())
         person.refresh_from_db()
-        self.stdout.write(f"The account is removed. Its work stands under “{person.name}”.")
+        self.stdout.write(f"The account is removed. Its work is listed under “{person.name}”.")
         for place, n in places_with(*before).items():
             self.stdout.write(f"  name or address still in {place}, as people wrote it: {n}")

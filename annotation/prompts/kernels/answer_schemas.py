@@ -54,7 +54,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f'"{name}" stands there twice')
+            raise ValueError(f'"{name}" is there twice')
         found[name] = value
     return found
 

@@ -15,10 +15,10 @@ def _(text: str) -> str:
 _QUESTION = {
     "question": _("the question, without its options"),
     "options": _("the four options, one per line, each behind its letter"),
-    "option_a": _("the option that stands first, without its letter"),
-    "option_b": _("the option that stands second, without its letter"),
-    "option_c": _("the option that stands third, without its letter"),
-    "option_d": _("the option that stands fourth, without its letter"),
+    "option_a": _("the first option, without its letter"),
+    "option_b": _("the second option, without its letter"),
+    "option_c": _("the third option, without its letter"),
+    "option_d": _("the fourth option, without its letter"),
 }
 _REPORT = {"report": _("the radiology report of the exam")}
 

@@ -75,7 +75,7 @@ _TABLE = (
         1,
         "negative stem without emphasis",
         "The stem asks for what is not so, in “{word}”, which is easily overlooked.",
-        "Write the word in capitals, or ask the other way round.",
+        "Write the word in capitals, or ask the opposite.",
     ),
     Rule(
         "mentions_prior",
@@ -88,14 +88,14 @@ _TABLE = (
         "key_in_stem",
         1,
         "key named in the stem",
-        "The stem names the key: “{words}” stands in it and in no other option.",
+        "The stem names the key: it contains “{words}”, and no other option does.",
         "Take the words out of the stem, or put them into other options, too.",
     ),
     Rule(
         "report_copied",
         1,
         "words of the report",
-        "{n} words in a row stand in the report: “{words}”.",
+        "{n} words in a row are copied from the report: “{words}”.",
         "Say in other words what the images show.",
     ),
     Rule(
@@ -117,7 +117,7 @@ _TABLE = (
             one.code,
             one.version,
             f"possible identifier: {one.label}",
-            "What looks like {label} stands at characters {spans}.",
+            "What looks like {label} is at characters {spans}.",
             "Take it out: revise the question; for a report, change the source file and import it again.",
         )
         for one in IDENTIFIERS

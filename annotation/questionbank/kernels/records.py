@@ -144,7 +144,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
                 n_read += 1
                 record, found = records.read(entry)
                 if hash(entry.key) in seen:
-                    found = [*found, RecordProblem(entry.key, "", "duplicate_key", "The id stands in the file twice.")]
+                    found = [*found, RecordProblem(entry.key, "", "duplicate_key", "The id is in the file twice.")]
                 seen.add(hash(entry.key))
                 if record is None or found:
                     n_refused += 1

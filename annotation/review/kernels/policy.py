@@ -28,7 +28,7 @@ _TO = {
     RoundAct.CLOSE: RoundState.CLOSED,
 }
 _WRONG_STATE = {
-    RoundAct.OPEN: _("Only a draft can be opened: reviewers may have seen what others said."),
+    RoundAct.OPEN: _("Only a draft can be opened: reviewers may have seen the answers of others."),
     RoundAct.COMPLETE: _("Only an open round has reviews that can end."),
     RoundAct.ADJUDICATE: _("Adjudication begins once the independent reviews are complete, and only once."),
     RoundAct.CLOSE: _("A round can be closed once it was opened."),

@@ -91,7 +91,7 @@ def frame_of(questions: Iterable[tuple[int, str]], by: StratifyBy) -> Frame:
     order = np.argsort(unsorted, kind="stable")
     ascending = unsorted[order]
     if len(ascending) > 1 and bool((ascending[1:] == ascending[:-1]).any()):
-        raise ValueError("a question stands twice in the frame")
+        raise ValueError("a question is twice in the frame")
     codes = np.array([code_of[value] for value in values], dtype=np.int64)[order]
     return Frame(ascending, codes, names)
 

@@ -121,7 +121,7 @@ def pair_end(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpRe
         curve = _("The curve will be of these.") if facts["n"] else _("There will be no curve.")
         sentences = [
             _("Pairs that both people have judged: %(n)s of %(all)s.") % facts + f" {curve}",
-            _("What they said and the similarities are shown then, so nobody can judge the other pairs later."),
+            _("Their answers and the similarities are shown then, so nobody can judge the other pairs later."),
         ]
         asked = Confirmation(
             title=_("End judging these pairs?"),

@@ -91,7 +91,7 @@ def email_ask(request: AuthenticatedRequest) -> HttpResponse:
     """Send a link that confirms the address of the person, once more."""
     source = request.META.get("REMOTE_ADDR", "")
     if confirmations.ask_for_confirmation(request.user, source=source, at=timezone.now()):
-        messages.success(request, _("A link is on its way to %(email)s.") % {"email": request.user.email})
+        messages.success(request, _("A link is being sent to %(email)s.") % {"email": request.user.email})
     else:
         messages.warning(request, _("Nothing was sent. Try again in an hour."))
     return redirect("profile")

@@ -46,7 +46,7 @@ def person_remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
     def remove() -> str:
         remove_person(somebody, **by(request))
-        return _("The account is removed. Its work stands under “%(name)s”.") % {"name": pseudonym_of(somebody)}
+        return _("The account is removed. Its work is listed under “%(name)s”.") % {"name": pseudonym_of(somebody)}
 
     run_and_flash(request, remove)
     return redirect("person", pk)

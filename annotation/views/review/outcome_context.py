@@ -107,11 +107,11 @@ def outcomes_context(request: AuthenticatedRequest, scope: Scope) -> dict[str, A
 def _drawn(scope: Scope, figure: RoundFigure, rule: CountingRule, legend: str) -> DrawnFigure:
     alt = {
         RoundFigure.OUTCOMES: _(
-            "Percent of the reviewed questions with each issue and its interval; the same numbers stand in the table."
+            "Percent of the reviewed questions with each issue and its interval; the same numbers are in the table."
         ),
         RoundFigure.FLOW: _("How many questions were drawn, reviewed and changed, and what they are now."),
         RoundFigure.GRADES: _(
-            "How often each grade was given, stacked from 1 to 5; the same numbers stand in the table."
+            "How often each grade was given, stacked from 1 to 5; the same numbers are in the table."
         ),
     }
     widths = {Width.ONE: _("one column"), Width.TWO: _("two columns")}

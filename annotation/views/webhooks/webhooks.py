@@ -34,7 +34,7 @@ def webhooks(request: AuthenticatedRequest) -> HttpResponse:
 def webhook_test(request: AuthenticatedRequest, name: str) -> HttpResponse:
     """Send a message that says nothing."""
     send_test(webhook_named(name), **by(request))
-    messages.info(request, _("A test is on its way; its answer stands below in a moment."))
+    messages.info(request, _("A test is being sent; its answer is shown below in a moment."))
     return redirect("site-webhooks")
 
 

@@ -47,7 +47,7 @@ def webhooks_from(text: str) -> tuple[Webhook, ...]:
         if not equals or not NAME.fullmatch(name):
             raise ValueError(f"entry {number} is not of the form name=https://host/path, with a name of small letters")
         if name in found:
-            raise ValueError(f"the name {name!r} stands there twice")
+            raise ValueError(f"the name {name!r} is listed twice")
         url, *words = rest.split() or [""]
         if problem := problem_of_url(url):
             raise ValueError(f"the URL of {name!r} {problem}")
@@ -62,7 +62,7 @@ def _events_of(name: str, words: list[str]) -> tuple[str, ...]:
     events = tuple(value.split("+"))
     if len(words) > 1 or key != "events" or not set(events) <= set(EVENTS.values()):
         known = ", ".join(EVENTS.values())
-        raise ValueError(f"after the URL of {name!r} only events= may stand, with names joined by +, of: {known}")
+        raise ValueError(f"after the URL of {name!r} only events= may follow, with names joined by +, of: {known}")
     return events
 
 

@@ -131,7 +131,7 @@ def test_twenty_equal_failures_in_a_row_pause_the_batch_which_can_be_resumed() -
         ask(batch)
         assert len(server.ledger) == 20
         assert batch.state == BatchState.PAUSED
-        assert "20 calls in a row failed in the same way: error status (500)" in batch.paused_because
+        assert "20 calls in a row failed alike: error status (500)" in batch.paused_because
         start(batch, actor=None, at=NOON)
         ask(batch)
     assert batch.state == BatchState.COMPLETE

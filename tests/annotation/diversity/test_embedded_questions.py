@@ -195,7 +195,7 @@ def test_without_a_permission_nothing_is_sent(bank: QuestionBank) -> None:
 
 def test_another_dimension_under_the_same_name_is_refused(bank: QuestionBank) -> None:
     Embedding.objects.create(endpoint=ENDPOINT, model=EMBEDDING_MODEL, dimension=384, created_at=NOON)
-    with asked_server(), pytest.raises(EmbeddingRefused, match="another model stands behind"):
+    with asked_server(), pytest.raises(EmbeddingRefused, match="another model is behind"):
         embedded(bank)
     assert not QuestionVector.objects.exists()
 

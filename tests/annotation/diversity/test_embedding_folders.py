@@ -73,7 +73,7 @@ def test_folders_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
         ("/srv/models", "entry 1 is not of the form"),
         ("a=", "entry 1 is not of the form"),
         ("A b=/srv", "the name of entry 1"),
-        ("a=/srv, a=/opt", "'a' stands there twice"),
+        ("a=/srv, a=/opt", "'a' is listed twice"),
         ("a=models", "the folder of 'a' is not named by its whole path"),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_folder_that_is_not_named_or_not_there_is_refused(bank: QuestionBank, 
 def test_the_command_says_that_nothing_is_sent(bank: QuestionBank, named: Path) -> None:
     out = io.StringIO()
     call_command("embed_questions", "--bank", "Embedded", "--folder", "tiny", "--dry-run", stdout=out)
-    assert "2 texts without a vector. The model stands in a folder of this server: nothing is sent." in out.getvalue()
+    assert "2 texts without a vector. The model is in a folder of this server: nothing is sent." in out.getvalue()
     assert not QuestionVector.objects.exists()
     out = io.StringIO()
     call_command("embed_questions", "--bank", "Embedded", "--folder", "tiny", "--json", stdout=out)

@@ -111,7 +111,7 @@ def test_an_image_that_was_held_since_it_was_loaded_leaves_no_picture(
 ) -> None:
     loaded = make_image()
     quarantine.quarantine_image(Image.objects.get(), reason="name", actor=dina, at=noon)
-    with pytest.raises(PictureRefused, match="held, blacked out or removed just now"):
+    with pytest.raises(PictureRefused, match="quarantined, blacked out or removed just now"):
         made_of([loaded], STORED, noon)
     assert not ModelPicture.objects.exists()
     assert not files()
@@ -129,7 +129,7 @@ def test_an_image_loaded_before_it_was_blacked_out_or_removed_leaves_no_picture(
             quarantine.release(Image.objects.get(), reason="seen", actor=dina, at=noon)
         else:
             quarantine.remove(Image.objects.get(), reason="name", actor=dina, at=noon)
-    with pytest.raises(PictureRefused, match="held, blacked out or removed just now"):
+    with pytest.raises(PictureRefused, match="quarantined, blacked out or removed just now"):
         made_of([loaded], STORED, noon)
     assert not ModelPicture.objects.exists()
     assert not files()

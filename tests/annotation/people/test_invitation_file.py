@@ -43,9 +43,9 @@ def test_rows_are_read_as_spreadsheets_write_them(text: str) -> None:
         ("Nina,nina at home,reviewer", "email", "is not an e-mail address. Correct it, or leave the cell empty."),
         (f"{'x' * 201},,reviewer", "name", "Longer than 200 characters"),
         ("Weber, Nina,nina@example.org,reviewer", "roles", "needs quotation marks"),
-        ("Anna,first@example.org,reviewer", "email", "stands in row 2. Keep one row"),
-        ("Rita,,reviewer", "name", "stands in row 3"),
-        ("rita,rita@example.org,reviewer", "name", "stands in row 3"),
+        ("Anna,first@example.org,reviewer", "email", "is in row 2. Keep one row"),
+        ("Rita,,reviewer", "name", "is in row 3"),
+        ("rita,rita@example.org,reviewer", "name", "is in row 3"),
     ],
 )
 def test_a_fault_names_row_column_and_remedy(row: str, column: str, sentence: str) -> None:

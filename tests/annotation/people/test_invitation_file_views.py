@@ -165,7 +165,7 @@ def test_letters_go_out_after_the_confirmation(as_ada: Client, settings: Setting
         ("Nina,,", "roles", "No role. Write:"),
         ("Rita,rita@example.org,coordinator; reviewer", "roles", "has already: reviewer. Take it out"),
         ("Gone,gone@example.org,reviewer", "email", "deactivated account"),
-        ("Twin,twin@example.org,coordinator", "email", "The same person stands in row 2."),
+        ("Twin,twin@example.org,coordinator", "email", "The same person is in row 2."),
     ],
 )
 def test_one_bad_row_stores_nothing_and_says_what_to_do(

@@ -27,7 +27,7 @@ def test_good_ones(text: str) -> None:
         ("[" * 20_000, "it is nested too deeply"),
         (" " * (LONGEST_SCHEMA + 1), "it is longer than 20,000 characters"),
         ("NaN", "NaN is not JSON"),
-        ('{"type": "object", "type": "array"}', '"type" stands there twice'),
+        ('{"type": "object", "type": "array"}', '"type" is there twice'),
         ("[]", 'it is not an object with "type": "object"'),
         ('"object"', 'it is not an object with "type": "object"'),
         ('{"type": "array"}', 'it is not an object with "type": "object"'),

@@ -90,7 +90,7 @@ def test_the_page_of_a_version_shows_everything_as_sent(client: Client, cora: Us
 def test_a_new_version_is_written_from_an_old_one(client: Client, cora: User, letter: PromptVersion) -> None:
     client.force_login(cora)
     address = reverse("prompt-next", args=[letter.public_id])
-    assert "{{option_a}}: the option that stands first" in client.get(address).content.decode()
+    assert "{{option_a}}: the first option" in client.get(address).content.decode()
     done = client.post(address, sent(letter, text=letter.text.replace("nothing else", "no other word")))
     made = prompt_named(LETTER_ALONE)
     assert (made.number, made.parent, made.author) == (2, letter, cora)

@@ -75,7 +75,7 @@ def test_readers_come_from_a_file(coordinator: Client, study: ReaderStudy) -> No
         ("Nina,,reader; coordinator", ("2", "roles", "Nobody is a reader and something else in one study")),
         ("Nina,,coordinator", ("2", "roles", "Other roles need a link of their own")),
         ("A,a@example.org,\nB,,\nC,c@example.org,", ("3", "name", "Every order of “All cases” is taken or promised")),
-        ("A,a@example.org,\nA,a@example.org,", ("3", "email", "stands in row 2")),
+        ("A,a@example.org,\nA,a@example.org,", ("3", "email", "is in row 2")),
     ],
 )
 def test_a_bad_row_stores_nothing(
