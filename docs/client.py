@@ -30,7 +30,7 @@ TIMEOUT = (10, 300)  # seconds to connect, and between two parts of an answer
 
 
 class Problem(Exception):
-    """What the site said no to: ``code`` is for programs, ``detail`` for people, ``errors`` name fields or rows."""
+    """What the site refused: ``code`` is for programs, ``detail`` for people, ``errors`` name fields or rows."""
 
     def __init__(self, status: int, document: Mapping[str, Any]) -> None:
         self.status = status
@@ -43,12 +43,12 @@ class Problem(Exception):
 
 
 class JobFailed(Exception):
-    """Long work came to nothing; ``document`` is what its address said last, with ``refusals`` where there are any."""
+    """Long work came to nothing; ``document``: the last answer, with ``refusals`` where there are any."""
 
     def __init__(self, document: Json) -> None:
         self.document = document
-        told = [document.get("error") or document.get("message") or document["state"]]
-        super().__init__("\n  ".join([*map(str, told), *(json.dumps(one) for one in document["refusals"][:10])]))
+        lines = [document.get("error") or document.get("message") or document["state"]]
+        super().__init__("\n  ".join([*map(str, lines), *(json.dumps(one) for one in document["refusals"][:10])]))
 
 
 class Multipart:
@@ -135,7 +135,7 @@ class Client:
     def make(self, path: str, body: Json | None = None, *, form: Form | None = None, key: str = "") -> Json:
         """Make something; with a ``key`` of your own a script that runs again within a day makes nothing twice.
 
-        What the site goes on working on stands in the answer as ``location``, for ``wait``.
+        The address of work that the site goes on with is in the answer as ``location``, for ``wait``.
         """
         sent = {"form": form} if form is not None else {"body": body or {}}
         answer = self.send("POST", path, key=key or str(uuid.uuid4()), **sent)
@@ -159,17 +159,17 @@ class Client:
         part.replace(to)
         return to
 
-    def wait(self, location: str, *, until: Callable[[Json], bool] = lambda _told: True) -> Json:
-        """What is told at this address once its work is done. Raises JobFailed, and TimeoutError after ``patience``."""
+    def wait(self, location: str, *, until: Callable[[Json], bool] = lambda _report: True) -> Json:
+        """What this address reports once its work is done. Raises JobFailed, and TimeoutError after ``patience``."""
         waited, seconds = 0.0, 0.2
         while True:
-            told = self.get(location)
-            if told["state"] in ("failed", "cancelled"):
-                raise JobFailed(told)
-            if told["state"] == "succeeded" and until(told):
-                return told
+            report = self.get(location)
+            if report["state"] in ("failed", "cancelled"):
+                raise JobFailed(report)
+            if report["state"] == "succeeded" and until(report):
+                return report
             if waited > self.patience:
-                raise TimeoutError(f"{location}: {told['state']} after {waited:.0f} s")
+                raise TimeoutError(f"{location}: {report['state']} after {waited:.0f} s")
             self.pause(seconds)
             waited, seconds = waited + seconds, min(5.0, seconds * 1.3)
 
@@ -180,7 +180,7 @@ class Client:
         if checked["refusals"] and not skip_refused:
             raise JobFailed(checked)
         self.post(f"{sent['location']}store/", {"skip_refused": skip_refused and bool(checked["refusals"])})
-        return self.wait(sent["location"], until=lambda told: bool(told["is_stored"]))
+        return self.wait(sent["location"], until=lambda report: bool(report["is_stored"]))
 
     def upload_images(self, bank: str, files: Sequence[Path]) -> Json:
         """DICOM, PNG, JPEG, or ZIP with the folders that the questions name. ``refusals`` say what was not taken."""
@@ -210,7 +210,7 @@ class Client:
         return self.make(f"rounds/{name}/import/", form=({"dry_run": str(dry_run)}, [("file", file)]))
 
     def reviews(self, name: str) -> pandas.DataFrame:
-        """Those of a round, a row for each reviewer and question; reviewers stand there under pseudonyms."""
+        """Those of a round, a row for each reviewer and question; reviewers appear there under pseudonyms."""
         return frame(_lines(self.send("GET", f"rounds/{name}/reviews/jsonl/")))
 
     def make_study(self, plan: Mapping[str, Any]) -> Json:
@@ -247,7 +247,7 @@ class Client:
         if not checked["may_be_stored"]:
             raise JobFailed(checked)
         self.post(f"{sent['location']}store/")
-        return self.wait(sent["location"], until=lambda told: bool(told["is_stored"]))
+        return self.wait(sent["location"], until=lambda report: bool(report["is_stored"]))
 
     def analyse(self, study: str) -> Json:
         """An analysis, computed and stored, without its result: looking at that unblinds the study."""
@@ -288,8 +288,8 @@ def _json(answer: requests.Response) -> Json:
         return dict(answer.json())
 
 
-def _seconds(told: str) -> float:
-    return max(1.0, float(told)) if told.isdigit() else 5.0
+def _seconds(text: str) -> float:
+    return max(1.0, float(text)) if text.isdigit() else 5.0
 
 
 def _problem(answer: requests.Response) -> Problem:

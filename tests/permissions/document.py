@@ -19,7 +19,7 @@ Every address of the site, of pages and of the API, with what each of eleven peo
 and the functions that decide about a round, a study or another thing. A test asks the running program at every address
 by every method and compares; an address without a row fails it.
 
-**How to read it.** Addresses of which the same policy decides stand together, under what it says. The table above them
+**How to read it.** Addresses of which the same policy decides are grouped, under what it says. The table above them
 has a row for each state of the thing that makes a difference. “Of others” is a round, study, case or model in which
 only people who hold a role on the whole site may do something.
 
@@ -30,9 +30,9 @@ only people who hold a role on the whole site may do something.
 | 403 | refused with a sentence that says who may |
 | 404 | as if it were not there |
 
-A method that does not stand beside an address is answered 405 to whoever has the role of the site that the address
-asks for, and as above to others. `HX-Request` changes only how somebody who is not logged in is told so. Whether an
-act is possible in a state, such as opening a round that is closed, is told by [states.md](states.md); archiving a bank,
+A method that is not listed beside an address is answered 405 to whoever has the role of the site that the address
+asks for, and as above to others. `HX-Request` changes only how somebody who is not logged in is answered. Whether an
+act is possible in a state, such as opening a round that is closed, is in [states.md](states.md); archiving a bank,
 round or study changes nothing here, but that questions of an archived bank are not chosen for acts, and reviewers no
 longer open their own pages of an archived round (404). What a token may is never more than this: its owner, in one role
 and one place ([api.md](api.md)).

@@ -239,7 +239,7 @@ class StoredPlan(TypedDict):
     voids: str
     notes: str
     pairs: NotRequired[Annotated[list[list[str]], "planned pairs"]]
-    runs: NotRequired[Annotated[list[list[str]], "model, and the run or the mean of runs that stands for it"]]
+    runs: NotRequired[Annotated[list[list[str]], "model, and the run or the mean of runs that represents it"]]
     margin_reason: NotRequired[str]
     assumptions: NotRequired[Annotated[dict[str, Any], "of the forecast"]]
     late_readers: NotRequired[Annotated[list[str], "readings imported after results had been seen"]]
@@ -257,7 +257,7 @@ class StoredRater(TypedDict):
     finished: NotRequired[Annotated[bool, "of a reader"]]
     model: NotRequired[Annotated[str, "public id of its entry"]]
     version: NotRequired[str]
-    run: NotRequired[Annotated[str, "public id of the run that stands for it"]]
+    run: NotRequired[Annotated[str, "public id of the run that represents it"]]
     number: NotRequired[Annotated[int, "of that run"]]
     rule: NotRequired[Annotated[str, "how options were taken from its answers"]]
     file_sha256: NotRequired[str]
@@ -268,7 +268,7 @@ class StoredRater(TypedDict):
     left_because: NotRequired[Annotated[str, "taken out after results were seen, and why"]]
     planned_run: NotRequired[Annotated[str, "what the plan says of its runs"]]
     planned_run_met: NotRequired[bool]
-    mean_of_runs: NotRequired[Annotated[list[int], "numbers of the runs whose mean stands for it"]]
+    mean_of_runs: NotRequired[Annotated[list[int], "numbers of the runs whose mean represents it"]]
     planned_as: NotRequired[Annotated[list[str], "what the plan can have called it"]]
 
 
@@ -298,7 +298,7 @@ class Excluded(TypedDict):
 
 
 class StoredAnalysis(ResultPart):
-    """The whole JSON of an analysis. What stands beside ``variants`` is the primary result."""
+    """The whole JSON of an analysis. Everything beside ``variants`` is the primary result."""
 
     format: str
     study: Annotated[str, "name of the study"]
