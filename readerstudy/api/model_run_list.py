@@ -110,7 +110,7 @@ class ModelRunShape(ModelRunLine):
     chat_settings = serializers.DictField(source="run.batch.chat_settings")
     permission_until = Moment(source="run.batch.permission.expires_at")
     estimate = ModelRunEstimate(
-        source="told_estimate", allow_null=True, help_text="before the start that of now, afterwards that of the start"
+        source="shown_estimate", allow_null=True, help_text="before the start that of now, afterwards that of the start"
     )
     cost_unknown = serializers.SerializerMethodField(
         help_text="why nobody knows what it will cost; a start then needs accepts_unknown_cost. Empty otherwise"

@@ -66,7 +66,7 @@ class CasesForm(DraftForm):
     several_per_patient = forms.BooleanField(
         label=_("Allow several questions per patient"),
         required=False,
-        help_text=_("Otherwise one of each patient. Where no patient is known, an exam stands for one."),
+        help_text=_("Otherwise one of each patient. Where no patient is known, an exam counts as one."),
     )
     n_sets = _whole(
         _("Sets"), 1, MOST_SETS, _("With several sets, readers of different sets read different cases."), initial=1
@@ -120,7 +120,7 @@ class CasesForm(DraftForm):
         return sha256_of(json.dumps([self.initial, stored_cases_sha256(self.study)], sort_keys=True, default=str))
 
     def differs(self, name: str) -> bool:
-        """The cases by those that come out; beside them only what stands already in words or numbers."""
+        """The cases by those that come out; beside them only what is already stored in words or numbers."""
         if name == "how":
             return bool(self.cleaned_data["seen"] != stored_cases_sha256(self.study))
         both_drawn = bool(self.study.draw) and not self.is_list
@@ -148,7 +148,7 @@ class CasesForm(DraftForm):
     def _listed(self, name: str) -> list[Name]:
         try:
             names = listed_names(self.study.bank, self.cleaned_data[name].splitlines())
-            resolve(self.study.bank, names)  # here, so that the refusal stands beside its field
+            resolve(self.study.bank, names)  # here, so that the refusal is shown beside its field
         except Refused as refusal:
             raise forms.ValidationError(str(refusal)) from None
         return names

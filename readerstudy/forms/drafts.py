@@ -54,7 +54,7 @@ class DraftForm(StudyPageForm):
 
     @property
     def mark(self) -> str:
-        """What the page sends back: the hash of what its person has seen, until they are told that it changed."""
+        """What the page sends back: the hash of what its person has seen, until they are warned that it changed."""
         sent = self.data.get(self.mark_name, "") if self.is_bound and not self.was_warned else ""
         return str(sent or self.stored_mark)
 
@@ -79,15 +79,15 @@ class DraftForm(StudyPageForm):
 
     def facts(self) -> list[tuple[str, str]]:
         """Each field with what is stored, in words, for a design that cannot change any more."""
-        return [(str(bound.label), _said(bound)) for bound in self]
+        return [(str(bound.label), _words(bound)) for bound in self]
 
 
 def _plain(value: Any) -> Any:
-    """Browsers send other line ends than those that stand in a plan."""
+    """Browsers send other line ends than those in a plan."""
     return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
-def _said(bound: forms.BoundField) -> str:
+def _words(bound: forms.BoundField) -> str:
     value = bound.value()
     if isinstance(bound.field, forms.BooleanField):
         return gettext("yes") if value else gettext("no")
@@ -109,7 +109,7 @@ def _labels(field: forms.ChoiceField) -> dict[str, str]:
 
 
 class PlainTimeField(forms.DateTimeField):
-    """A date and time as they stand on a wall, without any zone: another field of the form says which is meant."""
+    """A date and time as on a wall clock, without any zone: another field of the form says which is meant."""
 
     def __init__(self, **options: Any) -> None:
         widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
@@ -249,7 +249,7 @@ class ForecastForm(DraftForm):
     delta_for_margin = _share(
         "delta_for_margin",
         _("True difference at the margin"),
-        _("At which the model is to be shown not inferior. The margin itself stands in the rules."),
+        _("At which the model is to be shown not inferior. The margin itself is set in the rules."),
     )
     target = _share("target", _("Power to reach"), _("For the readers and the cases that are needed."))
 

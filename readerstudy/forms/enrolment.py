@@ -82,7 +82,7 @@ class FactsForm(StudyPageForm):
     )
 
     def facts(self) -> ReaderFacts:
-        """What was said, after is_valid()."""
+        """The answers, after is_valid()."""
         data = self.cleaned_data
         return ReaderFacts(**{**data, "chest_fellowship": data["chest_fellowship"] == "yes"})
 
@@ -109,7 +109,7 @@ class DisplayForm(StudyPageForm):
     pixel_ratio = forms.FloatField(min_value=0.1, max_value=20, widget=forms.HiddenInput)
 
     def is_measured(self) -> bool:
-        """Whether the script of the page told the window."""
+        """Whether the script of the page reported the window."""
         return not {"width", "height", "screen_width", "screen_height", "pixel_ratio"} & set(self.errors)
 
     def screen(self) -> Screen:

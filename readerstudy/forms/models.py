@@ -39,7 +39,7 @@ class ModelForm(StudyPageForm):
         max_length=50_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text=_("Word by word, with placeholders where question and options stand."),
+        help_text=_("Word by word, with placeholders where question and options go."),
     )
     decoding = forms.CharField(
         label=_("Decoding settings"),
@@ -157,7 +157,7 @@ class SeveralPredictionsForm(PredictionsForm):
 
 
 def visible_name(name: str) -> str:
-    """White space in one piece. Raises ValidationError for what figures and tables would not show, or turn around."""
+    """White space in one piece. Raises ValidationError for what figures and tables would not show, or reverse."""
     spaced = " ".join(name.split())
     if without_hidden(spaced) != spaced:
         raise forms.ValidationError(_("This holds characters that are not shown. Type it instead of pasting it."))

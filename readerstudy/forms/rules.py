@@ -1,4 +1,4 @@
-"""The rules of a study, what its readers are told, and the analysis plan."""
+"""The rules of a study, the texts for its readers, and the analysis plan."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class RulesForm(DraftForm):
     )
     shuffle_options = _switch(
         _("Shuffle the options"),
-        _("Otherwise they stand as in the bank. “None of the above” and options that name letters stay in place."),
+        _("Otherwise in the order of the bank. “None of the above” and options that name letters stay in place."),
     )
     cannot_tell = _switch(
         _("Allow “cannot tell”"),
@@ -107,7 +107,7 @@ class RulesForm(DraftForm):
         _("Until the next answer a reader can report that another option was meant; only a sensitivity line uses it."),
     )
     n_ready = forms.IntegerField(
-        label=_("Cases held ready"),
+        label=_("Cases loaded ahead"),
         min_value=LEAST_READY,
         max_value=MOST_READY,
         help_text=_("So many of the next cases a reader's page may hold, also when the network is gone. Two to ten."),
@@ -147,7 +147,7 @@ class RulesForm(DraftForm):
     reader_names = _switch(
         _("Show names of readers in results"),
         _(
-            "On the results pages of coordinators and in figures, in place of pseudonyms; readers are told so before "
+            "On the results pages of coordinators and in figures, in place of pseudonyms; readers see this before "
             "they agree. Exports, the analysis JSON, the report and shared links keep pseudonyms."
         ),
     )
@@ -195,11 +195,11 @@ class RulesForm(DraftForm):
         rows=3,
     )
     runs = _text(
-        _("Runs that stand for models"),
+        _("Runs that represent models"),
         _(
             "One model on a line, such as “Model A | mean of all runs” or “Model B | run 2”. With the mean, right or "
             "wrong against the readers is the share of its runs that are right. For models not named here the run "
-            "named for the figures stands."
+            "named for the figures is used."
         ),
         most=MOST_RUNS * (LONGEST_NAME + 24),
         rows=2,
@@ -237,7 +237,7 @@ class RulesForm(DraftForm):
         initial |= _chosen(analysis)
         super().__init__(data, initial=initial)
         if study.deadline_at:
-            present = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
+            present = gettext("Currently: %(when)s.") % {"when": study_deadline_text(study)}
             self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {present}"
         self._offer_inferences(study.n_readers)
 

@@ -54,7 +54,7 @@ class ShareForm(StudyPageForm):
 
 # --- while readers read ---------------------------------------------------------------------------
 class DeadlineForm(StudyPageForm):
-    """A later deadline, as it stands on the clocks of the study's own time zone."""
+    """A later deadline, as the clocks of the study's own time zone show it."""
 
     deadline = PlainTimeField(label=_("New deadline"))
 

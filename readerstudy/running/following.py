@@ -63,7 +63,7 @@ class RunProgress:
         return f"{self.tally.cost:.8f}" if self.run.batch.price else None
 
     @property
-    def told_estimate(self) -> dict[str, Any] | None:
+    def shown_estimate(self) -> dict[str, Any] | None:
         """Before the start the present estimate, afterwards that of the start, as JSON."""
         if self.estimate is not None:
             return self.estimate.as_json()
@@ -75,7 +75,7 @@ class RunProgress:
 
     @cached_property
     def estimate(self) -> RunEstimate | None:
-        """Of a run that was not started yet; what was said at the start is kept with the run."""
+        """Of a run that was not started yet; the estimate at the start is kept with the run."""
         return estimate_of(self.run) if self.state in (BatchState.PLANNED, BatchState.TRYING) else None
 
     @property
@@ -129,7 +129,7 @@ class RunProgress:
 
     @property
     def sentence(self) -> str:
-        """Where the run stands, and what can be done."""
+        """How far the run is, and what can be done."""
         batch, counts = self.run.batch, {"done": self.tally.n_done, "all": self.run.batch.n_calls}
         if self.state == BatchState.PLANNED:
             return batch.paused_because or self._planned()
@@ -166,7 +166,7 @@ class RunProgress:
         if not is_plain(self.run):
             return _(
                 "Complete. It asks otherwise than its prompt says (%(images)s): it is compared with the plain run, and "
-                "never stands for the model in figures."
+                "never represents the model in figures."
             ) % {"images": self.run.batch.get_images_display()}
         if self.failed_job is not None:
             return _("Complete, but its answers could not be published: %(why)s") % {"why": self.failed_job.error}
@@ -185,7 +185,7 @@ class EstimateRow:
     high: str = ""
 
 
-def estimate_rows(told: Mapping[str, Any], n_calls: int, currency: str) -> list[EstimateRow]:
+def estimate_rows(estimate: Mapping[str, Any], n_calls: int, currency: str) -> list[EstimateRow]:
     """What a run comes to, of an estimate as JSON; what nobody knows yet says so."""
     parts: tuple[tuple[str, str, Callable[[float], str]], ...] = (
         (_("Bytes sent"), "bytes", lambda n: str(filesizeformat(n))),
@@ -196,7 +196,7 @@ def estimate_rows(told: Mapping[str, Any], n_calls: int, currency: str) -> list[
     )
     rows = [
         EstimateRow(label, *(words(one[end]) for end in ("value", "low", "high")))
-        if (one := told.get(name))
+        if (one := estimate.get(name))
         else EstimateRow(label, _("unknown"))
         for label, name, words in parts
     ]
@@ -241,6 +241,6 @@ def run_as_json(run: ModelRun) -> dict[str, Any]:
         "cost": found.spent,
         "currency": found.currency or None,
         "cap": None if batch.cap is None else str(batch.cap),
-        "estimate": found.told_estimate,
+        "estimate": found.shown_estimate,
         "published": [one.public_id for one in found.published],
     }

@@ -30,10 +30,10 @@ SHOWN = 20_000  # characters of one response on a page
 
 @dataclass(frozen=True)
 class ShownAttempt:
-    """``said``: the text of the answer; ``response``: the document around it, as it came."""
+    """``text``: what the model answered; ``response``: the document around it, as it came."""
 
     attempt: CallAttempt
-    said: str
+    text: str
     refusal: str
     response: str
     is_shortened: bool
@@ -54,7 +54,7 @@ class OpenedCall:
 
 
 def readable_calls(run: ModelRun, person: User, outcome: CallOutcome | None = None) -> QuerySet[ModelCall]:
-    """By number, without those about questions that the person reviews in a round under way, or on their exams."""
+    """By number, without those about questions that the person reviews in an open round, or on their exams."""
     calls = ModelCall.objects.filter(batch=run.batch_id).order_by("number")
     if outcome is not None:
         calls = calls.filter(outcome=outcome)
@@ -63,7 +63,7 @@ def readable_calls(run: ModelRun, person: User, outcome: CallOutcome | None = No
 
 
 def hidden_from(person: User) -> set[int]:
-    """The questions that the person reviews in a round under way, and others on their images."""
+    """The questions that the person reviews in an open round, and others on their images."""
     rows = withheld_questions(person).values_list("exam", "exam__prior")
     showing = questions_showing({exam for row in rows for exam in row if exam is not None})
     return {question for questions in showing.values() for question in questions}

@@ -72,7 +72,7 @@ def models_compare_start(request: AuthenticatedRequest, slug: str) -> HttpRespon
     if not is_coordinator(request.user):
         raise PermissionDenied(_("Only coordinators compare models."))
     ask_for_comparison(bank, actor=request.user, at=timezone.now())
-    messages.success(request, _("The comparison is under way. It appears here when it is done."))
+    messages.success(request, _("The comparison is running. It appears here when it is done."))
     return redirect(reverse("models-compare") + "?" + urlencode({"bank": bank.slug}))
 
 

@@ -33,7 +33,7 @@ from readerstudy.views.study.access import coordinated_study, overseen_study
 @person_required
 @require_GET
 def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Information for readers and asked before their first case, and the way into the cases."""
+    """Information for readers and asked before their first case, and the link to the cases."""
     study = overseen_study(request.user, slug)
     may_walk = may_coordinate_study(request.user, study)
     [line] = lines_of([study])

@@ -160,7 +160,7 @@ def _pool(study: ReaderStudy, form: CasesForm) -> dict[str, Any]:
         columns = []
         for difficulty in DIFFICULTIES:
             covered = [cell for key, cell in cells.items() if _covers(task, key[0]) and _covers(difficulty, key[1])]
-            columns.append({"held": _together(covered), "field": form.quota_field(task, difficulty)})
+            columns.append({"pool": _together(covered), "field": form.quota_field(task, difficulty)})
         rows.append({"task": task, "columns": columns})
     n_by_task: dict[str, int] = {}
     for cell in cells.values():

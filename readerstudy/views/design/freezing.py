@@ -1,4 +1,4 @@
-"""The step that ends a design: what is in the way, indications to be read, freezing; the protocol as a file."""
+"""The step that ends a design: what blocks freezing, indications to be read, freezing; the protocol as a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STEP_OF = {Place.CASES: "study-cases", Place.ARMS: "study-arms", Place.RULES: "s
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """A checklist with the way to mend each point, and the button once there is none."""
+    """A checklist with a link to fix each point, and the button once there is none."""
     study = study_of_step(request, slug)
     if request.method == "POST":
         is_frozen = run_and_flash(request, lambda: _freeze(request, study))
@@ -57,7 +57,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "study-freeze",
         problems=problems,
         only_images=only_images,
-        notes=_notes(study, is_told=coordinates) if is_draft else [],
+        notes=_notes(study, shows_keys=coordinates) if is_draft else [],
         line=line,
         n_sets=study.sets.count(),
         n_orders=orders_needed(study.n_readers, study.n_orders),
@@ -91,9 +91,9 @@ def _plan(study: ReaderStudy) -> AnalysisPlan | None:
     return with_choices(plan) if plan and study.state == StudyState.DRAFT else plan
 
 
-def _notes(study: ReaderStudy, *, is_told: bool) -> list[str]:
-    """``is_told``: also what comes of keys and reports."""
-    return [*notes_of(study, at=timezone.now()), *(indication_notes(study) if is_told else [])]
+def _notes(study: ReaderStudy, *, shows_keys: bool) -> list[str]:
+    """``shows_keys``: also notes that come of keys and reports."""
+    return [*notes_of(study, at=timezone.now()), *(indication_notes(study) if shows_keys else [])]
 
 
 def _to_read(study: ReaderStudy) -> dict[str, Any] | None:
@@ -141,7 +141,7 @@ PER_PAGE = 50
 @person_required
 @require_GET
 def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """All of them, or those in which the rule marks words. Keys stand beside them: for coordinators alone."""
+    """All of them, or those in which the rule marks words. Keys are shown beside them: for coordinators alone."""
     study = coordinated_study(request.user, slug)
     indicated = cases_with_information(study) if shows_indications(study) else []
     if indicated:

@@ -79,7 +79,7 @@ def own_status(person: User, slug: str) -> ReaderStatus:
 def reader_page(
     request: HttpRequest, name: str, reader_status: ReaderStatus, here: Step | None = None, **more: Any
 ) -> HttpResponse:
-    """A page of a reader, with what every one of them shows: the way, the contact, the deadline, the protocol."""
+    """A page of a reader, with what every one of them shows: its steps, the contact, the deadline, the protocol."""
     here = here or reader_status.step
     done = done_steps(reader_status.facts)
     shown = [one for one in SHOWN if one is not Step.PRACTICE or reader_status.facts.has_practice]
@@ -88,7 +88,7 @@ def reader_page(
         "enrolment": reader_status.enrolment,
         "study": reader_status.enrolment.study,
         "least_window": rules_of(reader_status.enrolment.study).least_window,
-        "way": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
+        "path": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
         **more,
     }
     is_refused = more.get("problem") or ("form" in more and more["form"].errors)

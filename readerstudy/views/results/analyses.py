@@ -61,7 +61,7 @@ def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     def ask() -> str:
         ask_for_results(study, **by(request))
-        return _("The analysis is under way. It appears here when it is done.")
+        return _("The analysis is running. It appears here when it is done.")
 
     run_and_flash(request, ask)
     return redirect(reverse("study-data", args=[slug]) + "#analyses")

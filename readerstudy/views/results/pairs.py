@@ -47,7 +47,7 @@ def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) ->
 
 
 def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """One panel of the heatmap; which one, and what counts as agreeing, stands in the address."""
+    """One panel of the heatmap; which one, and what counts as agreeing, is part of the address."""
     result = seen.result
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
     maps = _maps(result, panel, agree)
@@ -130,7 +130,7 @@ def _maps(result: StoredAnalysis, panel: str, agree: Agree) -> list[HeatMap]:
 
 
 def _card(maps: list[HeatMap], agree: Agree) -> dict[str, dict[str, str]]:
-    """What stands beside the heatmaps when somebody points at a cell, by panel and pair."""
+    """What is shown beside the heatmaps when somebody points at a cell, by panel and pair."""
     return {f"{one.panel} {cell.anchor}": _card_of(cell, agree) for one in maps for cell in pairs_once(one.rows)}
 
 

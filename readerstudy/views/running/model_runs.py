@@ -132,7 +132,7 @@ def model_run_start(request: AuthenticatedRequest, public_id: str) -> HttpRespon
 def model_run_pause(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     def act(run: ModelRun) -> str:
         pause(run.batch, **by(request))
-        return _("Paused. Answers that are under way are still stored.")
+        return _("Paused. Answers to questions already sent are still stored.")
 
     return _act(request, public_id, act)
 

@@ -36,7 +36,7 @@ SETTINGS = {
 def model_run_variants(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Computed as a job when it is first asked for; the page looks again until it is there.
 
-    What stands beside reviewers is read at once, since it depends on who looks.
+    The table beside reviewers is read at once, since it depends on who looks.
     """
     run = run_of(request.user, public_id)
     family = family_of(run)

@@ -1,7 +1,7 @@
 """Links to the results of a study: made, listed, revoked by its coordinators; and the pages for whoever has one.
 
 These are the pages of the coordinators without what is not to leave: no case, image, key or explanation, no name of a
-person and no way to anything else.
+person and no link to anything else.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ CLOSED = "readerstudy/sharing/closed.html"
 
 
 def _by_link(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give the view what the link shows, in place of its token. No search engine keeps it, no other site is told of it.
+    """Give the view what the link shows, in place of its token. No search engine keeps it, no other site learns of it.
 
-    Wrong, expired and revoked links look the same: nobody is told which. A token is too long to be guessed.
+    Wrong, expired and revoked links look the same: the page does not say which. A token is too long to be guessed.
     """
 
     @wraps(view)

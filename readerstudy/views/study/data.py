@@ -59,7 +59,7 @@ def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids
 @never_cache
 @require_GET
 def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The tables and the stored analyses of a study, and the way to import readings."""
+    """The tables and the stored analyses of a study, and the link to import readings."""
     study = coordinated_study(request.user, slug)
     is_draft = study.state == StudyState.DRAFT
     context = {

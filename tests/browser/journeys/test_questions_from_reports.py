@@ -204,7 +204,7 @@ def review_blinded(coordinator: Page, reviewer: Page, trial: PromptTrial, rita: 
             if not Review.objects.filter(assignment=one).exists():
                 say(one, best=key_of(one), flags=flags)
     coordinator.goto(f"/prompt-trials/{trial.public_id}/")
-    expect(coordinator.get_by_text("Not closed: what the trial found is told")).to_be_visible()
+    expect(coordinator.get_by_text("Not closed: what the trial found is shown")).to_be_visible()
     coordinator.goto("/rounds/blinded/")
     coordinator.get_by_role("button", name="End the independent reviews").click()
     coordinator.get_by_role("button", name="Close the round").click()

@@ -107,7 +107,7 @@ def read_estimate(page: Page) -> None:
 def start_pause_and_resume(page: Page) -> None:
     page.get_by_role("button", name="Start", exact=True).click()
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("Paused. Answers that are under way are still stored.")).to_be_visible()
+    expect(page.get_by_text("Paused. Answers to questions already sent are still stored.")).to_be_visible()
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text("The run goes on.")).to_be_visible()
 

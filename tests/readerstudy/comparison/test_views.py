@@ -67,7 +67,7 @@ def test_from_the_button_to_the_tables(coordinator: Client, bank: QuestionBank) 
     assert coordinator.get(FILE).status_code == 404
     for _twice in range(2):
         assert coordinator.post(START)["Location"] == PAGE + "?bank=bank"
-    assert "under way" in coordinator.get(PAGE).content.decode()
+    assert "A comparison is running" in coordinator.get(PAGE).content.decode()
     job = Job.objects.get(kind="compare_models")
     running.run(job.public_id, clock=timezone.now)
     job.refresh_from_db()

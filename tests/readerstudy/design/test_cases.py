@@ -67,7 +67,7 @@ def test_who_looks_and_who_changes(
 def test_the_pool_is_counted_by_task_and_difficulty(coordinator: Client, draft: ReaderStudy) -> None:
     page = coordinator.get(ADDRESS)
     assert (page.context["pool"].n_accepted, page.context["pool"].n_other) == (0, 12)
-    rows = {row["task"]: [column["held"].n for column in row["columns"]] for row in page.context["pool_rows"]}
+    rows = {row["task"]: [column["pool"].n for column in row["columns"]] for row in page.context["pool_rows"]}
     in_bank = Revision.objects.filter(bank=draft.bank)
     assert rows[Task.PRESENCE] == [
         in_bank.filter(task=Task.PRESENCE, **({"difficulty": level} if level != "any" else {})).count()

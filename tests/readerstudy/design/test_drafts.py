@@ -278,7 +278,7 @@ def test_two_coordinators_do_not_overwrite_what_the_other_stored(coordinator: Cl
     answer = coordinator.post(address, rules_sent(consent="One.\r\nTwo.", contact="", n_ready="5", seen=seen))
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "they differ in: Cases held ready, Contact." in page
+    assert "they differ in: Cases loaded ahead, Contact." in page
     assert answer.context["form"]["n_ready"].value() == "5"
     draft.refresh_from_db()
     assert (draft.contact, draft.consent.splitlines()) == ("Cora", ["One.", "Two."])

@@ -225,7 +225,7 @@ def test_a_planned_pair_shows_its_p_over_all_tasks(coordinator: Client, seen: An
     assert "takes questions of one patient or exam as independent" in page
     by_task = markup(coordinator.get(f"{pair}?task=presence"))
     assert "Planned test" not in by_task
-    assert "The plan names this pair over all tasks: its p value stands there." in by_task
+    assert "The plan names this pair over all tasks: its p value is given there." in by_task
     page = markup(coordinator.get(other))
     assert "The plan does not name this pair, so no p value is shown." in page
     page = markup(coordinator.get(address("study-pair", seen, 2, 1)))

@@ -206,7 +206,7 @@ def test_outcomes_are_counted_each_for_itself(browser: Client, bank: QuestionBan
     said = words(browser, "model-run", run.batch.public_id)
     counts = "answered 7 28.0 refused 1 4.0 cut at the token limit 1 4.0 no option found 1 4.0 not asked 15 60.0"
     assert counts in said
-    assert "1 call was under way when a worker was stopped: asked twice, and paid twice." in said
+    assert "1 call was in progress when a worker was stopped: asked twice, and paid twice." in said
 
 
 def test_a_complete_run_leads_to_its_predictions(browser: Client, bank: QuestionBank) -> None:
@@ -256,7 +256,7 @@ def test_a_variant_says_that_it_stands_for_nothing(browser: Client, bank: Questi
     run = planned(Target(bank), images="blank")
     answer(run)
     end(run)
-    assert "never stands for the model in figures" in words(browser, "model-run", run.batch.public_id)
+    assert "never represents the model in figures" in words(browser, "model-run", run.batch.public_id)
 
 
 def test_htmx_gets_the_part_that_changes(browser: Client, bank: QuestionBank) -> None:
