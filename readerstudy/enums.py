@@ -12,7 +12,7 @@ def _(label: str) -> str:
 
 class StudyState(Word):
     DRAFT = "draft", _("draft")
-    FROZEN = "frozen", _("frozen")  # text, images, orders and keys stand; nobody reads yet
+    FROZEN = "frozen", _("frozen")  # text, images, orders and keys are fixed; nobody reads yet
     OPEN = "open", _("open")
     CLOSED = "closed", _("closed")
     ANALYSED = "analysed", _("analysed")

@@ -107,9 +107,9 @@ def _plan(study: ReaderStudy, readers: Sequence[Enrolment]) -> Mapping[str, Any]
 
 # --- models ---------------------------------------------------------------------------------------
 def _runs(study: ReaderStudy) -> tuple[StudyRuns, list[PredictionRun]]:
-    """What stands for each model, by the name of the model; and its other runs.
+    """What represents each model, by the name of the model; and its other runs.
 
-    What stood there when somebody first saw a result stays. Those that are post hoc come last: the others are called
+    What was there when somebody first saw a result stays. Those that are post hoc come last: the others are called
     what they were called before.
     """
     found = list(PredictionRun.objects.for_analysis(study))

@@ -53,7 +53,7 @@ _CASE = (
 
 @dataclass(frozen=True)
 class Cases:
-    """The main block of a study, and where each case stands in the arrays."""
+    """The main block of a study, and the place of each case in the arrays."""
 
     rows: list[_Case]
     column: Mapping[int, int]  # by the id of the case

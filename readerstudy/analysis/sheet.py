@@ -66,7 +66,7 @@ def assign(sheet: AnswerSheet, study: ReaderStudy, readers: list[Enrolment], cas
 def fill_responses(
     sheet: AnswerSheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]
 ) -> None:
-    """A confirmed response stands before unconfirmed ones, of these the newest: what comes later takes the place."""
+    """A confirmed response goes before unconfirmed ones, of these the newest: what comes later takes the place."""
     stored = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).order_by("pk")
     names = ("reading__enrolment_id", "reading__case_id", "reading__position", "is_confirmed", "state", "option")
     found = stored.values_list(*names, "active_ms", "limit_ms", "time_flags").iterator(chunk_size=5000)
@@ -89,7 +89,7 @@ def fill_responses(
 def _time_of(
     state: str, active_ms: int | None, limit_ms: int | None, flags: list[str], limit_s: int | None
 ) -> tuple[float, bool]:
-    """The time that counts, nan: none; and whether it ended at a limit, where the limit stands for it.
+    """The time that counts, nan: none; and whether it ended at a limit, where the limit is taken for it.
 
     The limit is stored with what was read here; of readings made elsewhere it is that of the rules (``limit_s``), or
     where these know none the time that came with the file.

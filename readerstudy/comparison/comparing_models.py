@@ -63,7 +63,7 @@ def gather(bank: QuestionBank) -> BankArrays:
 
 
 def gather_runs(bank: QuestionBank, runs: Sequence[PredictionRun]) -> BankArrays:
-    """An answer to a wording that no longer stands is missing, and so wrong."""
+    """An answer to an outdated wording is missing, and so wrong."""
     current = Revision.objects.in_bank(bank).current()
     rows = list(current.order_by("question__number").values_list("pk", *_ABOUT))
     return _arrays(bank, rows, current.values("pk"), runs, patients_of(bank.pk))

@@ -51,7 +51,7 @@ def run_comparison(progress: Progress, params: Params) -> Result:
 
 @dataclass(frozen=True)
 class Computed:
-    """Where a comparison of runs stands: ``result`` once it is computed, ``error`` where that failed."""
+    """The state of a comparison of runs: ``result`` once it is computed, ``error`` where that failed."""
 
     result: dict[str, Any] | None = None
     error: str = ""

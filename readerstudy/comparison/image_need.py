@@ -1,8 +1,8 @@
 """What a model answers right without the image, beside how far reviewers say that the question needs it.
 
 Of several reviews of a question the lowest word counts: "no" before "partly" before "yes". So "yes" means that nobody
-who could judge it said less. Whoever judges in a round learns nothing of it here, and nothing of a question that they
-review.
+who could judge it answered less. Whoever judges in a round learns nothing of it here, and nothing of a question that
+they review.
 """
 
 from __future__ import annotations
@@ -105,14 +105,14 @@ def image_need(family: RunFamily, person: User | None) -> ImageNeed | None:
     rounds, n_rounds_hidden = _rounds(run, person)
     reviews = newest_reviews(*rounds).exclude(needs_image="").order_by()
     reviewed = reviews.values("assignment__revision")
-    said: dict[int, list[str]] = defaultdict(list)
+    words: dict[int, list[str]] = defaultdict(list)
     for revision, word in reviews.values_list("assignment__revision", "needs_image"):
-        said[revision].append(word)
+        words[revision].append(word)
     questions = questions_asked([run], reviewed)
     hidden = hidden_from(person) if person else set()
     found, counts = [], Counter[str]()
     for revision, question, number, option in _answers(run, reviewed):
-        column, need = questions.column_of.get(revision), _lowest(said[revision])
+        column, need = questions.column_of.get(revision), _lowest(words[revision])
         if column is None:
             continue
         if question in hidden:
@@ -121,7 +121,7 @@ def image_need(family: RunFamily, person: User | None) -> ImageNeed | None:
             counts["cannot judge"] += 1
         else:
             is_right = option == LETTERS[questions.key[column]]
-            n_reviews = sum(word in LOWEST_FIRST for word in said[revision])
+            n_reviews = sum(word in LOWEST_FIRST for word in words[revision])
             found.append(JudgedQuestion(revision, number, int(questions.cluster[column]), need, n_reviews, is_right))
     return ImageNeed(
         run,

@@ -69,7 +69,7 @@ def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Comput
 
 
 def run_repeatability(progress: Progress, params: Params) -> Result:
-    """The handler. Neither runs nor revisions ever change; what stands for the rest is part of the inputs."""
+    """The handler. Neither runs nor revisions ever change; what represents the rest is part of the inputs."""
     progress.report(0, 1)
     runs = PredictionRun.objects.filter(public_id__in=params["runs"]).select_related("entry").order_by("number")
     if params["study"]:

@@ -40,7 +40,7 @@ _S, _A = CaseState, CaseAct
 TRANSITIONS: Mapping[tuple[CaseState, CaseAct], CaseState] = {
     (_S.WAITING, _A.ARM): _S.READY,
     (_S.READY, _A.OPEN): _S.OPENED,
-    (_S.READY, _A.COMMIT): _S.ANSWERED,  # its opening was lost on the way
+    (_S.READY, _A.COMMIT): _S.ANSWERED,  # its opening never reached the server
     (_S.OPENED, _A.OPEN): _S.OPENED,
     (_S.OPENED, _A.PAINT): _S.PAINTED,
     (_S.OPENED, _A.CHOOSE): _S.OPENED,

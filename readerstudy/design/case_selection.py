@@ -177,7 +177,7 @@ def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
 def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:
     """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act.
 
-    Refused for a generated question that reviews do not accept: no reason stands in for them.
+    Refused for a generated question that reviews do not accept: no reason replaces them.
     """
     _check_generated(study.bank, [one.revision_id for one in (*selection.main, *selection.practice)])
     study.cases.all().delete()

@@ -213,8 +213,8 @@ def _design_problems(study: ReaderStudy) -> list[tuple[Place, str]]:
         found.append((Place.RULES, _("The margin has no reason. %(why)s") % {"why": _(str(refusal))}))
     n_practice = study.cases.filter(block=Block.PRACTICE).count()
     if rules.practice_pass is not None and rules.practice_pass > n_practice:
-        sentence = _("%(n)s right practice answers are asked for, and there are %(held)s practice cases.")
-        found.append((Place.RULES, sentence % {"n": rules.practice_pass, "held": n_practice}))
+        sentence = _("%(n)s right practice answers are asked for, and there are %(available)s practice cases.")
+        found.append((Place.RULES, sentence % {"n": rules.practice_pass, "available": n_practice}))
     if rules.reader_names and not study.consent.strip():
         sentence = _("Names of readers are shown in results: write the consent text in which readers agree to it.")
         found.append((Place.RULES, sentence))

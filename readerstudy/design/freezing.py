@@ -47,7 +47,7 @@ def freeze_study(
     read_elsewhere: bool = False,
     salt: str = "",
 ) -> ReaderStudy:
-    """From now on nothing of the design changes. Raises StudyRefused with everything that is in the way.
+    """From now on nothing of the design changes. Raises StudyRefused with everything that blocks it.
 
     Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash and
     with what was forecast, under which assumptions, and who made them.
@@ -143,7 +143,7 @@ def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase], rule: str) -> 
 
 
 def _options(study: ReaderStudy, rules: Rules, case_set: CaseSet, order: int, case: StudyCase) -> str:
-    """The options of a place. In the practice block they stand alike for everybody, as its cases do."""
+    """The options of a place. In the practice block they have one order for everybody, as its cases do."""
     if not rules.shuffle_options:
         return LETTERS
     path = (0, 0, case.number) if case.block == Block.PRACTICE else (case_set.number, order, case.number)
@@ -151,7 +151,7 @@ def _options(study: ReaderStudy, rules: Rules, case_set: CaseSet, order: int, ca
 
 
 def protocol_of(study: ReaderStudy, cases: Sequence[StudyCase]) -> dict[str, Any]:
-    """What the hash covers. No key, explanation, task or difficulty of a case: these stand behind the commitment."""
+    """What the hash covers. No key, explanation, task or difficulty of a case: these are covered by the commitment."""
     return {
         "format": FORMAT,
         "study": study.name,

@@ -1,6 +1,6 @@
 """Whether the indications that an arm shows could give answers away: by a rule, and stated by who read them.
 
-What the rule tells is never in the way of freezing; the statement is. Both come of keys and reports: they are for
+What the rule finds never blocks freezing; a missing statement does. Both come of keys and reports: they are for
 people who may see those.
 """
 

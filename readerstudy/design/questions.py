@@ -36,7 +36,7 @@ _numbered = re.compile(r"#(\d{1,9})", re.ASCII)
 def listed_names(bank: QuestionBank, lines: Sequence[str]) -> list[Name]:
     """The questions that a list names, in its order: ids of the imported file, numbers, and ranges of numbers.
 
-    A line that is an id stands for that question; any other line is split at commas, semicolons and blanks into ids,
+    A line that is an id means that question; any other line is split at commas, semicolons and blanks into ids,
     numbers and ranges such as 12-40. What is an id is never read as a number: "#12" is always the number.
     Whether the bank has what is named is for find_revisions to say.
     """

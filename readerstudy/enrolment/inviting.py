@@ -147,7 +147,7 @@ def check_takes_readers(study: ReaderStudy) -> None:
     """Raises StudyRefused, which says why not."""
     if study.state == StudyState.DRAFT:
         raise StudyRefused(
-            "draft", _("The study is a draft: freeze it before you invite readers, so that their orders stand.")
+            "draft", _("The study is a draft: freeze it before you invite readers, so that their orders are fixed.")
         )
     if not takes_readers(study):
         raise StudyRefused("closed", _("The study is closed: nobody joins it any more."))

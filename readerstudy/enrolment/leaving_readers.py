@@ -43,8 +43,8 @@ def data_of_reader(person: User) -> Iterator[PersonFile]:
                  "withdrawn_at")  # fmt: skip
     is_over = When(reading__enrolment__study__state__in=OVER, then=F("option"))
     answers = Response.objects.filter(reading__enrolment__reader=person)
-    told = answers.annotate(answer=Case(is_over, default=Value("")))
-    yield _table("answers.csv", "answers in studies; the answer itself once the study is over", told,
+    shown = answers.annotate(answer=Case(is_over, default=Value("")))
+    yield _table("answers.csv", "answers in studies; the answer itself once the study is over", shown,
                  "reading__enrolment__study__slug", "reading__position", "state", "answer", "active_ms",
                  "committed_at")  # fmt: skip
     remarks = Remark.objects.filter(reading__enrolment__reader=person)

@@ -129,7 +129,7 @@ def instruct(enrolment: Enrolment, *, at: datetime) -> None:
 
 
 def corners_now(enrolment: Enrolment) -> tuple[Corner, Corner]:
-    """Where the two patches stand on the page of this reader now."""
+    """Where the two patches are on the page of this reader now."""
     return corners_of(enrolment.public_id, int(enrolment.display.get("n_failed", 0)))
 
 

@@ -70,7 +70,7 @@ def has_keys_at_hand(person: User, study: ReaderStudy) -> bool:
 
 
 def _by_role(person: User, study: ReaderStudy) -> list[str]:
-    """Whoever made the study, and whoever can look up its keys or see what its reviewers said of them."""
+    """Whoever made the study, and whoever can look up its keys or see how its reviewers judged them."""
     reasons = []
     if study.created_by_id == person.pk:
         reasons.append(_("%(name)s designed this study.") % {"name": person.name})

@@ -22,7 +22,7 @@ QUIET = {Step.DONE, Step.LEFT, Step.OVER}
 
 @dataclass(frozen=True)
 class ReaderStatus:
-    """A reader's way through one study. ``n_done`` of ``n`` cases of the main block have their answer."""
+    """A reader's progress through one study. ``n_done`` of ``n`` cases of the main block have their answer."""
 
     enrolment: Enrolment
     facts: Facts

@@ -22,7 +22,7 @@ _RUN = (
     Column(
         "is_named",
         YES_NO,
-        "Whether this run is named for the figures; it stands for the model unless the plan says else.",
+        "Whether this run is named for the figures; it represents the model unless the plan says else.",
     ),
 )
 PREDICTION_COLUMNS: tuple[Column, ...] = (
@@ -46,7 +46,7 @@ PREDICTION_COLUMNS: tuple[Column, ...] = (
     Column("option", TEXT, "The answer as canonical option; empty: none.", LETTERS),
     Column("key", TEXT, "The key of this wording.", LETTERS),
     Column("correct", YES_NO, "Whether the option is the key; a failed extraction is not; missing: no answer."),
-    Column("raw", TEXT, "The answer as it stands in the file."),
+    Column("raw", TEXT, "The answer as it is in the file."),
     Column("explanation", TEXT, "Explanation of the model."),
     Column("row", WHOLE, "Row or record of the file."),
     Column("confidence", REAL, "Chance of being right that the model stated, in percent; missing: none."),

@@ -37,7 +37,7 @@ SHOWN = (  # on pages; the others are links
     ("time", Width.TWO),
     ("calibration", Width.TWO),
 )
-NOBODY: Mapping[str, str] = MappingProxyType({})  # readers stand under their pseudonyms
+NOBODY: Mapping[str, str] = MappingProxyType({})  # readers appear under their pseudonyms
 
 
 def figure_file(

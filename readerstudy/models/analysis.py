@@ -12,7 +12,7 @@ from readerstudy.models.design import ReaderStudy
 class Analysis(models.Model):
     """One computed analysis of a study. Never changed: another input or another setting makes another row.
 
-    Whether it is stale is asked of readerstudy.analysis.seeing, which compares ``inputs_sha256`` with what stands
+    Whether it is stale is asked of readerstudy.analysis.seeing, which compares ``inputs_sha256`` with what is
     in the tables now.
     """
 

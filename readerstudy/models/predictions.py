@@ -125,7 +125,7 @@ class Prediction(models.Model):
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
     state = WordField(PredictionState, max_length=8)
     option = WordField(OptionLetter, max_length=1, blank=True)  # canonical, whatever order the file had
-    raw = models.TextField(blank=True)  # the answer as it stands in the file
+    raw = models.TextField(blank=True)  # the answer as it is in the file
     explanation = models.TextField(blank=True)  # of the model, never that of the bank
     row = models.PositiveIntegerField()  # of the file
     confidence = models.FloatField(null=True, blank=True)  # stated chance of being right, percent; null: not stated

@@ -80,7 +80,7 @@ class Response(Timed):
 
     A reading has at most one confirmed response, which is final. Where the time ended first it also has an
     unconfirmed one, and another for each newer choice that was made in time and arrived afterwards: the newest counts,
-    until a commit that was on its way is stored beside them and takes their place.
+    until a commit that was in transit is stored beside them and takes their place.
     """
 
     reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="responses")

@@ -126,8 +126,8 @@ def rereviews_of(study: ReaderStudy) -> list[Rereview]:
     for facts in made:
         review_round = rounds.get(facts["round"])
         if review_round is not None:
-            is_told = review_round.state == RoundState.CLOSED
-            missed, controls = (facts["missed"], facts["controls"]) if is_told else ([], [])
+            is_closed = review_round.state == RoundState.CLOSED
+            missed, controls = (facts["missed"], facts["controls"]) if is_closed else ([], [])
             found.append(Rereview(review_round, facts["threshold_percent"], missed, controls))
     return found
 

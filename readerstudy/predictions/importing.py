@@ -212,7 +212,7 @@ def check_takes_predictions(entry: ModelEntry, target: Target) -> None:
     study = target.study
     if study is not None and study.state == StudyState.DRAFT:
         raise PredictionsRefused(
-            "draft", _("The study is a draft. Freeze it first: its cases must stand before predictions come in.")
+            "draft", _("The study is a draft. Freeze it first: its cases must be fixed before predictions come in.")
         )
     if target.bank.archived_at is not None or (study is not None and study.archived_at is not None):
         raise PredictionsRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": target.name})
@@ -259,7 +259,7 @@ def _runs(entry: ModelEntry, target: Target) -> QuerySet[PredictionRun]:
 
 
 def _is_there(result: PredictionsImported) -> bool:
-    """Whether this file is stored already, read in the same way; the result names its run then."""
+    """Whether this file is stored already, read by the same rules; the result names its run then."""
     if result.entry._state.adding:
         return False
     file = result.file

@@ -1,4 +1,4 @@
-"""Which run of a model the figures show, which stands for it in a study, and runs that are taken back."""
+"""Which run of a model the figures show, which represents it in a study, and runs that are taken back."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def is_renamed(run: PredictionRun) -> bool:
 
 
 def left_because(run: PredictionRun, *, is_chosen: bool = False) -> str:
-    """Why a planned run stands no longer for its model; empty while it does. ``is_chosen``: by the plan."""
+    """Why a planned run no longer represents its model; empty while it does. ``is_chosen``: by the plan."""
     entry = run.entry
     if run.withdrawn_at is not None:
         return _("run withdrawn: %(why)s") % {"why": run.withdrawn_because}
@@ -100,7 +100,7 @@ def _facts(run: PredictionRun) -> dict[str, object]:
     return {"run": run.public_id, "number": run.number, "on": run.study.name if run.study else run.bank.name}
 
 
-# --- which runs stand for the models of a study: those that its plan names, else those named for the figures
+# --- which runs represent the models of a study: those that its plan names, else those named for the figures
 @dataclass(frozen=True)
 class StudyRun:
     """One row of an analysis."""
@@ -144,7 +144,7 @@ class StudyRuns:
 
     @property
     def runs(self) -> set[int]:
-        """The keys of all runs whose answers stand for a model."""
+        """The keys of all runs whose answers represent a model."""
         return {run.pk for row in self.rows for run in (row.run, *row.mean_of)}
 
 
@@ -159,7 +159,7 @@ def runs_of_study(study: ReaderStudy, found: Sequence[PredictionRun]) -> StudyRu
 
 
 def mark_planned(study: ReaderStudy) -> None:
-    """What stands for its model now is planned, whatever becomes of it."""
+    """What represents its model now is planned, whatever becomes of it."""
     found_runs = runs_of_study(study, list(PredictionRun.objects.live_on(study).select_related("study")))
     PredictionRun.objects.filter(pk__in=found_runs.runs).update(was_planned=True)
 

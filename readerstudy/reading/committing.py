@@ -124,7 +124,7 @@ def commit_answer(
 ) -> Response:
     """The stored answer: the same key, or the same option under another key, gets what is stored already.
 
-    A case that the program closed when its time ended still takes the reader's own answer, which stands beside. An
+    A case that the program closed when its time ended still takes the reader's own answer, stored beside it. An
     answer that is refused for one of readerstudy.enums.Refusal is kept; ``other_answer`` tells the one that is stored.
     """
     check_key(answer.key)
@@ -156,7 +156,7 @@ def _commit(
     lease = check_write_lease(locked, session, at=at)
     rules = rules_of(locked)
     _check_answer(presented, answer, rules)
-    if reading is None:  # its opening was lost on the way
+    if reading is None:  # its opening never reached the server
         close_run_out(locked, actor=actor, at=at)
         reading = open_answered(locked, presented, lease, at=at)
     response = _response(locked, presented, reading, answer, rules, lease, at=at)

@@ -149,7 +149,7 @@ def _voidings(study: ReaderStudy, declared: DeclaredFile, result: ResponsesImpor
 
 def _arm_of(study: ReaderStudy) -> Arm:
     if study.state == StudyState.DRAFT:
-        sentence = "The study is a draft. Freeze it first: its cases must stand before readings come in."
+        sentence = "The study is a draft. Freeze it first: its cases must be fixed before readings come in."
         raise ReadingRefused("draft", sentence)
     arms = list(study.arms.all()[:2])
     if len(arms) != 1:
@@ -190,7 +190,7 @@ class _Placed:
                 self._refuse(answer, "case", f"{answer.reader} has this case in row {first} already.")
             spelled = self.spelled.setdefault(as_spoken(answer.reader), answer.reader)
             if spelled != answer.reader:
-                self._refuse(answer, "reader", f"There is a reader {spelled}. Write one reader in one way.")
+                self._refuse(answer, "reader", f"There is a reader {spelled}. Use one spelling for each reader.")
             enrolment = self.stored.get(answer.reader)
             if enrolment is not None and enrolment.reader_id is not None:
                 self._refuse(answer, "reader", f"{answer.reader} reads in this study here. Name this reader otherwise.")
@@ -220,7 +220,7 @@ class _Placed:
     def compared(self) -> list[ResponseRow]:
         """The answers that are not stored yet; a problem: another one than is stored, or at its place."""
         readings = _stored_answers(self.stored.values())
-        taken = {(reader, position) for (reader, _case), (*_said, position) in readings.items() if position is not None}
+        taken = {(reader, position) for (reader, _case), (*_rest, position) in readings.items() if position is not None}
         new = []
         for answer in self.answers:
             if answer.row in self.refused:
@@ -291,13 +291,13 @@ def _store(
         [
             Remark(reading=reading, kind=kind, value=value, key=f"{TIME_RULE} {kind}", at=at)
             for reading, answer in pairs
-            for kind, value in _said(answer)
+            for kind, value in _remarks(answer)
         ],
         batch_size=_AT_ONCE,
     )
 
 
-def _said(answer: ResponseRow) -> Iterable[tuple[RemarkKind, str]]:
+def _remarks(answer: ResponseRow) -> Iterable[tuple[RemarkKind, str]]:
     if answer.best_guess:
         yield RemarkKind.GUESS, answer.best_guess
     if answer.confidence is not None:

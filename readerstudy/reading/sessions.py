@@ -26,7 +26,7 @@ from readerstudy.reading.write_checks import (
     rules_of,
 )
 
-LEASE = timedelta(seconds=45)  # a page that was not heard of for longer does not stand in the way of another
+LEASE = timedelta(seconds=45)  # a page that was not heard of for longer does not block another
 MOST_DEVICE = 2_000  # characters of what a page says about its device
 
 

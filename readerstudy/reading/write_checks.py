@@ -48,7 +48,7 @@ def not_taken(reason: Refusal) -> ReadingRefused:
 
 
 def not_prefetched() -> ReadingRefused:
-    """The case is not shown to this reader now; nobody is told whether it exists."""
+    """The case is not shown to this reader now; the answer does not say whether it exists."""
     return ReadingRefused("not_prefetched", status=404)
 
 

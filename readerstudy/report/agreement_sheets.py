@@ -122,7 +122,7 @@ COMPARISON = (
     Column(
         "inference",
         TEXT,
-        "What stands for a population: readers, questions or both. random_readers_random_questions: other readers "
+        "What is a sample of a population: readers, questions or both. random_readers_random_questions: other readers "
         "and other questions; fixed_readers_random_questions: these readers, other questions, says nothing about "
         "other readers; random_readers_fixed_questions: other readers, these questions; one_reader: the model minus "
         "one reader alone; empty: of a planned pair.",

@@ -21,7 +21,7 @@ COLUMNS = (
     Column("item", TEXT, "Number of the item in the guideline."),
     Column("topic", TEXT, "What it asks for, in a few words of ours; the wording that counts is the guideline's."),
     Column("known", YES_NO, "Whether the program knows something that belongs there; it may not be all."),
-    Column("fact", TEXT, "What it knows, or where in this report it stands."),
+    Column("fact", TEXT, "What it knows, or where in this report it is found."),
 )
 
 

@@ -200,8 +200,8 @@ letters outside Latin, compile with LuaLaTeX or XeLaTeX.
 data/imrmc.csv and data/study.imrmc hold the same rows in the input form of iMRMC, with and without a header. Score 1:
 right, 0: wrong, by the rule of the analysis; what does not count for a rater has no row, and cases voided before
 unblinding are left out. The truth rows have readerID -1 and modalityID 0. iMRMC expects cases with and without disease:
-as its documentation advises for binary outcomes, the cases of the study stand as cases with disease, and {n_fake} cases
-that nobody has read stand as cases without, with the score 0.5 throughout. What iMRMC calls AUC is then the share that
+as its documentation advises for binary outcomes, the cases of the study are entered as cases with disease, and {n_fake}
+cases that nobody has read as cases without, with the score 0.5 throughout. What iMRMC calls AUC is then the share that
 is right. Modality 1 are the readers themselves; in the modality of a model every reader has the answer of that model,
 so that its difference from modality 1 is the model minus the mean of the readers. data/imrmc_key.csv says who is who.
 For functions that take plain successes, leave out the truth rows and the scores of 0.5. Where readers have different

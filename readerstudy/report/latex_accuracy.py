@@ -174,7 +174,7 @@ def runs_tex(result: StoredAnalysis) -> Iterator[TexTable]:
     text = (
         r"Accuracy over all tasks of every run of a model that is not withdrawn, in percent with 95\,\% intervals "
         r"(Wilson), and mean and standard deviation (runs minus one) over the runs. Everywhere else the named run "
-        rf"stands for the model{f'; against the readers {escaped(means)}' if means else ''}."
+        rf"represents the model{f'; against the readers {escaped(means)}' if means else ''}."
     )
     yield TexTable("runs", caption(result, text), "llrlrrr", [(head, rows)], is_long=len(rows) > 24)
 

@@ -90,7 +90,7 @@ def pairs_tex(result: StoredAnalysis) -> Iterator[TexTable]:
         "Agreement of every pair of raters over all tasks: n questions that both answered with an option; same option "
         "and agreement expected by chance in percent; kappas; agreement beyond that of two independent raters of the "
         "same accuracies in percentage points; error consistency is Cohen's kappa of right and wrong. Of a model and a "
-        f"reader the model stands first. {pair_rule(result)}{hidden} {SMALL_PAIRS}"
+        f"reader the model comes first. {pair_rule(result)}{hidden} {SMALL_PAIRS}"
     )
     columns = "lr" + "r" * len(shares) + "rl" * len(others)
     yield TexTable("pairs", caption(result, text), columns, [(head, rows)], is_long=True)

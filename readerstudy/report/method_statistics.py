@@ -165,12 +165,12 @@ def _is_planned(plan: StoredPlan) -> str:
 
 
 def _planned_runs(result: StoredAnalysis) -> list[str]:
-    """Which runs the plan lets stand for models, and what came of it."""
+    """Which runs represent models by the plan, and what came of it."""
     plan, means, text = result["plan"], runs_in_mean(result), []
     if not plan.get("runs"):
         return []
     named = "; ".join(f"{model}: {run}" for model, run in plan["runs"])
-    text.append(f"The plan names the runs that stand for models: {named}.")
+    text.append(f"The plan names the runs that represent models: {named}.")
     if means:
         text.append(
             f"For {', '.join(f'{name} (mean of {n} runs)' for name, n in means.items())} right or wrong in the "
@@ -182,12 +182,10 @@ def _planned_runs(result: StoredAnalysis) -> list[str]:
         f"{one['name']} ({one['planned_run']})" for one in result["raters"] if one.get("planned_run_met") is False
     ]
     if missed:
-        text.append(f"The named run was not there, and another one stands, post hoc: {', '.join(missed)}.")
+        text.append(f"The named run was not there, and another one is used, post hoc: {', '.join(missed)}.")
     nobody = [f"{model} ({run})" for model, run in plan.get("runs_of_nobody", [])]
     if nobody:
-        text.append(
-            f"No model of this analysis, or several, or one that stands above, has this name: {', '.join(nobody)}."
-        )
+        text.append(f"No model of this analysis, or several, or one named above, has this name: {', '.join(nobody)}.")
     return text
 
 
@@ -232,7 +230,7 @@ def _multi_reader(result: StoredAnalysis) -> str:
     if line.value["n_readers"] < FEWEST_READERS:
         text.append(
             "With fewer than five readers the step to other readers is imprecise: an interval that combines limits "
-            "of each part of the variance (MOVER) stands beside it. The difference of each model from each reader "
+            "of each part of the variance (MOVER) is given beside it. The difference of each model from each reader "
             "alone is reported, too."
         )
     text.append(f"In the mean of the readers: {counted(mean)}{f' ({caution(mean)})' if caution(mean) else ''}.")
@@ -262,7 +260,7 @@ def _pairs(result: StoredAnalysis) -> str:
     if any("difference_cluster" in one for one in family):
         text.append(
             "Since patients or exams share questions, which the exact test does not allow for, the McNemar test by "
-            "cluster (Obuchowski 1998) and a t interval by cluster stand beside it, not adjusted."
+            "cluster (Obuchowski 1998) and a t interval by cluster are given beside it, not adjusted."
         )
     nobody = [
         f"{one['first']} with {one['second']} ({REASONS[one['p']['reason'] or '']})"

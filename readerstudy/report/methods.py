@@ -222,7 +222,7 @@ def _model(one: ModelFacts) -> str:
     )
     notes = "; ".join(f"{name}: {text.strip().rstrip('.') or 'not known'}" for name, text in known)
     named = (
-        f"stands for it as the plan says ({one.by_plan})"
+        f"represents it as the plan says ({one.by_plan})"
         if one.by_plan
         else "was named for the analysis before anybody had seen a result"
         if one.named_before_unblinding
@@ -263,7 +263,7 @@ def sample_size_text(facts: StudyFacts) -> str:
 
 
 def _who(forecast: Mapping[str, Any]) -> str:
-    """Defaults that nobody changed are said to be such: who froze the design took them."""
+    """Defaults that nobody changed are named as such: who froze the design took them."""
     assumed = forecast["assumptions"]
     who, day = assumed["made_by"] or "somebody on the command line", assumed["made_at"][:10]
     if forecast["are_defaults"]:

@@ -131,7 +131,7 @@ def _rows(arrays: StudyArrays, settings: Settings) -> Iterator[list[Cell]]:
 
 RUN_COLUMNS: tuple[Column, ...] = (
     Column("model", TEXT, "Name of the model, as in the ratings."),
-    Column("run", WHOLE, "Number of the run; the run that stands for the model is in the ratings."),
+    Column("run", WHOLE, "Number of the run; the run that represents the model is in the ratings."),
     Column("case", WHOLE, "Number of the case in the study."),
     Column("state", TEXT, "What became of the case.", "answered, failed, missing"),
     Column("option", TEXT, "The option chosen, as imported; empty: none.", OPTIONS),

@@ -19,7 +19,7 @@ def caution(one: Value) -> str:
 
 
 def plan_kind(result: StoredAnalysis) -> str:
-    """What the comparison with the readers is, and what stands over it wherever it is shown."""
+    """What the comparison with the readers is: the heading over it wherever it is shown."""
     if result["plan"].get("late_readers"):
         return _("Post hoc comparison, since readings were imported after results had been seen")
     if not result["plan"]["is_planned"]:
@@ -81,7 +81,7 @@ def methods(names: Iterable[str]) -> str:
 
 
 def sign(given: str) -> str:
-    """What stands for an answer without a counted option, see docs/analysis.md."""
+    """The words for an answer without a counted option, see docs/analysis.md."""
     words = {
         "x": _("failed extraction"),
         "?": _("declined"),

@@ -140,7 +140,7 @@ def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime, dry_run: bo
 def _check(
     wanted: RunWanted, entry: ModelEntry, *, actor: User | None, at: datetime
 ) -> tuple[SendingPermission, Price | None]:
-    """What can be said before the questions are looked at."""
+    """What can be checked before the questions are looked at."""
     target = wanted.target
     check_may_run(actor, target)
     if not 0 < len(wanted.name) <= LONGEST_NAME or len(wanted.version) > LONGEST_VERSION:

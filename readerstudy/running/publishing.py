@@ -2,7 +2,7 @@
 
 Only a plain run is published, as its prompt says and complete. Without images, with blank ones or those of somebody
 else, and with the options in another order a model is asked something else: that is compared with the plain run, and
-never stands for the model in figures.
+never represents the model in figures.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def records_of(run: ModelRun, repeat: int) -> Iterator[Record]:
     last = 0
     for number, revision, outcome, body in answered.values_list(*columns).iterator(chunk_size=CHUNK):
         if number != last:  # a later answer changes nothing
-            last, said = number, read_completion(body.encode())
-            text = said.text or said.refusal
+            last, completion = number, read_completion(body.encode())
+            text = completion.text or completion.refusal
             explanation = NOT_STORABLE.sub("\ufffd", explanation_in(text))
             answer = NOT_STORABLE.sub("\ufffd", answer_in(text))
             yield Record(number, str(revision), answer, explanation, is_whole=outcome in WHOLE)

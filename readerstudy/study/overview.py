@@ -102,7 +102,7 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
 
 
 def _step(line: StudyLine) -> NextStep | None:
-    """What the study that stands first waits for; a closed one waits for nothing."""
+    """What the first listed study waits for; a closed one waits for nothing."""
     sentence = {
         StudyState.OPEN: _("“%(study)s” is being read: %(done)d of %(total)d answers are in."),
         StudyState.FROZEN: _("“%(study)s” is frozen and waits to be opened."),

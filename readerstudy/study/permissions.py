@@ -58,8 +58,8 @@ def may_enter_models(person: Person) -> bool:
 def coordinates_a_study(person: Person) -> bool:
     if not isinstance(person, User) or not person.is_active or not acts_as(person, Role.COORDINATOR):
         return False
-    held = StudyRole.objects.filter(user=person, study__deleted_at=None)
-    return within_reach(person, held, bank="study__bank", study="study").exists()
+    roles = StudyRole.objects.filter(user=person, study__deleted_at=None)
+    return within_reach(person, roles, bank="study__bank", study="study").exists()
 
 
 def may_change_model(person: Person, entry: ModelEntry) -> bool:

@@ -52,7 +52,7 @@ def why_narrower() -> str:
 
 @register.simple_tag
 def legend(name: str, result: StoredAnalysis) -> str:
-    """What stands under a figure."""
+    """The legend under a figure."""
     return figure_legend(name, result)
 
 

@@ -48,7 +48,7 @@ def short_percent(share: float) -> str:
 
 @register.filter
 def whole_percent(share: float | None) -> str:
-    """65 %; what cannot be told apart from certainty is not called so."""
+    """65 %; what cannot be distinguished from certainty is not rounded to it."""
     if share is None:
         return _("n/a")
     if share > 0.995:

@@ -30,7 +30,7 @@ OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 def unblind(study: ReaderStudy, *, actor: User | None, at: datetime, because: str) -> None:
     """Note that a result is seen, if it is the first time; what is chosen after it is post hoc, in every study.
 
-    The runs that stand for their models now are the planned ones, whatever becomes of them.
+    The runs that represent their models now are the planned ones, whatever becomes of them.
     Runs in the transaction of the act that shows the result, before that act writes anything of its own to the audit
     log: whoever holds the log waits for no study.
     """
@@ -114,7 +114,7 @@ class ScoredReading:
 
 
 def scored_readings(study: ReaderStudy, enrolments: Collection[int] | None = None) -> Iterator[ScoredReading]:
-    """Of the main block, without voided cases; a confirmed response stands before the newest other. Two queries."""
+    """Of the main block, without voided cases; a confirmed response goes before the newest other. Two queries."""
     rows = Response.objects.filter(
         reading__enrolment__study=study, reading__case__block=Block.MAIN, reading__case__voiding__isnull=True
     )

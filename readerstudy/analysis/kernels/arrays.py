@@ -23,7 +23,7 @@ NOT_COUNTED = -1  # in correct
 
 
 class State(IntEnum):
-    """How one rater stands to one question. A number never changes its meaning: hashes of old analyses hold it."""
+    """What one rater did with one question. A number never changes its meaning: hashes of old analyses hold it."""
 
     NOT_ASSIGNED = 0  # of another case set
     MISSING = 1
@@ -244,7 +244,7 @@ def _kept(values: Sequence[str], kept: NDArray[np.bool_]) -> tuple[str, ...]:
 def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]] | None:
     """The cell of the draw of each question; how many questions each cell has in the pool, and its task.
 
-    None where the cases were listed, or a question stands in no cell of the draw by now.
+    None where the cases were listed, or a question is in no cell of the draw by now.
     """
     place = {(task, difficulty): row for row, (task, difficulty, _n) in enumerate(arrays.cells)}
     about = arrays.questions

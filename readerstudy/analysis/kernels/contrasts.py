@@ -73,7 +73,7 @@ DEFAULT = AnalysisPlan()
 
 
 def inference_of(plan: Mapping[str, Any]) -> str:
-    """The inference that the plan names; in words of its own it stands for the default, and the result is post hoc."""
+    """The inference that the plan names; words of its own count as the default, and the result is post hoc."""
     return NAMED.get(str(plan["inference"]).strip().lower(), NAMED[DEFAULT.inference])
 
 
@@ -109,7 +109,7 @@ def _of_panel(panel: PanelInputs, pairs: Sequence[PairEntry]) -> MultiReaderPane
 def _of_model(
     panel: PanelInputs, row: int, design: Design, inference: str, pairs: Sequence[PairEntry]
 ) -> ModelDifference:
-    """By the run that stands for the model, or by the mean of its runs where the plan says so."""
+    """By the run that represents the model, or by the mean of its runs where the plan says so."""
     correct, shares = panel.scored.correct, shares_of_runs(panel, row)
     readers = correct[panel.arrays.readers]
     if shares is None:

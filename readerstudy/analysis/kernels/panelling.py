@@ -206,7 +206,7 @@ def correct_of_runs(panel: PanelInputs, row: int) -> dict[int, NDArray[np.int8]]
 def shares_of_runs(panel: PanelInputs, row: int) -> NDArray[np.float64] | None:
     """Where the plan names the mean of runs: of each question the share of those that count which are right; -1: none.
 
-    None where a single run stands for the model.
+    None where a single run represents the model.
     """
     numbers = panel.arrays.raters[row].facts.get("mean_of_runs")
     if not numbers:

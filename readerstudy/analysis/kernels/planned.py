@@ -31,7 +31,7 @@ class PlannedPair:
 
 
 def planned_pairs(plan: Mapping[str, Any], raters: Sequence[Rater]) -> list[PlannedPair]:
-    """In the order of the plan; a pair that it names in two ways stands once, one that it does not find stands too."""
+    """In the order of the plan; a pair that it names twice is listed once, one that it does not find is listed too."""
     late = {one.name for one in raters if one.is_post_hoc}
     uncounted = {one.name for one in raters if not one.is_counted}
     found: dict[frozenset[str], PlannedPair] = {}

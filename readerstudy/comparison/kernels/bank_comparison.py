@@ -163,7 +163,7 @@ SHOWN = ("percent_agreement", *BY_ACCURACY, "cohen_kappa", "brennan_prediger")
 def repeatability(arrays: BankArrays, *, seed: int, draws: int = DRAWS) -> dict[str, Any]:
     """Accuracy of each run, and agreement of each pair on the questions that both answered with an option.
 
-    Beside the raw agreement stands what independent runs of the same accuracies would have, and the excess over it.
+    Beside the raw agreement is what independent runs of the same accuracies would have, and the excess over it.
     """
     correct, units = arrays.correct(), units_of(arrays.cluster)
     found = pair_statistics(arrays.option, correct, arrays.key, N_OPTIONS, units, seed=seed, panel=PANEL, draws=draws)

@@ -3,7 +3,7 @@
 Each variant is set beside the plain run of the same questions, by the rules by which models are compared on a bank:
 exact McNemar and Tango's interval, by cluster where questions share exams or patients. What was refused, was cut or
 names no option is wrong. Recall by letter tells whether a model prefers a place: over all four orders the key of every
-question stands once at each letter, so that only the place differs between the letters.
+question is once at each letter, so that only the place differs between the letters.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class _Counting:
         }
 
     def _key_at(self, right: Sequence[Right], place: int) -> Right:
-        """Of each question in the order in which its key stands at this place; order r + 1 moves it up by r."""
+        """Of each question in the order in which its key is at this place; order r + 1 moves it up by r."""
         order = (self.arrays.key.astype(np.intp) - place) % N_ORDERS
         found: Right = np.stack(right)[order, np.arange(len(order))]
         return found

@@ -48,7 +48,7 @@ class AnalysisPlan(Document, frozen=True, kw_only=True):
     margin_reason: Text = ""  # one line; plans from before it was asked for have none
     family: Text = FAMILY
     pairs: tuple[Pair, ...] = ()  # of raters, tested beside it: a family of their own
-    runs: tuple[PlannedRun, ...] = ()  # which run stands for a model; of others the one named for the figures
+    runs: tuple[PlannedRun, ...] = ()  # which run represents a model; of others the one named for the figures
     late_answers: Text = LATE_ANSWERS
     voids: Text = VOIDS
     notes: Text = ""
@@ -76,7 +76,7 @@ def read_analysis(data: Mapping[str, Any]) -> AnalysisPlan:
     plan = decode({name: value for name, value in data.items() if name not in _READ_APART}, AnalysisPlan)
     for part in MADE:
         if not getattr(plan, part).strip():
-            sentence = _("This is said in every plan: leave it out for the default.")
+            sentence = _("This cannot be empty: leave it out for the default.")
             raise DesignRefused("bad_value", sentence, field=part)
     if "\n" in plan.margin_reason.strip():
         raise DesignRefused("bad_value", _("The reason of the margin is one line."), field="margin_reason")

@@ -102,7 +102,7 @@ def _points(share: float) -> str:
 
 
 def _at_least(share: float) -> str:
-    """In hundredths of a percent, rounded so that what is said does."""
+    """In hundredths of a percent, rounded up, so that the value as shown suffices."""
     return f"{ceil(1e4 * share - 1e-6) / 100:g}"
 
 

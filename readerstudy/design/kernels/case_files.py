@@ -86,7 +86,7 @@ def _separator(first_line: str) -> str:
 
 def _check_columns(names: list[str]) -> None:
     if len(set(names)) < len(names):
-        raise DesignRefused("bad_file", "Row 1: a column stands there twice.")
+        raise DesignRefused("bad_file", "Row 1: a column occurs twice.")
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise DesignRefused("bad_file", f"Row 1: the column “{missing[0]}” is missing. Needed: case, reason.")

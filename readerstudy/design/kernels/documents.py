@@ -51,7 +51,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 def expects(sentence: str) -> dict[str, str]:
-    """For the ``extra`` of a type: what is said where a value is not of it."""
+    """For the ``extra`` of a type: the sentence for a value that is not of it."""
     return {"sentence": sentence}
 
 
@@ -104,7 +104,7 @@ def _fields(node: Type) -> Sequence[Any]:
 
 
 def _opened(node: Type) -> tuple[Type, str]:
-    """A type without what is around it, the first of several, None aside; and the sentence that stands with it."""
+    """A type without what is around it, the first of several, None aside; and the sentence that belongs to it."""
     sentence = ""
     while isinstance(node, Metadata | UnionType):
         if isinstance(node, Metadata):

@@ -26,7 +26,7 @@ Cell = tuple[str, str]  # task, difficulty
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A question that could be drawn. ``patient`` stands for the exam where no patient is known."""
+    """A question that could be drawn. ``patient`` is that of the exam where no patient is known."""
 
     revision_id: int
     number: int
@@ -43,7 +43,7 @@ Cases = Annotated[int, Meta(ge=0, le=100_000)]
 
 
 class Quota(Document, frozen=True):
-    """So many cases of these cells; "any" stands for all tasks or all difficulties."""
+    """So many cases of these cells; "any" means all tasks or all difficulties."""
 
     n: Cases = 0
     task: Text = ANY
@@ -223,7 +223,7 @@ def _practice(
 
 
 def split_sets(main: Sequence[Candidate], n_sets: int, n_shared: int, seed: int) -> list[list[int]]:
-    """Indices into the main block for each set: the shared cases in all of them, the others dealt out in turn.
+    """Indices into the main block for each set: the shared cases in all of them, the others dealt out one by one.
 
     Cases are dealt cell by cell, so that the sets are alike in tasks and difficulties.
     """

@@ -35,7 +35,7 @@ from readerstudy.design.kernels.drawing import CellCount
 
 RANDOM_CASES = 200  # of which the page says how few rare questions they hold
 RARE = (Task.GEOMETRIC, Task.LOCATION)
-FEWEST_READERS = 5  # below it both inferences stand side by side
+FEWEST_READERS = 5  # below it both inferences are shown side by side
 N_OPTIONS = 4
 DIGITS = 6  # of what the protocol keeps, so that every machine writes the same
 
@@ -121,7 +121,7 @@ def forecast(
 ) -> Forecast:
     """``cells`` are those of one reader's set, ``sets`` the numbers of the cases of each.
 
-    What stands beside tasks is of one reader; a model against the readers is over all sets, with the readers dealt
+    Numbers beside tasks are of one reader; a model against the readers is over all sets, with the readers dealt
     out evenly.
     """
     assumed = plan.assumptions or Assumptions()

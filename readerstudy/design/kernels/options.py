@@ -80,8 +80,8 @@ def groups_that_mix(stem: str, options: tuple[str, ...]) -> tuple[tuple[int, ...
 
 
 # --- rule "words-1": which words of an indication are also words of an option -------------------------------
-# A word counts that stands in some of the options and not in all of them, so that it sets them apart. It has four
-# letters or more and is none of the words that stand in any text; case and a plural "s" make no difference. That a word
+# A word counts that occurs in some of the options and not in all of them, so that it sets them apart. It has four
+# letters or more and is none of the words that occur in any text; case and a plural "s" make no difference. That a word
 # is shared does not mean that it gives the answer away, and an answer can be given away in other words: somebody has to
 # read.
 _WORD = re.compile(r"[^\W\d_]+")

@@ -73,7 +73,7 @@ def latin_square(size: int, seed: int) -> list[list[int]]:
     return [[symbols[(row + column) % size] for column in columns] for row in rows]
 
 
-# --- latin-2: a way of its own through the segments for each case -------------------------------------
+# --- latin-2: a sequence of segments of its own for each case -----------------------------------------
 def _latin_2(numbers: Sequence[int], group: int, seed: int, path: tuple[int, int]) -> list[list[int]]:
     """Of some groups the one whose commonest neighbours are neighbours least often, the first of equals."""
     if not numbers:
@@ -86,38 +86,38 @@ def _latin_2(numbers: Sequence[int], group: int, seed: int, path: tuple[int, int
 
 def _attempt(listed: Array, group: int, seed: int) -> Array:
     """Places in ``listed``, of shape (orders, cases)."""
-    segments = _ways(len(listed), group, branch(seed, 0))
+    segments = _segments(len(listed), group, branch(seed, 0))
     ranks = (random_ranks(listed, branch(seed, 1, order)) for order in range(group))
     return np.array([np.lexsort((rank, segments[:, order])) for order, rank in enumerate(ranks)])
 
 
-def _ways(n_cases: int, group: int, seed: int) -> Array:
-    """In which segment each case stands in each order, of shape (cases, orders).
+def _segments(n_cases: int, group: int, seed: int) -> Array:
+    """In which segment each case is in each order, of shape (cases, orders).
 
     The cases are cut at random into blocks of as many as there are orders, each with a Latin square of its own: each
     case is in each segment once, and the segments of an order differ by one case at most. In such a block no two cases
-    share a segment; so pairs of cases then swap parts of their ways, which keeps both.
+    share a segment; so pairs of cases then swap parts of their rows, which keeps both.
     """
     squares = (latin_square(group, branch(seed, 0, block)) for block in range(-(-n_cases // group)))
-    ways: Array = np.array([way for square in squares for way in square], dtype=np.int64)[:n_cases]
+    segments: Array = np.array([row for square in squares for row in square], dtype=np.int64)[:n_cases]
     cases = range(n_cases)
     for mixing in range(1, 1 + MIXINGS):
         mixed = np.array(shuffled(cases, branch(seed, mixing)), dtype=np.int64)
         first, second = mixed[: n_cases // 2], mixed[n_cases // 2 : 2 * (n_cases // 2)]
         coins = random_ranks(first, branch(seed, mixing, 1))
-        swaps = _swaps(ways[first], ways[second], coins)
-        ways[first], ways[second] = (
-            np.where(swaps, ways[second], ways[first]),
-            np.where(swaps, ways[first], ways[second]),
+        swaps = _swaps(segments[first], segments[second], coins)
+        segments[first], segments[second] = (
+            np.where(swaps, segments[second], segments[first]),
+            np.where(swaps, segments[first], segments[second]),
         )
-    return ways
+    return segments
 
 
 def _swaps(first: Array, second: Array, coins: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """For each pair of ways the orders in which the two swap segments, of shape (pairs, orders).
+    """For each pair of rows the orders in which the two swap segments, of shape (pairs, orders).
 
-    The orders fall into cycles: from one to that in which the first way has the segment that the second has here. In
-    a cycle both ways have the same segments, so that each still has all of them after it was swapped, or was not.
+    The orders fall into cycles: from one to that in which the first row has the segment that the second has here. In
+    a cycle both rows have the same segments, so that each still has all of them after it was swapped, or was not.
     """
     n_pairs, n_orders = first.shape
     follows = np.take_along_axis(np.argsort(first, axis=1), second, axis=1)

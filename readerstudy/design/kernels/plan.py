@@ -24,7 +24,7 @@ Number = Annotated[int, Meta(ge=1, le=SEED_MAX)]
 
 
 class PlannedCase(Document, frozen=True):
-    """A question by its number in the bank, or by its key at the source; which wording of it, where that is said."""
+    """A question by its number in the bank, or by its key at the source; which wording of it, where one is given."""
 
     question: Number | Annotated[Text, Meta(min_length=1)]
     revision: Annotated[int, Meta(ge=0, le=SEED_MAX)] | None = None
@@ -126,7 +126,7 @@ def _read(document: object) -> Plan:
 
 
 def _as_object(case: object) -> object:
-    """A question alone stands for a case of which nothing else is said."""
+    """A question alone means a case of which nothing else is given."""
     named = {"question": case} if isinstance(case, int | str) else case
     if isinstance(named, dict) and isinstance(question := named.get("question"), str):
         return {**named, "question": question.strip()}

@@ -1,5 +1,5 @@
-"""The pairs of raters that an analysis plan compares, and which run stands for a model of several: read from a plan and
-from lines of text. Pure.
+"""The pairs of raters that an analysis plan compares, and which of several runs represents a model: read from a plan
+and from lines of text. Pure.
 
 Before a study is frozen nobody knows its raters: a name may be that of a model that is still to come, or the pseudonym
 that a reader will get. Who is meant by it is found when the study is analysed.
@@ -113,7 +113,7 @@ def _read_runs(lines: Iterable[tuple[int, object]]) -> tuple[PlannedRun, ...]:
         name, words = _read_run(line, number)
         first = line_of.setdefault(folded(name), number)
         if first != number:
-            raise _bad_runs(f"Line {number}: “{name}” stands on line {first} already. Leave one of the two.")
+            raise _bad_runs(f"Line {number}: “{name}” is on line {first} already. Keep one of the two.")
         found.append((name, words))
     if len(found) > MOST_RUNS:
         raise _bad_runs(f"A plan names the runs of {MOST_RUNS} models at the most; these are {len(found)}.")

@@ -55,7 +55,7 @@ SHOWN = (
     Step.PRACTICE,
     Step.MAIN,
     Step.DECLARATION,
-)  # what a reader sees as the way through the study
+)  # what a reader sees as the steps of the study
 
 
 def next_step(facts: Facts) -> Step:

@@ -48,7 +48,7 @@ DOTS = (0, (1, 1.6))
 GAP = 0.35  # between readers and models, the side of a field being 1
 MEAN_OF = {"readers": "readers", "mixed": "readers–models", "models": "models"}
 MINUS = "\N{MINUS SIGN}"
-LARGEST, LEAST = 7.0, 5.5  # points of a kappa in its cell; below the least no zero stands behind a minus
+LARGEST, LEAST = 7.0, 5.5  # points of a kappa in its cell; below the least no zero follows a minus
 ADVANCE = {MINUS: 0.584, ".": 0.278}  # widths of signs of the font, where its size is 1; of a digit 0.556
 AROUND = 0.06  # left free beside the words, in the same measure
 CELL = {1: 0.205, 2: 0.19}  # inches of the height of a cell, by panels beside each other
@@ -122,7 +122,7 @@ def _draw_panel(axes: Axes, result: StoredAnalysis, panel: str, agree: Agree, pl
 
 
 def _at(place: int, gap: int | None) -> float:
-    """Where a row or column stands: models further on, behind a gap."""
+    """The position of a row or column: models further on, behind a gap."""
     return place + (GAP if gap is not None and place >= gap else 0)
 
 

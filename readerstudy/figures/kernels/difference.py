@@ -1,4 +1,4 @@
-"""Each model minus the mean of the readers: the planned comparison alone, and with all that stands beside it."""
+"""Each model minus the mean of the readers: the planned comparison alone, and with everything beside it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _drawn(one: Planned) -> Iterator[tuple[float, Value, dict[str, Any]]]:
 
 
 def _of_plan(result: StoredAnalysis, planned: Sequence[Planned]) -> str:
-    """What stands behind the inference of the plan."""
+    """The word behind the inference of the plan."""
     if not planned or not planned[0].row["planned"]:
         return ""
     return "of the plan" if is_made_after_readings(result) else "planned"

@@ -23,7 +23,7 @@ FOOT = 0.2  # for the note
 
 @dataclass(frozen=True)
 class Box:
-    """A step with its number, and beside it what was left out on the way to the next."""
+    """A step with its number, and beside it what was left out before the next."""
 
     text: str
     left_out: Sequence[str] = field(default=())
@@ -36,7 +36,7 @@ class Flow:
 
 
 def flow_figure(flow: Flow, result: StoredAnalysis, width: Width) -> Figure:
-    """Two columns: the flows beside each other; one column: below each other. The analysis stands at the bottom."""
+    """Two columns: the flows beside each other; one column: below each other. The analysis is at the bottom."""
     beside = width == Width.TWO
     wide = INCHES[width]
     shares = _shares(flow, wide) if beside else [wide] * len(flow.columns)

@@ -1,4 +1,4 @@
-"""What stands under each figure in a paper: a text beside the picture, since journals set it themselves. Pure."""
+"""The legend under each figure in a paper: a text beside the picture, since journals set it themselves. Pure."""
 
 from __future__ import annotations
 
@@ -137,14 +137,14 @@ def _of_heatmap(result: StoredAnalysis) -> Iterator[str]:
     yield "Under each title: mean over the pairs of readers, of readers with models, of models"
     yield f"Hatched: undefined, or fewer than {FEWEST_FOR_KAPPA} questions answered by both"
     yield "Dotted frame: fewer than 30 questions or fewer than 5 disagreements"
-    yield "Intervals of every pair stand in the table of pairs"
+    yield "Intervals of every pair are in the table of pairs"
 
 
 def _of_time(result: StoredAnalysis) -> Iterator[str]:
     yield "A: seconds per case, log scale; box: quartiles; line: median; whiskers: 5th and 95th percentile (type 7)"
-    yield "Diamond: geometric mean, whose 95% CI stands in the table of times"
+    yield "Diamond: geometric mean, whose 95% CI is in the table of times"
     yield "B: change of time per ten cases along the order with 95% CI; all readers: adjusted for reader and case"
-    yield "Active time: hidden, paused and absent spans are taken out; cases cut at the limit stand there"
+    yield "Active time: hidden, paused and absent spans are taken out; cases cut at the limit are placed there"
     yield "Where the cut cases leave a value open it is n/a, or its whisker is not drawn"
 
 

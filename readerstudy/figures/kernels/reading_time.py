@@ -38,7 +38,7 @@ class TimeRow:
 def time_figure(result: StoredAnalysis, width: Width) -> Figure:
     """A: box, whiskers and geometric mean of the seconds per case. B: change per ten cases, with 95 % limits.
 
-    In one column the second stands below the first.
+    In one column the second is below the first.
     """
     time = result["time"]
     rows = [*(TimeRow(one["name"], one) for one in time["readers"]), TimeRow(ALL, time["all"])]

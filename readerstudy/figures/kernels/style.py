@@ -14,7 +14,7 @@ READER_MARK, MODEL_MARK = "o", "D"
 
 
 def marks_of(result: StoredAnalysis, names: Sequence[str]) -> list[str]:
-    """What stands behind each name: a mark behind that of a model which nobody can have planned."""
+    """The sign behind each name: a mark behind that of a model which nobody can have planned."""
     late = {one["name"] for one in post_hoc_models(result)}
     return [f" {POST_HOC_MARK}" if name in late else "" for name in names]
 

@@ -31,7 +31,7 @@ class Command(ActCommand):
         parser.add_argument("--name", default="", help="name of the study; without it that of the plan")
         parser.add_argument("--bank", default="", help="name or address of the bank")
         parser.add_argument("--cases", type=Path, metavar="FILE", help="own ids, numbers, ranges such as 12-40")
-        parser.add_argument("--practice", type=Path, metavar="FILE", help="the practice block, listed in the same way")
+        parser.add_argument("--practice", type=Path, metavar="FILE", help="the practice block, in the same format")
         parser.add_argument(
             "--accept-reason", default="", metavar="TEXT", help="why questions are used that reviews do not accept"
         )

@@ -47,7 +47,7 @@ class Command(ActCommand):
         except StudyRefused as refusal:
             if refusal.code != "indications_not_read":
                 raise
-            where = f"They stand at /studies/{study.slug}/indications/; the statement is --indications-read."
+            where = f"They are shown at /studies/{study.slug}/indications/; the statement is --indications-read."
             raise CommandError(f"{refusal} {where} {self.unchanged}", returncode=2) from refusal
         warnings = hindrances_of(study)
         if options["json"]:

@@ -64,7 +64,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"images {run['images']}, order {one['order']}: {_share(one['accuracy'])}; {_apart(one)}".rstrip("; ")
         yield f"  the same option in all orders: {_share(run['same'])}"
         for one in run["letters"]:
-            yield f"  right where the key stands at {one['letter']}: {_share(one['recall'])}"
+            yield f"  right where the key is at {one['letter']}: {_share(one['recall'])}"
     for run in found["repeats"]:
         for one in run["repeats"]:
             yield f"images {run['images']}, repeat {one['repeat']}: {_share(one['accuracy'])}"

@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
     row: int
     id: str
-    raw: str  # the answer as it stands in the file
+    raw: str  # the answer as it is in the file
     explanation: str = ""  # of the model
     options: tuple[str, ...] = ()  # as the record lists them, in the order that the model saw; empty where it does not
     confidence: float | None = None  # stated chance of being right, percent
@@ -59,7 +59,7 @@ def unreadable(sentence: str) -> PredictionsRefused:
 
 
 class KeptRecords:
-    """Records in the order of the file: a large file is not held in memory, but beside it on the disk."""
+    """Records in the order of the file: a large file is not kept in memory, but on the disk."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - lives as long as its records
@@ -219,9 +219,9 @@ def _percent(stated: Any) -> float | str | None:
     if 0 <= percent <= 100:
         return percent
     sentence = (
-        "The confidence is %(said)r. It is the chance of being right in percent: a number from 0 to 100, or nothing."
+        "The confidence is %(text)r. It is the chance of being right in percent: a number from 0 to 100, or nothing."
     )
-    return sentence % {"said": text[:40]}
+    return sentence % {"text": text[:40]}
 
 
 def share_problem(records: Iterable[Record]) -> PredictionProblem | None:
@@ -237,7 +237,7 @@ def share_problem(records: Iterable[Record]) -> PredictionProblem | None:
 
 
 def _text(value: Any) -> str:
-    """The value as it stands, with nothing taken away."""
+    """The value as it is, with nothing taken away."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

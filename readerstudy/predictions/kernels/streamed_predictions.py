@@ -57,7 +57,7 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
     """The records of the file and what is wrong with the others. ``form``: None finds it by the fields.
 
     The file is read twice, part by part: for its form, which the first record mostly tells, and for its records; only
-    a JSON list is held as a whole. Refused where the file as a whole cannot be read.
+    a JSON list is read into memory as a whole. Refused where the file as a whole cannot be read.
     """
     with opened(content) as file:
         if file.seek(0, io.SEEK_END) > MOST_BYTES:
@@ -197,7 +197,7 @@ def _text(content: bytes | Path, newline: str = "\n") -> TextIO:
 
 
 def _check_text(file: BinaryIO) -> None:
-    """Refused for what is not UTF-8 text, wherever in the file it stands."""
+    """Refused for what is not UTF-8 text, wherever in the file it is."""
     file.seek(0)
     decoder, at = codecs.getincrementaldecoder("utf-8")(), 0  # at: where what it has to decode begins
     for part in itertools.chain(iter(lambda: file.read(PART), b""), [b""]):

@@ -1,7 +1,7 @@
 """The time limit of a case: when it ends, whether an answer was made in time, when the program closes it. Pure.
 
-An answer is judged on the client's monotonic clock from painted to commit, because the way to the server takes as long
-as it takes. The deadline on the server only says when a case without an answer is over.
+An answer is judged on the client's monotonic clock from painted to commit, because transmission takes as long as it
+takes. The deadline on the server only says when a case without an answer is over.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
                 raise ValueError(_("The file has more rows than are taken. Split it by reader."))
     except csv.Error:
         raise ValueError(
-            f"Row {number + 1} cannot be read: a quotation mark is open or stands in the wrong place, or a cell is too "
+            f"Row {number + 1} cannot be read: a quotation mark is open or in the wrong place, or a cell is too "
             "long. Save the table as CSV anew."
         ) from None
     if not n_rows:

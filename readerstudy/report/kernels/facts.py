@@ -68,7 +68,7 @@ class ModelFacts:
     imported_on: str
     named_on: str
     named_before_unblinding: bool
-    by_plan: str  # how the plan names what stands for the model: "run 2"; empty: it does not, or it was not there
+    by_plan: str  # how the plan names what represents the model: "run 2"; empty: it does not, or it was not there
     extraction: str
     duplicates: str
     n_read: int

@@ -55,7 +55,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 INTERVAL = r"95\,\% interval"
 SHARED_DIFFICULTY = (
     "Raters who share nothing but the difficulty of questions have 7 to 13 points of excess and an error consistency "
-    "of 0.27 to 0.45, one attractive distractor adds 3 to 4 points; excess is no proof of a shared way of thinking."
+    "of 0.27 to 0.45, one attractive distractor adds 3 to 4 points; excess is no proof of shared reasoning."
 )
 Rows = list[list[str]]
 
@@ -177,7 +177,7 @@ def _floating(table: TexTable) -> str:
 
 
 def _long(table: TexTable) -> str:
-    """The head stands on every page; with several parts each head stands where its part begins."""
+    """The head is repeated on every page; with several parts each head comes where its part begins."""
     lines = [r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}", rf"\begin{{longtable}}{{@{{}}{table.columns}@{{}}}}"]
     lines += [rf"\caption{{{table.caption}}}\label{{tab:{table.name}}}\\", r"\toprule"]
     if len(table.parts) == 1:

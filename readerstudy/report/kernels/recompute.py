@@ -33,7 +33,7 @@ Json = dict[str, Any]
 
 LETTERS = "ABCD"
 TASKS = ("presence", "negation", "differential", "location", "geometric")  # the order of the panels
-BEFORE, DECLARED = "before_unblinding", "declared_with_readings"  # left out; the second said with the readings
+BEFORE, DECLARED = "before_unblinding", "declared_with_readings"  # left out; the second stated with the readings
 # of a Ratings, what has no cases along it
 OF_RATERS = ("names", "readers", "post_hoc", "counted", "numbers", "repeats", "asks_guesses")
 OF_CASES = ("question", "case_id", "cluster", "task", "category", "difficulty", "key")
@@ -75,7 +75,7 @@ class Ratings:
     model_confidence: Array  # percent; nan: none
     expert_n: Array  # of shape (cases,), from data/experts.csv: blind answers of reviewers, and those with the key
     expert_right: Array
-    numbers: dict[str, int]  # of the run that stands for a model, as analysis.json has them
+    numbers: dict[str, int]  # of the run that represents a model, as analysis.json has them
     repeats: list[tuple[str, int]]  # model and number of each of its further runs
     repeat_state: Array  # of shape (runs, cases), from data/runs.csv; as state and option
     repeat_option: Array
@@ -226,7 +226,7 @@ def value(
     reason: str | None = None,
     **more: Any,
 ) -> Json:
-    """A number as it stands in analysis.json; without one there is a reason and no interval."""
+    """A number as it is in analysis.json; without one there is a reason and no interval."""
     if number is None or math.isnan(number):
         return {"value": None, "ci95": None, "n": n, "flags": list(flags), "reason": reason, **more}
     limits = None if ci is None else [float(ci[0]), float(ci[1])]
@@ -851,7 +851,7 @@ def panels_of(
 
 def panel_of(panel: Panel) -> Json:
     ratings = panel.ratings
-    order = [*np.flatnonzero(~ratings.readers), *np.flatnonzero(ratings.readers)]  # a model stands before a reader
+    order = [*np.flatnonzero(~ratings.readers), *np.flatnonzero(ratings.readers)]  # a model comes before a reader
     drawn = panel.drawn_units("pairs") if panel.clustered else None
     pairs = []
     for i, j in combinations(order, 2):
@@ -918,9 +918,9 @@ def share_of_runs(panel: Panel, row: int, numbers: Sequence[int]) -> Array:
     found = np.full(panel.n, NAN)
     of_run = right_of_runs(panel, row)
     for question in range(panel.n):
-        said = [int(of_run[number][question]) for number in numbers if of_run[number][question] >= 0]
-        if said:
-            found[question] = said.count(1) / len(said)
+        counted = [int(of_run[number][question]) for number in numbers if of_run[number][question] >= 0]
+        if counted:
+            found[question] = counted.count(1) / len(counted)
     return found
 
 
@@ -1044,7 +1044,7 @@ class Design:
 
     y: Array
     counted: Array
-    told: Array  # the model answered; shape (questions,)
+    answered: Array  # by the model; shape (questions,)
     given: Array  # to the reader
     cluster: Array | None
     absent: int  # readers of the plan without a row
@@ -1056,7 +1056,7 @@ def multi_reader(design: Design) -> Json:
     """The mean with each question once, its variance by questions and, where they share exams, by these."""
     counted = design.counted
     busy, used = (np.asarray(counted.any(axis=axis)) for axis in (1, 0))
-    missed = (design.given & design.told & ~counted)[busy]
+    missed = (design.given & design.answered & ~counted)[busy]
     cells, missing = int(counted.sum()), int(missed.sum())
     dropped, lost = len(used) - int(used.sum()), design.absent + int((design.given.any(axis=1) & ~busy).sum())
     flags = small(int(used.sum())) + ["readers_dropped"] * (lost > 0)
@@ -1082,12 +1082,12 @@ def multi_reader(design: Design) -> Json:
         found["by_cluster"] = None if design.cluster is None else no_unit(str(reason))
     if "answers_missing" in flags:
         kept = ~(missed.any(axis=0))
-        rows = replace(design, y=design.y * kept, counted=counted & kept, told=design.told & kept)
+        rows = replace(design, y=design.y * kept, counted=counted & kept, answered=design.answered & kept)
         found["complete_rows"] = multi_reader(rows)
     chosen = found[found["unit"]][design.planned]
     flags += [*chosen["flags"], *(["no_variation"] if chosen["reason"] == "no_variation" else [])]
-    told = value(mean, int(used.sum()), chosen["ci95"], list(dict.fromkeys(flags)), reason)
-    return found | told | {"method": f"{found['unit']} {design.planned}"}
+    overall = value(mean, int(used.sum()), chosen["ci95"], list(dict.fromkeys(flags)), reason)
+    return found | overall | {"method": f"{found['unit']} {design.planned}"}
 
 
 def weighted_mean(design: Design, busy: Array, used: Array) -> tuple[float, Json]:
@@ -1107,7 +1107,7 @@ def weighted_mean(design: Design, busy: Array, used: Array) -> tuple[float, Json
 
 
 def mrmc_of(panel: Panel, shown: Json, analysis: Json) -> Json:
-    """``shown``: what was computed of the panel, where each reader's own difference stands among the pairs."""
+    """``shown``: what was computed of the panel, where each reader's own difference is among the pairs."""
     correct, is_reader, names = panel.correct, panel.ratings.readers, panel.ratings.names
     named = INFERENCES.get(str(analysis["plan"]["inference"]).strip().lower(), RANDOM)
     left = [one for one in analysis["excluded"] if one["kind"] == "reader" and one["reason"] != "replaced"]
@@ -1128,10 +1128,10 @@ def mrmc_of(panel: Panel, shown: Json, analysis: Json) -> Json:
     for row in np.flatnonzero(~is_reader):
         mean_of = next(one.get("mean_of_runs") for one in analysis["raters"] if one["name"] == names[row])
         right = share_of_runs(panel, int(row), mean_of) if mean_of else np.where(correct[row] < 0, NAN, correct[row])
-        told = ~np.isnan(right)
-        both = (readers >= 0) & told
+        answered = ~np.isnan(right)
+        both = (readers >= 0) & answered
         apart = np.where(both, right - readers, 0).astype(float)
-        found = multi_reader(replace(of_readers, y=apart, counted=both, told=told, tested=True))
+        found = multi_reader(replace(of_readers, y=apart, counted=both, answered=answered, tested=True))
         used = both.any(axis=0)
         found["model_accuracy"] = float(right[used].mean()) if used.any() else None
         own = [one for one in shown["pairs"] if one["first"] == names[row] and one["second"] in readers_named]
@@ -1163,9 +1163,9 @@ def mean_apart(apart: Array, cluster: Array | None) -> Json:
 
 def method_of_runs(found: Json, n_runs: int) -> Json:
     """What the method says further, of the line over complete rows, too."""
-    told: Json = {"method": f"{found['method']}, mean of {n_runs} runs"}
+    changed: Json = {"method": f"{found['method']}, mean of {n_runs} runs"}
     rows = found["complete_rows"]
-    return told | ({"complete_rows": rows | method_of_runs(rows, n_runs)} if rows else {})
+    return changed | ({"complete_rows": rows | method_of_runs(rows, n_runs)} if rows else {})
 
 
 def own_difference(pair: Json, clustered: bool) -> Json:
@@ -1455,9 +1455,9 @@ def tables_of(ratings: Ratings, correct: Array) -> Json:
     sure = correct_with_guesses(ratings, correct)  # who cannot tell says how likely the guess is right
     confidence, positions = [], []
     for row in np.flatnonzero(ratings.readers):
-        said, place = ratings.confidence[row], ratings.position[row]
-        if said.any():
-            steps = {str(chance): accuracy(sure[row][said == chance]) for chance in CHANCES}
+        stated, place = ratings.confidence[row], ratings.position[row]
+        if stated.any():
+            steps = {str(chance): accuracy(sure[row][stated == chance]) for chance in CHANCES}
             confidence.append({"name": ratings.names[row], "accuracy": steps})
         if (place > 0).any():
             order = sorted(np.flatnonzero(place > 0), key=lambda case: int(place[case]))
@@ -1480,12 +1480,12 @@ def calibration_of(ratings: Ratings, right: Array) -> list[Json]:
     """Of each rater who stated a chance of being right; readers in the steps of their scale, models in tens."""
     found = []
     for row, name in enumerate(ratings.names):
-        said = np.where(ratings.confidence[row] > 0, ratings.confidence[row], NAN).astype(float)
-        said = said if ratings.readers[row] else ratings.model_confidence[row]
-        if np.isnan(said).all():
+        chances = np.where(ratings.confidence[row] > 0, ratings.confidence[row], NAN).astype(float)
+        chances = chances if ratings.readers[row] else ratings.model_confidence[row]
+        if np.isnan(chances).all():
             continue
-        used = ~np.isnan(said) & (right[row] >= 0)
-        stated, y, cluster = said[used], right[row][used], ratings.cluster[used]
+        used = ~np.isnan(chances) & (right[row] >= 0)
+        stated, y, cluster = chances[used], right[row][used], ratings.cluster[used]
         n, p = len(y), float(y.mean()) if len(y) else NAN
         nothing = "zero_trials"
         edges = stated if ratings.readers[row] else [min(int(one) // 10, 9) for one in stated]

@@ -140,7 +140,7 @@ def _counted(signs: tuple[str, str], settings: StoredSettings) -> bool:
 def bank_mix_of_pair(result: StoredAnalysis, first: str, second: str) -> MergedValue | None:
     """Over the scored cases of all tasks, with seed and draws of the analysis.
 
-    None where the cases were listed and not drawn, or one of them stands in no stratum of the draw by now.
+    None where the cases were listed and not drawn, or one of them is in no stratum of the draw by now.
     """
     items, strata = result["items"], result.get("strata") or []
     place = {(one["task"], one["difficulty"]): number for number, one in enumerate(strata)}

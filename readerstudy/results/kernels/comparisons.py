@@ -28,7 +28,7 @@ class Planned:
     lines: list[Line]  # by the inference of the plan, by the two others, then the sensitivity lines
     by_reader: list[ReaderDifference]  # minus each reader alone, in the order of the readers
     has_left: bool = False  # the run was taken out after results were seen; it was planned and stays
-    n_runs: int = 0  # in the mean that stands for the model; 0: one run does
+    n_runs: int = 0  # in the mean that represents the model; 0: one run does
 
     @property
     def planned(self) -> Line:
@@ -65,7 +65,7 @@ class OtherLine:
 
 @dataclass(frozen=True)
 class OtherLines:
-    """What stands beside the planned intervals: a column for each kind of line, a row for each model."""
+    """The lines beside the planned intervals: a column for each kind of line, a row for each model."""
 
     columns: list[tuple[str, str]]  # what the line is, and the words beside it in every row
     rows: list[tuple[Planned, list[OtherLine | None]]]

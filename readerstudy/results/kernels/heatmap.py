@@ -48,7 +48,7 @@ def colour_of(step: int) -> str:
 
 
 def words_on(step: int) -> str:
-    """Black or white, whichever stands out more."""
+    """Black or white, whichever has more contrast."""
     return DARK_WORDS if luminance(colour_of(step)) > 0.179 else LIGHT_WORDS  # where both have the same contrast
 
 
@@ -91,7 +91,7 @@ class Cell:
     first: str  # of the row
     second: str
     entry: PairEntry
-    shown: Value  # the kappa that the colour stands for
+    shown: Value  # the kappa that the colour shows
     n_disagreed: int  # cases
 
     @property
@@ -105,7 +105,7 @@ class Cell:
 
     @property
     def statistics(self) -> list[tuple[Statistic, Value]]:
-        """What stands beside the kappa in the table of pairs."""
+        """The statistics beside the kappa in the table of pairs."""
         return [(one, value) for one in beside_kappa() if (value := value_named(self.entry, one.name))]
 
     @property
@@ -123,7 +123,7 @@ class Cell:
 class Row:
     name: str
     is_reader: bool
-    begins_models: bool  # the first model below readers: a gap stands between the two
+    begins_models: bool  # the first model below readers: with a gap between the two
     cells: list[Cell | None]  # None on the diagonal
 
 

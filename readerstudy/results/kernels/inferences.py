@@ -29,7 +29,7 @@ from readerstudy.results.kernels.stored import runs_in_mean
 OF_DESIGN = frozenset({"small_n", "readers_dropped", "questions_dropped", "answers_missing", "post_hoc"})
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 COUNTED = frozenset({"readers_dropped", "questions_dropped", "answers_missing"})  # flags whose counts say more
-SHORT = {"few_readers": "fewer than 5 readers"}  # in rows; why stands in captions
+SHORT = {"few_readers": "fewer than 5 readers"}  # in rows; captions explain why
 CAUTIONS = (  # in figures, too
     *("small_n", "few_readers", "as_fixed_readers", "few_clusters", "no_variation"),
     *("readers_dropped", "questions_dropped", "answers_missing"),
@@ -86,7 +86,7 @@ class Line:
 
     @property
     def cautions(self) -> str:
-        """What to be careful about, and what is left out, which stands with the planned line."""
+        """What to be careful about, and what is left out, which is shown with the planned line."""
         about = [flag for flag in self.value["flags"] if self.is_planned or flag not in OF_DESIGN]
         flags = [SHORT.get(flag, caution_words(flag)) for flag in about if flag not in COUNTED]
         left = left_out(self.value) if self.is_planned or self.has_own_value else ""
@@ -99,7 +99,7 @@ class Line:
 
 
 def means_of_runs(result: StoredAnalysis) -> str:
-    """The models whose mean of runs stands against the readers; empty where none does."""
+    """The models whose mean of runs is compared with the readers; empty where none does."""
     return ", ".join(f"{name}: mean of {n} runs" for name, n in runs_in_mean(result).items())
 
 
@@ -172,7 +172,7 @@ def _line(
 
 # --- words ----------------------------------------------------------------------------------------
 def caution_words(flag: str) -> str:
-    """What to be careful about; empty for what stands elsewhere."""
+    """What to be careful about; empty for what is shown elsewhere."""
     return FLAGS[flag].label if flag in CAUTIONS else ""
 
 

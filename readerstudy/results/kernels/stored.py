@@ -110,12 +110,12 @@ def post_hoc_models(result: StoredAnalysis) -> list[StoredRater]:
 
 
 def runs_in_mean(result: StoredAnalysis) -> dict[str, int]:
-    """Of each model whose mean of runs stands against the readers, as the plan says: over how many runs."""
+    """Of each model whose mean of runs is compared with the readers, as the plan says: over how many runs."""
     return {one["name"]: len(one["mean_of_runs"]) for one in result["raters"] if one.get("mean_of_runs")}
 
 
 def is_by_plan(model: StoredRater) -> bool:
-    """Whether what stands for the model is what the plan names, and was there before anybody saw a result."""
+    """Whether what represents the model is what the plan names, and was there before anybody saw a result."""
     return bool(model.get("planned_run_met")) and not model.get("post_hoc")
 
 

@@ -96,11 +96,11 @@ def without_flags(one: Value, flags: Collection[str]) -> Value:
 
 
 def _accuracy_row(rater: RaterEntry, is_reader: bool, tasks: list[Value], common: Collection[str]) -> AccuracyRow:
-    """``common``: flags that the head of the table names for all rows; post hoc stands at the head of its row."""
+    """``common``: flags that the head of the table names for all rows; post hoc is shown at the head of its row."""
     is_post_hoc = POST_HOC in rater["accuracy"]["flags"]
     common = {*common, POST_HOC}
     n_no_option = rater["n_declined"] + rater["n_timed_out"] + rater["n_late"]
-    n_said = rater["n_answered"] + rater["n_unconfirmed"] + rater["n_failed"] + n_no_option
+    n_not_missing = rater["n_answered"] + rater["n_unconfirmed"] + rater["n_failed"] + n_no_option
     return AccuracyRow(
         name=rater["name"],
         is_reader=is_reader,
@@ -114,7 +114,7 @@ def _accuracy_row(rater: RaterEntry, is_reader: bool, tasks: list[Value], common
         task_mean=without_flags(rater["accuracy_task_mean"], common),
         bank_mix=without_flags(mix, common) if (mix := rater.get("accuracy_bank_mix")) else None,
         n_failed=rater["n_failed"],
-        failed_share=rater["n_failed"] / n_said if n_said else None,
+        failed_share=rater["n_failed"] / n_not_missing if n_not_missing else None,
         n_no_option=n_no_option,
         n_missing=rater["n_missing"],
     )
@@ -125,9 +125,9 @@ class RunsRow:
     """A model with several runs on these questions."""
 
     name: str
-    named: int | None  # the number of the run that stands for it everywhere else
+    named: int | None  # the number of the run that represents it everywhere else
     found: Runs
-    n_in_mean: int = 0  # which stands for the model against the readers; 0: one run does
+    n_in_mean: int = 0  # which represents the model against the readers; 0: one run does
 
 
 def runs_table(result: StoredAnalysis) -> list[RunsRow]:

@@ -195,13 +195,13 @@ def test_only_the_runs_that_count_in_the_mean_move_it() -> None:
 def test_methods_say_what_the_plan_names_and_what_came_of_it() -> None:
     result = computed(of_runs([1, 2, 3]), QUICK)
     [text] = [" ".join(_planned_runs(result))]
-    assert "The plan names the runs that stand for models: M: mean of all runs." in text
+    assert "The plan names the runs that represent models: M: mean of all runs." in text
     assert "For M (mean of 3 runs) right or wrong in the comparison with the readers is the share" in text
     model = result["raters"][-1]
     model |= {"post_hoc": True, "planned_run": "run 4", "planned_run_met": False, "was_planned": False}
     del model["mean_of_runs"]
     result["plan"]["runs_of_nobody"] = [["Gamma", "run 2"]]
     [text] = [" ".join(_planned_runs(result))]
-    assert "The named run was not there, and another one stands, post hoc: M (run 4)." in text
+    assert "The named run was not there, and another one is used, post hoc: M (run 4)." in text
     assert "has this name: Gamma (run 2)." in text
     assert came(model | {"imported_at": "2027-01-01", "named_at": ""}) == "the plan names run 4, which was not there"

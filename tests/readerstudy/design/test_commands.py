@@ -241,7 +241,7 @@ def test_the_plan_of_the_documentation_names_its_pairs_and_so_does_its_export(tm
         ),
         (
             '{"name": "T", "bank": "Bank", "analysis": {"primary": " "}}',
-            "primary: This is said",
+            "primary: This cannot be empty",
         ),
         ('{"name": "T", "bank": "Bank", "rules": {"hidden_tools": ["hammer"]}}', "The images have no tool of this"),
         ('{"name": "T", "bank": "Bank", "rules": {"least_width": 50000, "least_height": 700}}', "out of range"),

@@ -43,7 +43,7 @@ def test_a_plan_without_runs_does_not_mention_them() -> None:
         ([["A", "best run"]], "Line 1: “best run” is no run. Write “mean of all runs”, or “run 2” for the second."),
         ([["A", "run 0"]], "Line 1: “run 0” is no run."),
         ([["A", 2]], "Line 1: the run is missing. Write “mean of all runs”"),
-        ([["A", "run 1"], ["B", "run 1"], [" a ", "run 2"]], "Line 3: “a” stands on line 1 already."),
+        ([["A", "run 1"], ["B", "run 1"], [" a ", "run 2"]], "Line 3: “a” is on line 1 already."),
         ([[f"M{n}", "run 1"] for n in range(101)], "A plan names the runs of 100 models at the most; these are 101."),
     ],
 )
@@ -57,7 +57,7 @@ def test_runs_that_cannot_be_say_which_and_what_would_do(runs: Any, sentence: st
 
 
 def test_a_line_is_named_by_its_number_in_the_text() -> None:
-    with pytest.raises(DesignRefused, match=r"^Line 4: “a” stands on line 2 already"):
+    with pytest.raises(DesignRefused, match=r"^Line 4: “a” is on line 2 already"):
         runs_of_text("\nA | run 1\n\na | mean of all runs")
     with pytest.raises(DesignRefused, match=r"^Line 1: write the name of a model"):
         runs_of_text("Model A, run 2")

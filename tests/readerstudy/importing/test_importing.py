@@ -171,8 +171,8 @@ def test_a_name_that_a_reader_here_has(study: ReaderStudy, rita: User, noon: dat
 def test_readers_are_not_told_apart_by_capital_letters(study: ReaderStudy, rita: User, noon: datetime) -> None:
     enrol(study, rita)
     assert refused(study, HEADER + "r1,1,B,answered,,,\nS,1,B,answered,,,\ns,2,B,answered,,,\n", noon) == [
-        (2, "reader", "There is a reader R1. Write one reader in one way."),
-        (4, "reader", "There is a reader S. Write one reader in one way."),
+        (2, "reader", "There is a reader R1. Use one spelling for each reader."),
+        (4, "reader", "There is a reader S. Use one spelling for each reader."),
     ]
 
 
@@ -181,7 +181,9 @@ def test_readers_are_not_told_apart_by_capital_letters(study: ReaderStudy, rita:
 )
 def test_one_name_in_two_unicode_forms_is_one_reader(study: ReaderStudy, noon: datetime, again: str) -> None:
     text = HEADER + f"Jos\u00e9 R,1,B,answered,,,\n{again},2,B,answered,,,\n"
-    assert refused(study, text, noon) == [(3, "reader", "There is a reader Jos\u00e9 R. Write one reader in one way.")]
+    assert refused(study, text, noon) == [
+        (3, "reader", "There is a reader Jos\u00e9 R. Use one spelling for each reader.")
+    ]
 
 
 def test_a_place_in_the_order_that_a_stored_reading_has(study: ReaderStudy, noon: datetime) -> None:

@@ -168,7 +168,7 @@ def test_captions_say_what_is_taken_from_what_and_what_is_taken_as_independent(t
     assert "fewer than 5 readers" in tables["comparison"]
     means = tables["mean_agreement"]
     assert means.index("Excess agreement") < means.index("Error consistency") < means.index("Cohen{'}s kappa, same")
-    assert "no proof of a shared way of thinking" in means
+    assert "no proof of shared reasoning" in means
     shared = {one.name: one.tex() for one in tex_tables(small_result(clusters=[0, 0, 1, 1]))}
     assert "Patients or exams are the unit" in shared["comparison"]
     assert "questions, by question" in shared["comparison"]

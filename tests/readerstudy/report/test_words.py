@@ -136,7 +136,7 @@ def test_methods_name_the_planned_pairs_and_how_they_were_tested(said: Said) -> 
         assert words in text, words
     assert "Obuchowski 1998" not in text
     text = flat(methods_text(small_result(plan=plan, clusters=[0, 0, 1, 2]), facts))
-    assert "the McNemar test by cluster (Obuchowski 1998) and a t interval by cluster stand beside it" in text
+    assert "the McNemar test by cluster (Obuchowski 1998) and a t interval by cluster are given beside it" in text
 
 
 def test_the_items_of_the_guidelines_stand_once() -> None:
