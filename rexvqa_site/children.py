@@ -105,7 +105,7 @@ def _kill_group(leader: subprocess.Popen[bytes]) -> None:
 def end_with_parent(parent: int) -> None:
     """Have this process end when its parent ends, also when that has just happened.
 
-    It ends at once, so that its port is free for the next start: what anybody was told is stored, and jobs come back.
+    It ends at once, so that its port is free for the next start: what was acknowledged is stored, and jobs come back.
     """
     with contextlib.suppress(AttributeError):  # only Linux knows it
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

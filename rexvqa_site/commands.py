@@ -15,7 +15,7 @@ OF_DJANGO = {"changepassword"}
 
 
 def why_not(arguments: list[str]) -> str:
-    """What stands in the way of this command; an empty string for nothing. Raises what the database raises.
+    """What blocks this command; an empty string for nothing. Raises what the database raises.
 
     The home is looked at before the settings are read, since they make folders and keys in it.
     """

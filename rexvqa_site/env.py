@@ -144,7 +144,7 @@ def env_certificates(name: str) -> str:
         return ""
     path = Path(raw).expanduser().resolve()
     try:
-        text = path.read_bytes().decode("ascii", "ignore")  # what stands beside the certificates does not matter
+        text = path.read_bytes().decode("ascii", "ignore")  # text beside the certificates does not matter
     except OSError as error:
         raise ImproperlyConfigured(f"{name}: {path} cannot be read: {error.strerror}") from None
     try:

@@ -1,9 +1,9 @@
-"""Four lanes into the program, so that nothing slow or heavy stands in front of an answer.
+"""Four lanes into the program, so that nothing slow or heavy delays an answer.
 
 The web server has many threads, each of which waits for one client. Here a request is taken in whole, and only then
 given to one of the few threads that run the program: so somebody who sends slowly costs a waiting thread and nothing
 else, and each of the few keeps its own connection to the database. Images have threads of their own, since readers
-fetch hundreds of megabytes of them, and give way to answers; so has everything that is too large to be taken in first,
+fetch hundreds of megabytes of them, and let answers go first; so has everything that is too large to be taken in first,
 and so have passwords, each of which is hashed for a third of a second. A body that stops coming is given up.
 See docs/decisions/0009.
 """
@@ -38,20 +38,20 @@ class Lane(StrEnum):
     PASSWORDS = "passwords"
 
 
-PATIENCE = 0.1  # seconds for which an image waits while answers are under way
+PATIENCE = 0.1  # seconds for which an image waits while answers are being computed
 THREADS = {Lane.ANSWERS: 4, Lane.IMAGES: 2, Lane.UPLOADS: 2, Lane.PASSWORDS: max(1, (os.cpu_count() or 1) // 2)}
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What the program said: the arguments of ``start_response``, and the body."""
+    """What the program answered: the arguments of ``start_response``, and the body."""
 
-    said: tuple[Any, ...]
+    start: tuple[Any, ...]
     body: Iterable[bytes]
 
 
 class Traffic:
-    """The answers that are under way: what is inside ``with``, in any thread."""
+    """The answers that are being computed: what is inside ``with``, in any thread."""
 
     def __init__(self) -> None:
         self.n, self.changed = 0, threading.Condition()
@@ -65,8 +65,8 @@ class Traffic:
             self.n -= 1
             self.changed.notify_all()
 
-    def give_way(self, seconds: float) -> bool:
-        """Return as soon as no answer is under way, or False after so many seconds."""
+    def wait_until_idle(self, seconds: float) -> bool:
+        """Return as soon as no answer is being computed, or False after so many seconds."""
         with self.changed:
             return self.changed.wait_for(lambda: not self.n, seconds)
 
@@ -85,7 +85,7 @@ class Lanes:
     ) -> None:
         """``images``, ``passwords``: how the addresses of image files begin, and of what is sent with a password.
 
-        ``patience``: seconds for which an image gives way. ``watch``: over bodies that come in.
+        ``patience``: seconds for which an image lets answers go first. ``watch``: over bodies that come in.
         """
         self.application, self.images, self.passwords, self.patience = application, images, passwords, patience
         self.watch = watch or Watch(lambda _late: None)
@@ -98,7 +98,7 @@ class Lanes:
             start_response("400 Bad Request", [("Content-Length", "0"), ("Connection", "close")])
             return []
         answered = self._of(lane, environ)
-        start_response(*answered.said)
+        start_response(*answered.start)
         return answered.body
 
     def _take_in(self, environ: Environ) -> bool:
@@ -118,7 +118,7 @@ class Lanes:
             return self.pools[lane].submit(self._answer, environ).result()
 
     def _after_answers(self, environ: Environ) -> Answered:
-        self.traffic.give_way(self.patience)
+        self.traffic.wait_until_idle(self.patience)
         return self._answer(environ)
 
     def _upload(self, environ: Environ) -> Answered:
@@ -126,12 +126,12 @@ class Lanes:
         return self._answer(environ)
 
     def _answer(self, environ: Environ) -> Answered:
-        said: list[tuple[Any, ...]] = []
-        body = self.application(environ, lambda *arguments: said.append(arguments))
+        starts: list[tuple[Any, ...]] = []
+        body = self.application(environ, lambda *arguments: starts.append(arguments))
         if getattr(body, "streaming", True):  # a file: the waiting thread reads it
-            return Answered(said[-1], body)
+            return Answered(starts[-1], body)
         try:
-            return Answered(said[-1], [b"".join(body)])
+            return Answered(starts[-1], [b"".join(body)])
         finally:
             body.close()  # type: ignore[attr-defined]
 

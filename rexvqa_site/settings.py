@@ -257,10 +257,10 @@ JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
 MODEL_ENDPOINTS = env_endpoints("REXVQA_MODEL_ENDPOINTS")
 # Sentence models that are asked for vectors in this process; nothing of a question leaves it.
 EMBEDDING_FOLDERS = env_folders("REXVQA_EMBEDDING_FOLDERS")
-# Believed beside the public authorities, by the way to models alone.
+# Trusted beside the public authorities, for connections to models alone.
 MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 
-# The only addresses that are told of events; their secrets are read when they are needed, by annotation.webhooks.
+# The only addresses that are notified of events; their secrets are read when they are needed, by annotation.webhooks.
 WEBHOOKS = env_webhooks("REXVQA_WEBHOOKS")
 
 # --- E-mail ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Bodies that stop coming: the connection of whoever sends half of one, or a byte now and then, is closed.
 
-The web server waits for the rest of a body for as long as the connection stands, and a thread waits with it. Which
-connection a body comes from is not told, so while one is late, every connection is closed on which the system has seen
+The web server waits for the rest of a body for as long as the connection is open, and a thread waits with it. Which
+connection a body comes from is unknown, so while one is late, every connection is closed on which the system has seen
 nothing for so long (an idle one costs its owner nothing), and every one that has been sending too slowly to be honest.
 """
 
@@ -37,7 +37,7 @@ class Lateness:
 
 
 class Watch:
-    """The bodies that are on their way; a thread looks after them while there are any."""
+    """The bodies that are being received; a thread looks after them while there are any."""
 
     def __init__(self, cut: Cut, clock: Callable[[], float] = time.monotonic) -> None:
         self._cut, self._clock = cut, clock

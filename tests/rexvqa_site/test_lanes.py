@@ -146,7 +146,7 @@ def test_an_image_gives_way_to_answers() -> None:
     clients[0].start()
     assert answering.wait(30)
     clients[1].start()
-    assert not lanes.traffic.give_way(0)
+    assert not lanes.traffic.wait_until_idle(0)
     go.set()
     for client in clients:
         client.join(30)

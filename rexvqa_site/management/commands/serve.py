@@ -49,8 +49,8 @@ class Command(ActCommand):
 
     def _close_home(self) -> None:
         if make_private(settings.HOME):
-            told = f"Other users of this machine could read {settings.HOME}; from now on only its owner can."
-            self.stderr.write(told)
+            message = f"Other users of this machine could read {settings.HOME}; from now on only its owner can."
+            self.stderr.write(message)
 
     def _prepare(self) -> None:
         call_command("migrate", verbosity=0, interactive=False)

@@ -21,7 +21,7 @@ from rexvqa_site.celery import app
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_SWEEPS = 5
-SECONDS_FOR_CALLS = 10  # for answers of models that are under way when the worker ends
+SECONDS_FOR_CALLS = 10  # for answers of models that are still awaited when the worker ends
 
 
 class Command(ActCommand):
