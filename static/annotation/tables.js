@@ -1,5 +1,5 @@
 // Tables of more than 30 rows: heads that stay in sight, and heads that sort where the page holds every row; the
-// server sorts what stands on several pages (annotation/site/sorted_tables.py).
+// server sorts what spans several pages (annotation/site/sorted_tables.py).
 
 const MANY = 30;
 const NUMBER = /^[+-]?\d[\d,\u00a0\u202f']*(\.\d+)?/;

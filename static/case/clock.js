@@ -4,7 +4,7 @@
 //   clock.begin(assignmentId, eventsUrl);          // the case that is on the page now; the same case again is no event
 //   clock.mark("painted", { views: [publicId] });  // after the frame that shows all of them at full depth
 //   clock.mark("selected", { option: "B" });       // a choice; "changed": any other change of the form, { field }
-//   clock.mark("tool", { tool: "zoom" });          // counted, told with the next heartbeat
+//   clock.mark("tool", { tool: "zoom" });          // counted, sent with the next heartbeat
 //   clock.mark("submitted", { step: "blind" });    // or "judge"; just before the fields of that POST are taken
 //   const fields = clock.fields();                 // [["page", id], ["events", json]] for any POST of this case
 //   clock.fieldsOf(event);                         // of one event, which mark() gave back: it stays here all the same
@@ -172,7 +172,7 @@ export class Clock {
     this.ticking = setInterval(() => this.tick(), TICK_MS);
   }
 
-  /** Say what changed in visibility and focus since this case was last told. */
+  /** Say what changed in visibility and focus since this case was last reported. */
   tellState() {
     const { current } = this;
     if (!current) return;

@@ -37,14 +37,14 @@ const isPassing = (status) => status >= 500 || status === 429 || status === 401 
 /** What a refusal says, field by field or as a sentence. */
 export function jsonIn(answer) {
   try {
-    return JSON.parse(answer.said);
+    return JSON.parse(answer.content);
   } catch {
     return {};
   }
 }
 
 /**
- * Send until the server answers; what it says is in ``said``, whole. ``bodyNow`` gives the body of each attempt, so that a later one carries what was
+ * Send until the server answers; its whole text is in ``content``. ``bodyNow`` gives the body of each attempt, so that a later one carries what was
  * typed meanwhile. Calls tell("trying" | "expired") before each further attempt; stops with null when
  * ``signal`` is aborted.
  */
@@ -53,7 +53,7 @@ export async function send(url, bodyNow, { tell, signal } = {}) {
     let status = 0;
     try {
       const answer = await request(url, bodyNow(), { signal });
-      if (!isPassing(answer.status)) return Object.assign(answer, { said: await answer.text() });
+      if (!isPassing(answer.status)) return Object.assign(answer, { content: await answer.text() });
       status = answer.status;
     } catch (error) {
       if (signal?.aborted) return null;

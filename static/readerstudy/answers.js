@@ -1,7 +1,7 @@
 // The answer to the case on screen: chosen, submitted, and what the reader says right after it. The steps of a case:
 //   "reading" -> "asked" (a best guess after "cannot tell", how sure) -> "feedback" (practice only) -> the next case
 //   "reading" -> "over" (its time has ended)
-//   "sent": on its way, and something of this case is still to come
+//   "sent": in transit, and something of this case is still to come
 
 import { randomName } from "../case/clock.js";
 import { DECLINED, optionButtons } from "./question.js";
@@ -71,11 +71,11 @@ export class Answers {
     const isDeclined = question.choice === DECLINED;
     const option = isDeclined ? "" : question.choice;
     clock.mark("submitted", {});
-    const told = clock.fields();
+    const events = clock.fields();
     const answer = isDeclined ? [["option", ""], ["declined", "yes"]] : [["option", option]];
-    const fields = [["key", randomName()], ...answer, ...told, ...screen.fields()];
+    const fields = [["key", randomName()], ...answer, ...events, ...screen.fields()];
     outbox.add({ kind: "commit", place: one.id, url: one.urls.commit, fields });
-    clock.acknowledged(told);
+    clock.acknowledged(events);
     line.pass(one.id);
     this.last = { id: one.id, urls: one.urls, option, options: one.options, letter: question.letterOf(option) };
     this.offerSlip(state.rules.slips && !isDeclined);
@@ -109,40 +109,40 @@ export class Answers {
     const { sitting } = this;
     sitting.step = "asked";
     sitting.question.final(true);
-    const said = await asking();
+    const value = await asking();
     if (sitting.current === one) sitting.step = "sent";
-    return said;
+    return value;
   }
 
-  isSaid(kind, one) {
-    return this.sitting.remarks.hasSaid(kind, one) || this.sitting.outbox.hasRemark(kind, one.id);
+  isSent(kind, one) {
+    return this.sitting.remarks.hasSent(kind, one) || this.sitting.outbox.hasRemark(kind, one.id);
   }
 
   /**
-   * The page was loaded again before everything was said about the last answer. False where that answer is still on its
-   * way: only the server has the words to ask with.
+   * The page was loaded again before everything about the last answer was given. False where that answer is still being
+   * sent: only the server has the words to ask with.
    */
   async askWhatIsLeft() {
     const { last, rules } = this.sitting.state;
     const sent = this.sitting.outbox.lastAnswer;
-    const hasMore = (one) => (rules.confidence && !this.isSaid("confidence", one)) || (one.isDeclined && !this.isSaid("guess", one));
+    const hasMore = (one) => (rules.confidence && !this.isSent("confidence", one)) || (one.isDeclined && !this.isSent("guess", one));
     if (sent && hasMore(sent)) return false;
     if (!last) return true;
-    if (last.needs_guess && !this.isSaid("guess", last)) await this.askAgain("guess", last);
+    if (last.needs_guess && !this.isSent("guess", last)) await this.askAgain("guess", last);
     const isChanceAsked = rules.confidence && (last.needs_guess || last.needs_confidence);
-    if (isChanceAsked && !this.isSaid("confidence", last)) await this.askAgain("confidence", last);
+    if (isChanceAsked && !this.isSent("confidence", last)) await this.askAgain("confidence", last);
     return !this.sitting.outbox.isHeld;
   }
 
-  /** In place of a case; nothing is said where another cover came instead. */
+  /** In place of a case; nothing is recorded where another cover came instead. */
   async askAgain(kind, last) {
     const { covers, remarks, screen, outbox } = this.sitting;
     if (outbox.isHeld) return;
     screen.wait("");
     if (kind === "guess") byId("guess-options").replaceChildren(...optionButtons(last.options));
     const asked = last.option ? this.words.chanceOfAnswer : this.words.chanceOfGuess;
-    const said = await covers.show(kind, kind === "guess" ? { stem: last.stem } : { asked });
-    if (said) remarks.remark(last, kind, said);
+    const value = await covers.show(kind, kind === "guess" ? { stem: last.stem } : { asked });
+    if (value) remarks.remark(last, kind, value);
   }
 
   feedbackTo({ id }) {
@@ -178,9 +178,9 @@ export class Answers {
 
   // What the server says to it. ------------------------------------------------------------------------
 
-  stored(item, said) {
-    if (this.awaited?.id === item.place && item.kind === "commit") this.awaited.resolve(said.feedback);
-    if (item.kind === "remark") this.sitting.remarks.noteSaid(said.stored?.kind, item.place);
+  stored(item, reply) {
+    if (this.awaited?.id === item.place && item.kind === "commit") this.awaited.resolve(reply.feedback);
+    if (item.kind === "remark") this.sitting.remarks.noteSent(reply.stored?.kind, item.place);
   }
 
   /** True where the case may come again. */
@@ -204,7 +204,7 @@ export class Answers {
     const { sitting } = this;
     if (sitting.step !== "reading") return;
     this.isOver = true;
-    if (sitting.covers.open) return; // it is said when the case comes back
+    if (sitting.covers.open) return; // it is shown when the case comes back
     const { current: one } = sitting;
     sitting.step = "over";
     sitting.line.pass(one.id);
@@ -218,9 +218,9 @@ export class Answers {
     const { words } = this;
     const { current: one, question, outbox } = this.sitting;
     const { choice } = question;
-    const told = outbox.has("choice", one.id) ? words.overOnItsWay : words.overKept;
-    const said = !choice || choice === DECLINED ? words.overNone : told.replace("{letter}", question.letterOf(choice));
-    return this.isFaultKept ? `${said} ${words.faultKept}` : said;
+    const marked = outbox.has("choice", one.id) ? words.overOnItsWay : words.overKept;
+    const sentence = !choice || choice === DECLINED ? words.overNone : marked.replace("{letter}", question.letterOf(choice));
+    return this.isFaultKept ? `${sentence} ${words.faultKept}` : sentence;
   }
 
   /** While that is on screen the choice may get there. */

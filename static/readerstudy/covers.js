@@ -1,4 +1,4 @@
-// What stands in place of a case: a pause, a break, the end of the time, a question after a reload, another page that writes. While one is open
+// What is shown in place of a case: a pause, a break, the end of the time, a question after a reload, another page that writes. While one is open
 // nothing of a case shows and no key counts but those of the cover. Each is a dialog that only its own buttons close.
 
 import { digitOf } from "../annotation/review/keys.js";

@@ -1,7 +1,7 @@
 // Tells the size of the window and of the screen with the display check.
 
 const form = document.getElementById("display-form");
-const said = document.getElementById("display-size");
+const sizeText = document.getElementById("display-size");
 
 function measure() {
   const measured = {
@@ -12,9 +12,9 @@ function measure() {
     pixel_ratio: Math.round(window.devicePixelRatio * 1000) / 1000,
   };
   for (const [name, value] of Object.entries(measured)) form.elements[name].value = value;
-  said.textContent = said.dataset.words.replace("%width%", measured.width).replace("%height%", measured.height);
-  const [width, height] = (said.dataset.least ?? "0 0").split(" ").map(Number);
-  said.classList.toggle("too-small", measured.width < width || measured.height < height);
+  sizeText.textContent = sizeText.dataset.words.replace("%width%", measured.width).replace("%height%", measured.height);
+  const [width, height] = (sizeText.dataset.least ?? "0 0").split(" ").map(Number);
+  sizeText.classList.toggle("too-small", measured.width < width || measured.height < height);
 }
 
 measure();

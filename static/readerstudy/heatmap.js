@@ -12,12 +12,12 @@ function show(link) {
   document.getElementById("card-facts").hidden = false;
   document.getElementById("card-hint").hidden = true;
   const [first, second] = [nameOf(link, link.dataset.row), nameOf(link, link.dataset.column)];
-  const told = { ...known[link.dataset.pair], pair: `${first} · ${second}` };
-  for (const place of card.querySelectorAll("[data-of]")) place.textContent = told[place.dataset.of] ?? "";
+  const facts = { ...known[link.dataset.pair], pair: `${first} · ${second}` };
+  for (const place of card.querySelectorAll("[data-of]")) place.textContent = facts[place.dataset.of] ?? "";
   const cases = document.getElementById("card-cases");
   cases.hidden = false;
-  const way = cases.querySelector("a");
-  if (way) way.href = `${link.href}#cases-title`;
+  const anchor = cases.querySelector("a");
+  if (anchor) anchor.href = `${link.href}#cases-title`;
 }
 
 function nameOf(link, row) {

@@ -1,4 +1,4 @@
-// The cases of a reader that are ready, in the reader's own order: what the server said last, without what was answered
+// The cases of a reader that are ready, in the reader's own order: what the server sent last, without what was answered
 // here meanwhile. The server is the one that knows; this page may be a few cases ahead of it.
 
 export class Line {
@@ -7,7 +7,7 @@ export class Line {
     this.passed = new Set(); // answered on this page, or closed under it
   }
 
-  /** `committed`: places whose answers are on their way. */
+  /** `committed`: places whose answers are being sent. */
   take(state, committed) {
     const heardAt = performance.now();
     this.cases = (state.cases ?? [])

@@ -17,8 +17,8 @@ function isPassing(status, { reason }) {
 
 export class Outbox {
   /**
-   * `onStored(item, said)`: the server has it. `onRefused(item, status, said)`: it does not want it. `onLost(said)`:
-   * another page writes now; what is here stays here until release(). `onChange()`: how things stand has changed.
+   * `onStored(item, reply)`: the server has it. `onRefused(item, status, reply)`: it does not want it. `onLost(reply)`:
+   * another page writes now; what is here stays here until release(). `onChange()`: its state has changed.
    */
   constructor(keeping, server, { onStored, onRefused, onLost, onChange }) {
     Object.assign(this, { keeping, server, onStored, onRefused, onLost, onChange });
@@ -26,7 +26,7 @@ export class Outbox {
     this.again = new Set(); // places whose answer was not taken: until there is another, the server opens no later one
     this.isHeld = true; // until this page may write
     this.cut = ""; // "line": nobody answers; "server": it cannot store anything now
-    this.sending = null; // a promise while something is under way
+    this.sending = null; // a promise while something is being sent
   }
 
   /** Read what the device kept, in place of what this page knows of it. */
@@ -64,8 +64,8 @@ export class Outbox {
   }
 
   hasRemark(kind, place) {
-    const isSaid = ({ fields }) => fields.some(([name, value]) => name === "kind" && value === kind);
-    return this.items.some((item) => item.kind === "remark" && item.place === place && isSaid(item));
+    const isOfKind = ({ fields }) => fields.some(([name, value]) => name === "kind" && value === kind);
+    return this.items.some((item) => item.kind === "remark" && item.place === place && isOfKind(item));
   }
 
   /** The newest answer that the server does not have yet: { id, isDeclined }, or undefined. */
@@ -134,29 +134,29 @@ export class Outbox {
     let attempt = 0;
     while (this.items.length && !this.isHeld) {
       const item = (this.underWay = this.items[0]);
-      const { status, said } = await this.server.ask(item.url, item.fields);
-      const isLost = status === 409 && said.reason === "not_the_writer";
+      const { status, reply } = await this.server.ask(item.url, item.fields);
+      const isLost = status === 409 && reply.reason === "not_the_writer";
       this.hear(status);
       if (isLost) this.hold();
-      else if (isPassing(status, said)) {
+      else if (isPassing(status, reply)) {
         this.onChange();
         await wait(PATIENCE[Math.min(attempt++, PATIENCE.length - 1)]);
         continue;
-      } else await this.settle(item, status, said);
+      } else await this.settle(item, status, reply);
       attempt = 0;
-      if (isLost) this.onLost(said);
+      if (isLost) this.onLost(reply);
     }
     this.underWay = null;
   }
 
-  async settle(item, status, said) {
+  async settle(item, status, reply) {
     const isStored = status >= 200 && status < 300;
-    const isLoose = item.kind === "commit" && !isStored && said.reason !== "other_answer";
+    const isLoose = item.kind === "commit" && !isStored && reply.reason !== "other_answer";
     if (isLoose) await this.putAside(item, status);
     else await this.forget(item);
     this.onChange();
-    if (isStored) this.onStored(item, said);
-    else this.onRefused(item, status, said);
+    if (isStored) this.onStored(item, reply);
+    else this.onRefused(item, status, reply);
   }
 
   /** An answer that the server does not take is not thrown away: it stays on the device, and is not sent again. */
@@ -168,7 +168,7 @@ export class Outbox {
     if (number !== null) await this.keeping.put({ kind, place, url, fields, number, refused: status });
   }
 
-  /** What the status of an answer says about the way to the server. */
+  /** What the status of an answer says about the connection to the server. */
   hear(status) {
     const cut = status === 0 ? "line" : status >= 500 ? "server" : "";
     if (this.cut === cut) return;

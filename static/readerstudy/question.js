@@ -1,5 +1,5 @@
 // The question beside the images: stem, options in the order of this reader, and what is chosen. An option is known by
-// its own letter, whatever stands where; keys and the letters on screen go by place.
+// its own letter, whatever its place; keys and the letters on screen go by place.
 
 import { digitOf, letterOf } from "../annotation/review/keys.js";
 import { fold, isFolded } from "../case/panel.js";

@@ -9,9 +9,9 @@ const TWICE_MS = 400; // the second click of a double click is for nothing that 
 const byId = (id) => document.getElementById(id);
 
 export class Remarks {
-  /** `send(place, url, fields)`: put it on its way. */
+  /** `send(place, url, fields)`: send it. */
   constructor(words, send) {
-    Object.assign(this, { words, send, said: new Set(), row: null });
+    Object.assign(this, { words, send, sent: new Set(), row: null });
     this.rows = { guess: byId("room-guess"), confidence: byId("room-confidence") };
     for (const row of Object.values(this.rows)) {
       row.addEventListener("click", ({ target }) => {
@@ -34,17 +34,17 @@ export class Remarks {
 
   remark(one, kind, value, text = "") {
     const fields = [["key", randomName()], ["kind", kind], ["value", value], ["text", text]];
-    this.noteSaid(kind, one.id);
+    this.noteSent(kind, one.id);
     this.send(one.id, one.urls.remark, fields);
   }
 
   /** Here, or by the page that was here before: a state of the server from before that is no news. */
-  noteSaid(kind, place) {
-    this.said.add(`${kind} ${place}`);
+  noteSent(kind, place) {
+    this.sent.add(`${kind} ${place}`);
   }
 
-  hasSaid(kind, { id }) {
-    return this.said.has(`${kind} ${id}`);
+  hasSent(kind, { id }) {
+    return this.sent.has(`${kind} ${id}`);
   }
 
   // A best guess, and how sure: in place of the button that submits. ------------------------------------
@@ -59,7 +59,7 @@ export class Remarks {
     return this.ask("guess", one);
   }
 
-  /** Resolves when the reader has said how likely the answer, or the guess, is to be right. */
+  /** Resolves when the reader has stated how likely the answer, or the guess, is to be right. */
   askChance(one, isGuess) {
     byId("room-chance").textContent = isGuess ? this.words.chanceOfGuess : this.words.chanceOfAnswer;
     return this.ask("confidence", one);
@@ -117,7 +117,7 @@ export class Remarks {
   meant(option) {
     this.remark(this.last, "slip", option);
     this.slip.close();
-    this.onSaid(this.words.slipNoted);
+    this.onDone(this.words.slipNoted);
   }
 
   // A faulty case. -------------------------------------------------------------------------------------
@@ -129,19 +129,19 @@ export class Remarks {
     this.fault.querySelector("textarea").focus();
   }
 
-  /** The time of the case has ended: what was written so far goes as it stands. Whether there was anything. */
+  /** The time of the case has ended: what was written so far goes as it is. Whether there was anything. */
   keepFault() {
     const isWritten = this.fault.open && Boolean(this.fault.querySelector("textarea").value.trim());
     if (isWritten) this.reportFault("");
     return isWritten;
   }
 
-  reportFault(said = this.words.faultNoted) {
+  reportFault(sentence = this.words.faultNoted) {
     const text = this.fault.querySelector("textarea").value.trim();
     this.remark(this.faulty, "fault", "", text);
     this.fault.close();
-    this.onSaid(said);
+    this.onDone(sentence);
   }
 
-  onSaid() {}
+  onDone() {}
 }

@@ -11,7 +11,7 @@ export class Saying {
     this.isOwed = false; // answers wait since the line was cut
   }
 
-  /** `outbox`: what is on its way. `nReady`: further cases that can be read without a connection; `isOn`: one is on screen. */
+  /** `outbox`: what is being sent. `nReady`: further cases that can be read without a connection; `isOn`: one is on screen. */
   tell(outbox, nReady, isOn) {
     this.saving(outbox);
     this.connection(outbox.cut, nReady, isOn);

@@ -23,7 +23,7 @@ export class Server {
   }
 
   /**
-   * { status, said }: status 0 where nobody answered, or something in between that says "200" to everything. Without `values` it is a GET. The session and the token are those
+   * { status, reply }: status 0 where nobody answered, or something in between that says "200" to everything. Without `values` it is a GET. The session and the token are those
    * of the moment in which it is sent; a token that is refused is fetched anew, once.
    */
   async ask(url, values) {
@@ -48,11 +48,11 @@ export class Server {
     const body = values && bodyOf([...values, ["session", this.session]]);
     try {
       const answer = await request(url, body, { signal: AbortSignal.timeout(MOST_MS), cache: "no-store" });
-      const said = read(await answer.text());
-      const isOurs = said || !answer.ok || answer.status === 204;
-      return { status: isOurs ? answer.status : 0, said: said ?? {} };
+      const reply = read(await answer.text());
+      const isOurs = reply || !answer.ok || answer.status === 204;
+      return { status: isOurs ? answer.status : 0, reply: reply ?? {} };
     } catch {
-      return { status: 0, said: {} };
+      return { status: 0, reply: {} };
     }
   }
 }

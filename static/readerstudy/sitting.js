@@ -36,8 +36,8 @@ export class Sitting {
     const login = new Login(byId("login-dialog"), (on) => this.hiding.set("login", on));
     this.server = new Server({ login, fresh: data.url, own: data.stateUrl });
     this.outbox = new Outbox(new Keeping(name), this.server, {
-      onStored: (item, said) => this.stored(item, said),
-      onRefused: (item, status, said) => this.refused(item, status, said),
+      onStored: (item, reply) => this.stored(item, reply),
+      onRefused: (item, status, reply) => this.refused(item, status, reply),
       onLost: () => this.join(),
       onChange: () => this.changed(),
     });
@@ -46,7 +46,7 @@ export class Sitting {
     this.pauses = new Pauses(this, data);
     this.question = new Question(words, (option) => this.answers.chose(option));
     this.remarks = new Remarks(words, (place, url, fields) => this.outbox.add({ kind: "remark", place, url, fields }));
-    this.remarks.onSaid = (text) => this.saying.note(text);
+    this.remarks.onDone = (text) => this.saying.note(text);
     this.covers = new Covers(byId("content"), (on) => this.hiding.set("cover", on));
     this.limit = new Limit(byId("room-clock"), `${name} limit`, () => this.answers.timeIsOver());
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
@@ -81,9 +81,9 @@ export class Sitting {
 
   async untilAnswered(url, values) {
     for (let attempt = 0; ; attempt++) {
-      const { status, said } = await this.server.ask(url, values);
+      const { status, reply } = await this.server.ask(url, values);
       this.outbox.hear(status);
-      if (status === 200) return said;
+      if (status === 200) return reply;
       if (status >= 400 && status < 500 && ![408, 429].includes(status)) {
         this.leaveFor(this.data.entryUrl);
         return {};
@@ -96,11 +96,11 @@ export class Sitting {
     if (this.refreshing || this.outbox.isHeld) return;
     this.refreshing = true;
     const address = `${this.data.stateUrl}?session=${encodeURIComponent(this.server.session)}`;
-    const { status, said } = await this.server.ask(address);
+    const { status, reply } = await this.server.ask(address);
     this.refreshing = false;
     this.outbox.hear(status);
     if (status !== 200) return;
-    if (said.writer) this.take(said);
+    if (reply.writer) this.take(reply);
     else this.join();
   }
 
@@ -187,7 +187,7 @@ export class Sitting {
     this.answers.renew();
   }
 
-  /** The whole case stands on screen: its clock starts. */
+  /** The whole case is on screen: its clock starts. */
   shown(seen) {
     const { current: one, clock, answers, saying } = this;
     if (!one) return;
@@ -245,19 +245,19 @@ export class Sitting {
 
   // What the server says to what was sent. -------------------------------------------------------------
 
-  stored(item, said) {
-    this.answers.stored(item, said);
-    if (said.state) this.take(said.state);
-    else if (item.kind === "open" && said.closed) this.refresh();
+  stored(item, reply) {
+    this.answers.stored(item, reply);
+    if (reply.state) this.take(reply.state);
+    else if (item.kind === "open" && reply.closed) this.refresh();
     if (item.kind === "open") this.clock.tellLoad();
   }
 
-  refused(item, status, said) {
-    if (CLOSED.includes(said.reason)) {
+  refused(item, status, reply) {
+    if (CLOSED.includes(reply.reason)) {
       if (!this.outbox.nAnswers) this.leaveFor(this.data.entryUrl); // the server keeps what else this device has
       return;
     }
-    this.answers.refused(item, said);
+    this.answers.refused(item, reply);
     this.refresh();
   }
 

@@ -4,14 +4,14 @@ const form = document.querySelector("[data-selection]");
 
 function start() {
   const all = form.querySelector("[data-select-all]");
-  const told = form.querySelector("[data-n-selected]");
+  const counter = form.querySelector("[data-n-selected]");
   const boxes = [...form.querySelectorAll("input[name=image]")];
   const buttons = form.querySelectorAll("button[name=decision]");
   let last = null;
 
   function tell() {
     const n = boxes.filter((box) => box.checked).length;
-    told.textContent = told.dataset.words.replace("%s", n);
+    counter.textContent = counter.dataset.words.replace("%s", n);
     all.checked = n === boxes.length;
     all.indeterminate = n > 0 && n < boxes.length;
     for (const button of buttons) button.disabled = n === 0;

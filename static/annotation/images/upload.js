@@ -22,7 +22,7 @@ function show(sentences) {
   );
 }
 
-/** The same limits as on the server, told before anything travels. */
+/** The same limits as on the server, checked before anything travels. */
 function problem(list) {
   const most = { files: Number(form.dataset.mostFiles), bytes: Number(form.dataset.mostBytes) };
   const mostImage = Number(form.dataset.mostImageBytes);

@@ -39,7 +39,7 @@ export class BlindStep {
   constructor(form) {
     this.form = form;
     this.hint = form.querySelector("#case-hint");
-    this.said = this.hint.textContent;
+    this.usualHint = this.hint.textContent;
     this.needsImages = true;
     this.marking = false; // X was pressed: the next digit marks a further defensible option
   }
@@ -60,7 +60,7 @@ export class BlindStep {
 
   mark(on) {
     this.marking = on;
-    this.hint.textContent = on ? this.hint.dataset.x : this.said;
+    this.hint.textContent = on ? this.hint.dataset.x : this.usualHint;
   }
 
   onKey(event) {
@@ -87,8 +87,8 @@ export class BlindStep {
 
   onInput(target) {
     this.exclude(target);
-    this.said = this.summary() || this.hint.dataset.final;
-    if (!this.marking) this.hint.textContent = this.said;
+    this.usualHint = this.summary() || this.hint.dataset.final;
+    if (!this.marking) this.hint.textContent = this.usualHint;
   }
 
   /** What is chosen so far, in the strip that stays on screen in full-screen view. */

@@ -79,7 +79,7 @@ class CasePage {
     this.viewer.prepare(...jsonOf("next-cases"));
   }
 
-  /** Question and images stand on screen, by frame; the clock of the case starts. */
+  /** Question and images are on screen, by frame; the clock of the case starts. */
   onShown(seen) {
     this.clock.mark("painted", seen);
     if (this.isWaitSaid) this.message("");
@@ -96,16 +96,16 @@ class CasePage {
   // Words. -----------------------------------------------------------------------------------------
 
   /** What is saved of a submitted review is a change that counts only when it is submitted. */
-  say(told) {
+  say(saving) {
     const place = byId("case-saving");
-    const state = told === "saved" && this.data.isSubmitted === "yes" ? "changed" : told;
+    const state = saving === "saved" && this.data.isSubmitted === "yes" ? "changed" : saving;
     this.tellAway(state);
     if (place.dataset.saving === state) return;
     place.dataset.saving = state;
     place.textContent = this.words[state] ?? "";
   }
 
-  /** Offline or logged out, said at the form. */
+  /** Offline or logged out, shown at the form. */
   tellAway(state) {
     if (state === "saving") return; // whether it can be is not known yet
     const place = byId("case-banner");
@@ -213,7 +213,7 @@ class CasePage {
   open(id) {
     const dialog = byId(id);
     clearProblems(dialog);
-    dialog.querySelector("form")?.reset(); // what was said of one question is not offered for the next
+    dialog.querySelector("form")?.reset(); // what was entered for one question is not offered for the next
     if ("hides" in dialog.dataset) this.hiding.behind(dialog);
     else dialog.showModal();
     dialog.querySelector("input")?.focus();
@@ -260,16 +260,16 @@ class CasePage {
     if (this.busy) return false;
     this.busy = true;
     this.drafts.stop();
-    const told = this.clock.fields();
+    const events = this.clock.fields();
     const tell = (state) => {
       this.screen.comeBack?.();
       this.say(state);
     };
     try {
-      const sent = send(url, () => bodyOf([...values, ...told]), { tell }); // the server works while the next images are painted
+      const sent = send(url, () => bodyOf([...values, ...events]), { tell }); // the server works while the next images are painted
       this.screen.leave(next);
       const answer = await sent;
-      if (answer.ok) this.clock.acknowledged(told);
+      if (answer.ok) this.clock.acknowledged(events);
       else this.screen.comeBack?.();
       return this.receive(answer, root);
     } finally {
@@ -286,26 +286,26 @@ class CasePage {
       const elsewhere = answer.headers.get("HX-Redirect");
       if (this.wanted) return true; // the person went elsewhere meanwhile
       if (elsewhere) location.assign(elsewhere);
-      else this.turn(answer.said, answer.headers.get("HX-Push-Url"));
+      else this.putParts(answer.content, answer.headers.get("HX-Push-Url"));
       return true;
     }
-    const said = jsonIn(answer);
+    const refusal = jsonIn(answer);
     this.screen.hold(false);
     if (this.endBy(answer)) return false;
     clearProblems(root);
-    const problems = (said.problems ?? []).filter(({ field, message }) => showProblem(root, field, message));
+    const problems = (refusal.problems ?? []).filter(({ field, message }) => showProblem(root, field, message));
     if (problems.length) {
       this.say("");
       focusField(root, problems[0].field);
       if (root === this.form) this.drafts.changed();
-    } else this.message(said.message ?? (answer.status === 404 ? this.words.gone : this.words.refused));
+    } else this.message(refusal.message ?? (answer.status === 404 ? this.words.gone : this.words.refused));
     return false;
   }
 
-  /** Events are sent by themselves: what refuses a step that is on its way says more. */
+  /** Events are sent by themselves: the refusal of a step that is being sent says more. */
   async onEventsRefused(answer) {
-    const said = await answer.text().catch(() => "");
-    if (!this.busy) this.endBy(Object.assign(answer, { said }));
+    const content = await answer.text().catch(() => "");
+    if (!this.busy) this.endBy(Object.assign(answer, { content }));
   }
 
   /** Whether the answer says that this case is over for the person: then the panel says why, and nothing is asked. */
@@ -328,7 +328,7 @@ class CasePage {
     return true;
   }
 
-  /** Show the case of an address; a step that is on its way is waited for, so that two cases never cross. */
+  /** Show the case of an address; a step that is being sent is waited for, so that two cases never cross. */
   async load(url) {
     this.wanted = url;
     if (this.busy) return;
@@ -341,13 +341,13 @@ class CasePage {
     if (this.wanted !== url) return void this.load(this.wanted);
     this.wanted = null;
     if (html === null) return void location.reload();
-    this.turn(html, null);
+    this.putParts(html, null);
     this.screen.release();
     this.renew();
   }
 
   /** Put the new parts on the page. The viewer stays; it changes its images only when the case changes. */
-  turn(html, url) {
+  putParts(html, url) {
     const before = this.data.assignment;
     const parts = new DOMParser().parseFromString(html, "text/html");
     for (const id of PARTS) byId(id).replaceWith(document.adoptNode(parts.getElementById(id)));
@@ -372,7 +372,7 @@ class CasePage {
     const answer = await send(url, () => new URLSearchParams(), { tell: (state) => this.say(state) });
     if (asked !== this.data.assignment) return;
     if (!answer.ok) return void this.receive(answer, this.form);
-    const parts = new DOMParser().parseFromString(answer.said, "text/html");
+    const parts = new DOMParser().parseFromString(answer.content, "text/html");
     byId("case-report").replaceWith(document.adoptNode(parts.getElementById("case-report")));
     this.step.reportOpened();
     byId("case-report").focus();
@@ -424,7 +424,7 @@ class CasePage {
     }
     const answer = await send(this.data.identifiesUrl, () => bodyOf(values), { tell: (state) => this.say(state) });
     if (answer.ok) {
-      const parts = new DOMParser().parseFromString(answer.said, "text/html");
+      const parts = new DOMParser().parseFromString(answer.content, "text/html");
       for (const id of ["case-note", "case-data"]) byId(id).replaceWith(document.adoptNode(parts.getElementById(id)));
       this.screen.arrive(jsonOf("case-views"), true, this.data.assignment);
     } else if (!this.endBy(answer)) this.message(jsonIn(answer).message ?? this.words.refused);

@@ -64,22 +64,22 @@ export class Drafts {
     this.timer = setTimeout(() => this.save(), Math.min(QUIET_MS, this.since + MOST_MS - performance.now()));
   }
 
-  body(told = []) {
-    return bodyOf([...valuesOf(this.form), ...told, ["based_on", this.base], ["sequence", this.sequence]]);
+  body(events = []) {
+    return bodyOf([...valuesOf(this.form), ...events, ["based_on", this.base], ["sequence", this.sequence]]);
   }
 
   async save() {
-    if (this.sending) return; // the answer to the one under way sends the next
+    if (this.sending) return; // the answer to the one being sent sends the next
     const abort = (this.sending = new AbortController());
-    let told;
+    let events;
     const now = () => {
       this.waiting = false;
-      told = this.clock.fields();
-      return this.body(told);
+      events = this.clock.fields();
+      return this.body(events);
     };
     const answer = await send(this.url, now, { tell: this.tell, signal: abort.signal });
     const newer = answer?.status === 409 ? jsonIn(answer).sequence : undefined;
-    if (answer?.ok) this.clock.acknowledged(told);
+    if (answer?.ok) this.clock.acknowledged(events);
     if (this.sending !== abort) return; // the case has turned meanwhile
     this.sending = null;
     if (!answer) return;

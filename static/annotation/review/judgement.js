@@ -161,11 +161,11 @@ export class JudgementStep {
   }
 
   hasFlag() {
-    const stands = '[name="flags"]:checked, [name="withdrawn_flags"]:not(:checked)';
-    return Boolean(this.form.querySelector(stands)) || ["key_wrong", "both"].includes(chosen(this.form, "disagreement"));
+    const flagged = '[name="flags"]:checked, [name="withdrawn_flags"]:not(:checked)';
+    return Boolean(this.form.querySelector(flagged)) || ["key_wrong", "both"].includes(chosen(this.form, "disagreement"));
   }
 
-  /** What no question can be accepted with: said of the blind answer, or chosen as a flag. */
+  /** What no question can be accepted with: as judgement of the blind answer, or chosen as a flag. */
   isAgainstKey() {
     const flags = ["key_wrong", "no_valid_option"].map((flag) => `[name="flags"][value="${flag}"]:checked`);
     return chosen(this.form, "disagreement") === "key_wrong" || Boolean(this.form.querySelector(flags.join()));

@@ -1,8 +1,8 @@
 // What of a case is on screen. The page's root says it in data-showing:
 //   "case"     the question beside its images;
-//   "turning"  the images of the next case beside an empty panel: its question is on its way from the server;
+//   "turning"  the images of the next case beside an empty panel: its question is being fetched from the server;
 //   "loading"  nothing yet. Where the root has data-reading, a case appears as a whole, in one frame, at full depth.
-// Images of one case never stand beside the question of another one.
+// Images of one case are never beside the question of another one.
 
 import { afterNextFrame, afterThisFrame } from "../../case/viewer/readiness.js";
 import { mountViewer } from "../../case/viewer/viewer.js";
@@ -47,7 +47,7 @@ export class Hiding {
 
 export class Screen {
   /**
-   * `onShown({ views, unreadable })`: question and images of a case stand on screen, but those that the person says
+   * `onShown({ views, unreadable })`: question and images of a case are on screen, but those that the person says
    * cannot be read; names of images. See onReady of the viewer. `onChange()`: what is missing has changed. `onReveal()`:
    * the form can take the focus. `onTool(name)`: a tool of the viewer was used. `name`: of the case; `hidden`: tools that
    * its round does without; `ahead`: how many cases are prepared; `isHere`: the question is on the page already.
@@ -85,7 +85,7 @@ export class Screen {
     return this.isHeld || this.isBlank || this.root.dataset.showing !== "case";
   }
 
-  /** Whether everything that can be read has been on screen, and what cannot be read was said. */
+  /** Whether everything that can be read has been on screen, and what cannot be read was marked. */
   get isSeen() {
     const { loading, failed } = this.viewer.missing();
     return this.isTold && !loading.length && !failed.length;
@@ -101,9 +101,9 @@ export class Screen {
     return [...unreadable, ["viewport", JSON.stringify(this.viewer.state())]];
   }
 
-  // A turn. ------------------------------------------------------------------------------------------
+  // A step. ------------------------------------------------------------------------------------------
 
-  /** A step is on its way to the server: nothing can be entered, and the images of the next case come at once. */
+  /** A step is being sent to the server: nothing can be entered, and the images of the next case come at once. */
   leave(next) {
     this.focused = document.activeElement;
     this.keepLook();
@@ -257,15 +257,15 @@ export class Screen {
 
   /** On a slow line: how much of the images has come, as long as one waits for them. */
   tellProgress() {
-    const told = this.viewer?.missing().loading.length ? this.viewer.progress() : null;
+    const progress = this.viewer?.missing().loading.length ? this.viewer.progress() : null;
     const place = byId("case-progress");
-    place.hidden = !told;
+    place.hidden = !progress;
     clearTimeout(this.progressTimer);
     if (this.waitingFor()) this.progressTimer = setTimeout(() => this.tellProgress(), PROGRESS_MS);
-    if (!told) return;
+    if (!progress) return;
     const figure = (bytes) => (bytes / MEGABYTE).toFixed(1);
-    Object.assign(place.querySelector("progress"), { max: told.total, value: told.loaded });
-    place.querySelector("span").textContent = this.words.megabytes.replace("{loaded}", figure(told.loaded)).replace("{total}", figure(told.total));
+    Object.assign(place.querySelector("progress"), { max: progress.total, value: progress.loaded });
+    place.querySelector("span").textContent = this.words.megabytes.replace("{loaded}", figure(progress.loaded)).replace("{total}", figure(progress.total));
   }
 
   // Keys that came too early. ------------------------------------------------------------------------

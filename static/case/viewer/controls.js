@@ -129,7 +129,7 @@ function heldArrow(event) {
   return (isMac ? event.altKey && !event.ctrlKey : event.ctrlKey && !event.altKey) ? ["level", arrow] : null;
 }
 
-/** The act that a key stands for: [name, argument], or null. Digits, arrows and the magnifier go by place. */
+/** The act of a key: [name, argument], or null. Digits, arrows and the magnifier go by place. */
 export function actOfKey(event, onView) {
   const held = heldArrow(event);
   if (held) return held;

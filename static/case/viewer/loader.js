@@ -1,5 +1,5 @@
 // Images in memory: the case on screen and the next two (or as many as the page asks for), by address; the rest is let
-// go. While a turn is not sure yet, the case that may come back stands in place of the second.
+// go. While the step to the next case is not confirmed, the case that may come back takes the place of the second.
 
 import { decodeBody, fetchBody, LoadFailed } from "./payload.js";
 
@@ -12,7 +12,7 @@ const PREPARED = 2; // cases, unless the page asks for more
 const MOST_AT_ONCE = 6; // what a browser fetches from one server at once
 const AGAIN = [2_000, 4_000, 8_000]; // ms until an image that got no answer is asked for again, the last one repeated
 
-/** "No answer" or "not now" rather than "no": worth asking again without being told to. */
+/** "No answer" or "not now" rather than "no": worth asking again unprompted. */
 const isPassing = ({ code, status }) => code === "offline" || status >= 500 || status === 429;
 
 /** Fetches on the page, decodes in two workers. What is on screen goes before what is prepared. */
@@ -22,8 +22,8 @@ class DecodePool {
     this.running = new Map();
     this.lastId = 0;
     this.workerUrl = workerUrl;
-    this.workers = null; // until the first image is on its way: starting them would delay the previews
-    this.turn = 0;
+    this.workers = null; // until the first image is being fetched: starting them would delay the previews
+    this.nextWorker = 0;
   }
 
   startWorkers() {
@@ -47,7 +47,7 @@ class DecodePool {
     });
   }
 
-  /** What is prepared waits until nothing of the case on screen is under way: a slow line is not shared. */
+  /** What is prepared waits until nothing of the case on screen is being fetched: a slow line is not shared. */
   pump() {
     while (this.waiting.length) {
       const urgent = this.waiting.findIndex((job) => job.isUrgent());
@@ -71,7 +71,7 @@ class DecodePool {
       const work = { id, width, height, fit, padding, ...fetched };
       if (this.workers.length) {
         job.inWorker = true;
-        this.workers[this.turn++ % this.workers.length].postMessage(work, [...new Set(work.parts.map((part) => part.buffer))]);
+        this.workers[this.nextWorker++ % this.workers.length].postMessage(work, [...new Set(work.parts.map((part) => part.buffer))]);
       } else this.settle(id, await decodeBody(work));
     } catch (error) {
       this.settle(id, { failed: error.code || "stopped", status: error.status });
@@ -163,7 +163,7 @@ class Entry {
     );
   }
 
-  /** Where there was no answer: by itself, after a while or as soon as there is a connection; until then the failure stands. */
+  /** Where there was no answer: by itself, after a while or as soon as there is a connection; until then the failure stays. */
   askLater() {
     if (!this.failure || !isPassing(this.failure)) return;
     const ms = AGAIN[Math.min(this.attempts++, AGAIN.length - 1)];
@@ -204,7 +204,7 @@ class Entry {
     }
   }
 
-  /** The picture of the first look where it stands on the page already, else what the server answers. */
+  /** The picture of the first look where it is on the page already, else what the server answers. */
   async previewSource() {
     const url = absolute(this.view.preview);
     const first = [...document.querySelectorAll(".viewer-first img")].find((image) => image.src === url);

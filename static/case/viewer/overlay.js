@@ -55,8 +55,8 @@ export class Overlay {
   press(event) {
     if (event.button !== 0 || event.altKey || event.shiftKey) return null;
     const onCanvas = (point) => this.onCanvas(point);
-    const held = nearestEnd(this.measures, onCanvas, this.pane.pointOf(event), REACH * this.pane.ratio);
-    if (held) return this.holding(held.index, held.end);
+    const grabbed = nearestEnd(this.measures, onCanvas, this.pane.pointOf(event), REACH * this.pane.ratio);
+    if (grabbed) return this.holding(grabbed.index, grabbed.end);
     const kind = this.pane.tool && nextKind(this.pane.tool, this.measures);
     return kind ? this.drawing(kind, event) : null;
   }

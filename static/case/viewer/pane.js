@@ -189,9 +189,9 @@ export class Pane {
     if (this.surface.getAttribute("aria-label") !== label) this.surface.setAttribute("aria-label", label);
     this.error.hidden = !entry.failure;
     if (entry.failure) {
-      const said = this.viewer.isUnreadable(this);
-      write(this.errorText, said ? text.saidUnreadable : this.failureText());
-      write(this.unreadable, said ? text.readable : text.unreadable);
+      const isMarked = this.viewer.isUnreadable(this);
+      write(this.errorText, isMarked ? text.saidUnreadable : this.failureText());
+      write(this.unreadable, isMarked ? text.readable : text.unreadable);
     }
   }
 

@@ -2,7 +2,7 @@
 
 import { resample } from "./resample.js";
 
-/** A failure that the person is told about; `code` names the sentence. */
+/** A failure that is shown to the person; `code` names the sentence. */
 export class LoadFailed extends Error {
   constructor(code, status = 0) {
     super(code);
@@ -51,7 +51,7 @@ async function unpicture(blob, width, height) {
  * The body of a full-depth answer: { type, parts: [Uint8Array] }, without its Content-Encoding. `size`: how many bytes that
  * is, as far as one knows; `onProgress({ loaded, total })` hears how many have come over the line, and of how many.
  *
- * Raises LoadFailed: "refused" (the server said no, or sent a page), "offline" (no answer), "incomplete" (cut off).
+ * Raises LoadFailed: "refused" (the server refused, or sent a page), "offline" (no answer), "incomplete" (cut off).
  */
 export async function fetchBody({ url, urgent, size, onProgress }, signal) {
   let answer;
@@ -69,7 +69,7 @@ export async function fetchBody({ url, urgent, size, onProgress }, signal) {
   }
 }
 
-/** All parts of the body, told of while they come: decoded, while the length that is told is that on the line. */
+/** All parts of the body, reported while they come: decoded, while the length that is reported is that on the line. */
 async function partsOf(answer, size, onProgress) {
   const total = Number(answer.headers.get("Content-Length"));
   if (!answer.body || !total) return [new Uint8Array(await answer.arrayBuffer())];

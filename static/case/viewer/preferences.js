@@ -29,7 +29,7 @@ export function prefer(name, value) {
   }
 }
 
-/** The question stands on the side that was chosen; before the first look, so that nothing moves. */
+/** The question is on the side that was chosen; before the first look, so that nothing moves. */
 export function placePanel({ panel } = preferences()) {
   document.documentElement.classList.toggle("viewer-panel-left", panel === "left");
 }

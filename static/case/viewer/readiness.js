@@ -1,4 +1,4 @@
-// Which views of a case stand on screen at full depth, known by frame, and which the person says cannot be read.
+// Which views of a case are on screen at full depth, known by frame, and which the person says cannot be read.
 
 /** Calls back when the frame in whose callbacks this is called has been handed to the screen. */
 export function afterThisFrame(act) {
@@ -27,13 +27,13 @@ export class Readiness {
     this.unreadable = new Set();
     this.fresh = [];
     this.isTold = false;
-    for (const pane of panes) pane.told = { level: "none", shown: "none", failure: null };
+    for (const pane of panes) pane.reported = { level: "none", shown: "none", failure: null };
   }
 
-  /** A pane holds this level now: "none", "preview" or "full". Each is told once for each case. */
+  /** A pane holds this level now: "none", "preview" or "full". Each is reported once for each case. */
   drawn(pane, level) {
-    if (level === "none" || level === pane.told.level) return;
-    pane.told.level = level;
+    if (level === "none" || level === pane.reported.level) return;
+    pane.reported.level = level;
     this.fresh.push([pane, level]);
   }
 
@@ -50,7 +50,7 @@ export class Readiness {
     after(() => {
       if (panes !== this.panes) return;
       for (const [pane, level] of fresh) {
-        pane.told.shown = level;
+        pane.reported.shown = level;
         this.options.onPainted?.(pane.index, level);
       }
       this.tell();
@@ -74,12 +74,12 @@ export class Readiness {
 
   /** Whether every view is drawn at full depth, seen or not; what cannot be read is not waited for. */
   isWhole() {
-    return this.panes.every((pane) => pane.told.level === "full" || this.unreadable.has(pane.index));
+    return this.panes.every((pane) => pane.reported.level === "full" || this.unreadable.has(pane.index));
   }
 
   /** What keeps the case from being on screen as a whole: the indices of views that load, and of those that failed. */
   missing() {
-    const open = this.panes.filter((pane) => pane.told.shown !== "full" && !this.unreadable.has(pane.index));
+    const open = this.panes.filter((pane) => pane.reported.shown !== "full" && !this.unreadable.has(pane.index));
     const [failed, loading] = [open.filter((pane) => pane.entry.failure), open.filter((pane) => !pane.entry.failure)];
     return { loading: loading.map((pane) => pane.index), failed: failed.map((pane) => pane.index) };
   }

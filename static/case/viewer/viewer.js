@@ -39,7 +39,7 @@ class Viewer {
     this.dirty = new Set();
     this.lens = new Lens();
     this.pointed = null; // { pane, point } under the pointer
-    this.turn = 0;
+    this.caseNumber = 0;
     root.classList.add("viewer");
     this.stage = document.createElement("div");
     this.stage.className = "viewer-stage";
@@ -60,7 +60,7 @@ class Viewer {
     this.show(options.views ?? []);
   }
 
-  // Which way to paint. ----------------------------------------------------------------------------
+  // How to paint. ----------------------------------------------------------------------------
 
   /** Asked for by option or by ?viewer=; otherwise Canvas2D, and WebGL2 if a real GPU is found after the first case. */
   chooseBackend() {
@@ -99,7 +99,7 @@ class Viewer {
    * others as they come.
    */
   show(views, state = {}, isTurn = false) {
-    this.turn++;
+    this.caseNumber++;
     this.views = views;
     this.lens.hide();
     this.arrangement.begin();
@@ -111,8 +111,8 @@ class Viewer {
       const pane = this.panes[place];
       pane.entry?.listeners.delete(pane.listener);
       pane.hang(views[index], entries[index], index, state.views?.[index]);
-      const { turn } = this;
-      pane.listener = () => turn === this.turn && this.schedule(pane);
+      const { caseNumber } = this;
+      pane.listener = () => caseNumber === this.caseNumber && this.schedule(pane);
       entries[index].listeners.add(pane.listener);
       return pane;
     });
@@ -149,7 +149,7 @@ class Viewer {
     return views.every((view) => this.cache.entries.get(view.full)?.data);
   }
 
-  /** How many bytes of the images that are still on their way have come, and of how many; null where none is. */
+  /** How many bytes of the images that still load have come, and of how many; null where none is. */
   progress() {
     const all = this.hung.filter(({ entry }) => !entry.data && !entry.failure).map(({ entry }) => entry.progress);
     if (!all.length || all.includes(null)) return null;
@@ -158,7 +158,7 @@ class Viewer {
   }
 
   /**
-   * How the case stands, small and plain: `views` in the order given to show(), each with window, zoom (null: fit),
+   * The state of the case, small and plain: `views` in the order given to show(), each with window, zoom (null: fit),
    * center, invert, flip and measures; views at a time (0: all), the active one, what is linked, hidden and on top, and
    * the browser's window in CSS pixels with its pixel ratio. Whoever put the prior exam away finds prior: "away".
    */
@@ -172,7 +172,7 @@ class Viewer {
   }
 
   destroy() {
-    this.turn++;
+    this.caseNumber++;
     this.destroyed = true;
     this.arrangement.setWide(false);
     this.abort.abort();
@@ -189,7 +189,7 @@ class Viewer {
 
   // An image that did not come. ----------------------------------------------------------------------
 
-  /** The failed view that a key means: the active one, else the first of which nothing is said yet. */
+  /** The failed view that a key means: the active one, else the first that is not marked yet. */
   failing() {
     const failed = this.hung.filter((pane) => pane.entry.failure);
     if (failed.includes(this.active)) return this.active;
@@ -199,7 +199,7 @@ class Viewer {
   retry(pane) {
     this.readiness.setUnreadable(pane, false);
     pane.entry.load();
-    pane.told.failure = null;
+    pane.reported.failure = null;
     this.schedule(pane);
     pane.surface.focus();
   }
@@ -209,9 +209,9 @@ class Viewer {
   }
 
   toggleUnreadable(pane) {
-    const isSaid = !this.isUnreadable(pane);
-    this.readiness.setUnreadable(pane, isSaid);
-    if (isSaid) pane.entry.stopAsking();
+    const isMarked = !this.isUnreadable(pane);
+    this.readiness.setUnreadable(pane, isMarked);
+    if (isMarked) pane.entry.stopAsking();
     else pane.entry.askLater();
     pane.writeTags();
   }
@@ -281,15 +281,15 @@ class Viewer {
 
   /** Looking for a graphics processor takes time that the first case must not lose. */
   afterFirstCase() {
-    if (!this.lookForProcessor || this.hung.some((pane) => pane.told.level !== "full")) return;
+    if (!this.lookForProcessor || this.hung.some((pane) => pane.reported.level !== "full")) return;
     this.lookForProcessor = false;
     this.tryWebGL2((module) => module.hasGraphicsProcessor());
   }
 
   tellFailure(pane) {
     const { failure } = pane.entry;
-    if (!failure || failure === pane.told.failure) return;
-    pane.told.failure = failure;
+    if (!failure || failure === pane.reported.failure) return;
+    pane.reported.failure = failure;
     this.options.onError?.(pane.index, pane.failureText());
   }
 
