@@ -13,7 +13,6 @@ from annotation.calls.kernels.swapping import SwappableExam, swapped
 from annotation.enums import ImageState, SentImages
 from annotation.imaging.kernels.picture_policies import BLANK, PicturePolicy, policy_named
 from annotation.ingest.model_pictures import (
-    EXAMS_AT_ONCE,
     PictureRefused,
     images_of_exam,
     in_batches,
@@ -23,6 +22,8 @@ from annotation.ingest.model_pictures import (
 )
 from annotation.models import CallBatch, Exam, Image, ModelCall, ModelPicture, QuestionBank
 from annotation.site.kept_queries import KeptQuery
+
+EXAMS_AT_ONCE = 8
 
 _images_of = KeptQuery(
     lambda *exams: Image.objects.filter(exam__in=exams).order_by("position", "pk"), *[int] * EXAMS_AT_ONCE
@@ -60,10 +61,11 @@ def pictures_of(batch: CallBatch, calls: Sequence[ModelCall]) -> list[CallPictur
     """Of each of these calls, with exam and question loaded, as their images are now."""
     exams = {call.exam_id for call in calls if call.exam_id is not None and _sends_images(batch, call)}
     images: dict[int, list[Image]] = defaultdict(list)
-    for some in in_batches(exams):
+    for some in in_batches(exams, EXAMS_AT_ONCE):
         for image in _images_of(*some):
             images[image.exam_id].append(image)
-    known = known_pictures(exams, _policy_of(batch)) if exams else {}
+    found = [image.pk for of_exam in images.values() for image in of_exam]
+    known = known_pictures(found, _policy_of(batch)) if found else {}
     return [CallPictures(batch, call, images.get(call.exam_id or 0, ()), known) for call in calls]
 
 

@@ -7,7 +7,8 @@ import re
 import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http.client import HTTPException
@@ -30,6 +31,7 @@ from annotation.enums import Ending
 KEPT_HEADERS = ("x-request-id", "request-id", "retry-after")
 LONGEST_HEADER = 200  # characters kept
 READ_AT_ONCE = 64 * 1024
+LONGEST_WATCH = 60.0  # seconds between two looks at deadlines
 FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError)
 TIMEOUTS = (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
 
@@ -77,6 +79,8 @@ class ModelClient:
         self.endpoint, self.limits = endpoint, limits or Limits()
         self._key = key
         self._adapter = _WatchedAdapter(max_retries=0, pool_connections=1, pool_maxsize=connections)
+        self._deadlines = _Deadlines()
+        self._heads: dict[Route, requests.PreparedRequest] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -88,12 +92,13 @@ class ModelClient:
 
     def close(self) -> None:
         self._adapter.close()
+        self._deadlines.close()
 
     def send(self, request: ModelRequest, *, at: datetime) -> Exchange:
         """One attempt; asking again is for the caller, who keeps each."""
         began = time.monotonic()
         exchange = Exchange(request.sha256, Ending.CONNECTION_FAILED, started_at=at)
-        with _Deadline(self.limits.total_seconds) as deadline:
+        with self._deadlines.of(self.limits.total_seconds) as deadline:
             exchange = self._asked(request, exchange, deadline)
         return replace(exchange, seconds=round(time.monotonic() - began, 4))
 
@@ -115,14 +120,24 @@ class ModelClient:
         return exchange
 
     def _prepared(self, request: ModelRequest) -> requests.PreparedRequest:
+        """Its head is read once for each route: parsing the same URL took a tenth of the time of a request."""
+        head = self._heads.get(request.route)
+        if head is None:
+            head = self._heads[request.route] = self._head(request.route)
+        prepared = head.copy()
+        if request.route != Route.MODELS:
+            prepared.prepare_body(request.body, None)
+        return prepared
+
+    def _head(self, route: Route) -> requests.PreparedRequest:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "rexvqa-reading-room"}
         if self._key is not None:
             headers["Authorization"] = self._key.authorization()
-        url = f"{self.endpoint.url}/{request.route}"
-        if request.route == Route.MODELS:
+        url = f"{self.endpoint.url}/{route}"
+        if route == Route.MODELS:
             return requests.Request("GET", url, headers=headers).prepare()
         headers["Content-Type"] = "application/json"
-        return requests.Request("POST", url, headers=headers, data=request.body).prepare()
+        return requests.Request("POST", url, headers=headers).prepare()
 
     def _kept_headers(self, response: requests.Response) -> tuple[tuple[str, str], ...]:
         found = ((name, response.headers.get(name)) for name in KEPT_HEADERS)
@@ -188,26 +203,59 @@ def _name_of(error: BaseException) -> str:
 _here = threading.local()  # the deadline of this thread, for the connection that urllib3 takes
 
 
+class _Deadlines:
+    """Of all exchanges of a client. One thread ends them: a timer of each would be a thread for each call."""
+
+    def __init__(self) -> None:
+        self._until: dict[_Deadline, float] = {}
+        self._changed = threading.Condition()
+        self._wakes_at = 0.0  # of the monotonic clock
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    @contextmanager
+    def of(self, seconds: float) -> Iterator[_Deadline]:
+        """A deadline in so many seconds for what this thread does."""
+        _here.deadline = deadline = _Deadline()
+        self._add(deadline, time.monotonic() + seconds)
+        try:
+            yield deadline
+        finally:
+            _here.deadline = None
+            with self._changed:
+                self._until.pop(deadline, None)
+            deadline.forget()
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+
+    def _add(self, deadline: _Deadline, until: float) -> None:
+        with self._changed:
+            self._until[deadline] = until
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, daemon=True)
+                self._thread.start()
+            elif until < self._wakes_at:
+                self._changed.notify()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while not self._is_closed:
+                now = time.monotonic()
+                for deadline in [one for one, until in self._until.items() if until <= now]:
+                    del self._until[deadline]
+                    deadline.end()
+                self._wakes_at = min(self._until.values(), default=now + LONGEST_WATCH)
+                self._changed.wait(self._wakes_at - now)
+
+
 class _Deadline:
-    def __init__(self, seconds: float) -> None:
+    def __init__(self) -> None:
         self.is_over = False
         self._handle: socket.socket | None = None
         self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Self:
-        _here.deadline = self
-        self._timer.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _here.deadline = None
-        self._timer.cancel()
-        with self._lock:
-            self._close_handle()
 
     def watch(self, sock: socket.socket) -> None:
         """Shut this connection down when the time is over.
@@ -220,10 +268,14 @@ class _Deadline:
             if self.is_over:
                 self._shut()
 
-    def _end(self) -> None:
+    def end(self) -> None:
         with self._lock:
             self.is_over = True
             self._shut()
+
+    def forget(self) -> None:
+        with self._lock:
+            self._close_handle()
 
     def _shut(self) -> None:
         with suppress(OSError):  # the other side was faster

@@ -19,7 +19,7 @@ from annotation.models import Exam, Image, ModelPicture, QuestionBank, Rendition
 from annotation.refusals import Refused
 from annotation.site.kept_queries import KeptQuery
 
-EXAMS_AT_ONCE = 8
+AT_ONCE = 16  # images whose pictures are looked up together
 
 
 class PictureRefused(Refused):
@@ -78,23 +78,23 @@ def images_never_sent(bank: QuestionBank) -> NeverSent:
 
 
 _known = KeptQuery(
-    lambda policy, *exams: ModelPicture.objects.filter(image__exam__in=exams, policy=policy),
+    lambda policy, *images: ModelPicture.objects.filter(image__in=images, policy=policy),
     str,
-    *[int] * EXAMS_AT_ONCE,
-)
+    *[int] * AT_ONCE,
+)  # by the rows of images: by exams, PostgreSQL read all pictures of the policy while it had no statistics of them
 
 
-def in_batches(exams: Collection[int]) -> Iterator[list[int]]:
+def in_batches(keys: Collection[int], size: int) -> Iterator[list[int]]:
     """Always as many as a kept query takes: the last one is named again where there are too few."""
-    left = sorted(exams)
-    for start in range(0, len(left), EXAMS_AT_ONCE):
-        some = left[start : start + EXAMS_AT_ONCE]
-        yield some + some[-1:] * (EXAMS_AT_ONCE - len(some))
+    left = sorted(keys)
+    for start in range(0, len(left), size):
+        some = left[start : start + size]
+        yield some + some[-1:] * (size - len(some))
 
 
-def known_pictures(exams: Collection[int], policy: PicturePolicy) -> dict[int, ModelPicture]:
-    """Those of these exams that were made before, by the row of their image. One query for each batch."""
-    return {one.image_id: one for some in in_batches(exams) for one in _known(policy.name, *some)}
+def known_pictures(images: Collection[int], policy: PicturePolicy) -> dict[int, ModelPicture]:
+    """Those of these images that were made before, by the row of the image. One query for each batch."""
+    return {one.image_id: one for some in in_batches(images, AT_ONCE) for one in _known(policy.name, *some)}
 
 
 def pictures_for(

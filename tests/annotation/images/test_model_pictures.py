@@ -31,7 +31,7 @@ def files() -> list[Path]:
 
 def made_of(images: list[Image], policy: str, at: datetime) -> list[ModelPicture]:
     chosen = policy_named(policy)
-    return pictures_for(images, chosen, known_pictures({image.exam_id for image in images}, chosen), at=at)
+    return pictures_for(images, chosen, known_pictures([image.pk for image in images], chosen), at=at)
 
 
 def test_one_is_made_for_each_image_and_policy_and_kept(make_image: MakeImage, noon: datetime) -> None:
