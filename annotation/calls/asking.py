@@ -33,7 +33,7 @@ from annotation.calls.sent_pictures import CallPictures, pictures_of
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.leases import LeaseLost, give_lease_back, renew_lease, take_lease
+from annotation.endpoints.leases import LeaseLost, give_lease_back, lock_lease, take_lease
 from annotation.enums import BatchState, CallOutcome
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused
@@ -150,7 +150,7 @@ class Asker:
         returned = self._gather()
         began = time.monotonic()
         with transaction.atomic():
-            renew_lease(self.endpoint.name, self.holder, at=self.clock())
+            lock_lease(self.endpoint.name, self.holder, at=self.clock())
             self._store(returned)
             batches = [] if self.stop.is_set() else _at_work(self.endpoint.name)
             self._leave_out_others(batches)

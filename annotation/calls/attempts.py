@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -110,19 +110,18 @@ def answers_of(batch: CallBatch) -> Iterator[tuple[ModelCall, str | None]]:
 
 def store_attempts(attempts: Sequence[CallAttempt], calls: Iterable[ModelCall]) -> None:
     """In the transaction of the caller, by SQL that takes Django ten times as long to make as to run."""
-    if attempts:
-        own = [each for each in CallAttempt._meta.concrete_fields if not each.primary_key]
-        columns, places = ", ".join(f'"{each.column}"' for each in own), ", ".join("%s" for _ in own)
-        table = CallAttempt._meta.db_table
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f'INSERT INTO "{table}" ({columns}) VALUES ' + ", ".join(f"({places})" for _ in attempts),  # noqa: S608
-                [value for attempt in attempts for value in _values(attempt, own)],
-            )
+    own = [each for each in CallAttempt._meta.concrete_fields if not each.primary_key]
+    columns, places = ", ".join(f'"{each.column}"' for each in own), ", ".join("%s" for _ in own)
+    insert = f'INSERT INTO "{CallAttempt._meta.db_table}" ({columns}) VALUES ({places})'  # noqa: S608 - names of our models
     changed = [each for each in ModelCall._meta.concrete_fields if each.name in CHANGED]
     columns = ", ".join(f'"{each.column}" = %s' for each in changed)
-    sql = f'UPDATE "{ModelCall._meta.db_table}" SET {columns} WHERE id = %s'  # noqa: S608 - names of our models
-    _execute_each(sql, [[*_values(call, changed), call.pk] for call in calls])
+    update = f'UPDATE "{ModelCall._meta.db_table}" SET {columns} WHERE id = %s'  # noqa: S608
+    _execute_each(
+        {
+            insert: [_values(attempt, own) for attempt in attempts],
+            update: [[*_values(call, changed), call.pk] for call in calls],
+        }
+    )
 
 
 def count_as_sent(calls: Sequence[ModelCall]) -> None:
@@ -139,15 +138,15 @@ def _values(row: Model, fields: Iterable[Field[Any, Any]]) -> list[Any]:
     return [each.get_db_prep_save(getattr(row, each.attname), connection) for each in fields]
 
 
-def _execute_each(sql: str, rows: Sequence[Sequence[Any]]) -> None:
-    """One statement for each row: sent to PostgreSQL together, where each would be a journey of its own."""
-    if not rows:
-        return
+def _execute_each(statements: Mapping[str, Sequence[Sequence[Any]]]) -> None:
+    """Each once for each of its rows: sent to PostgreSQL together, where each would be a journey of its own."""
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("; ".join([sql] * len(rows)), [value for row in rows for value in row])
-        else:
-            cursor.executemany(sql, rows)
+        if connection.vendor != "postgresql":
+            for sql, rows in statements.items():
+                cursor.executemany(sql, rows)
+        elif any(statements.values()):
+            every = "; ".join(sql for sql, rows in statements.items() for _row in rows)
+            cursor.execute(every, [value for rows in statements.values() for row in rows for value in row])
 
 
 def cost_in(price: Price | None, usage: Usage) -> Decimal | None:

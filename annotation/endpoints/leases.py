@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.models import EndpointLease
+from annotation.site.kept_queries import KeptQuery
 
 
 class LeaseLost(Exception):
@@ -33,8 +34,30 @@ def take_lease(endpoint: str, holder: str, *, at: datetime) -> bool:
         return is_new or bool(over.update(holder=holder, expires_at=lease_until(at)))
 
 
+def lock_lease(endpoint: str, holder: str, *, at: datetime) -> None:
+    """Nobody else can take it until the transaction of the caller ends; renewed where a third of it is over.
+
+    Raises LeaseLost.
+    """
+    own = _own_lease.first(endpoint, holder)
+    if own is None:
+        raise LeaseLost
+    (until,) = own
+    if until - at < timedelta(seconds=settings.JOB_STALE_SECONDS * 2 / 3):
+        renew_lease(endpoint, holder, at=at)
+
+
+_own_lease = KeptQuery(
+    lambda endpoint, holder: (
+        EndpointLease.objects.select_for_update().filter(endpoint=endpoint, holder=holder).values_list("expires_at")
+    ),
+    str,
+    str,
+)  # before each call
+
+
 def renew_lease(endpoint: str, holder: str, *, at: datetime) -> None:
-    """In the transaction of the caller, which nobody else can then have begun. Raises LeaseLost."""
+    """Raises LeaseLost."""
     own = EndpointLease.objects.filter(endpoint=endpoint, holder=holder)
     if not own.update(expires_at=lease_until(at)):
         raise LeaseLost
