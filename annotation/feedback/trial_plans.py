@@ -17,10 +17,15 @@ from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.enums import PromptPurpose
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions, pairs_needed
 from annotation.feedback.kernels.trial_states import FeedbackRefused
-from annotation.generation.generation_plans import GenerationPlan, GenerationWanted, plan_generation
+from annotation.generation.generation_plans import (
+    GenerationPlan,
+    GenerationWanted,
+    plan_generation,
+    store_generation,
+)
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.generation_prompts import BULLETS
-from annotation.models import GenerationReport, GenerationRun, PromptTrial, PromptVersion, QuestionBank, User
+from annotation.models import PromptTrial, PromptVersion, QuestionBank, User
 from annotation.sampling.kernels.drawing import SEED_MAX
 
 
@@ -79,38 +84,44 @@ def plan_trial(wanted: TrialWanted, *, actor: User | None, at: datetime, dry_run
 
     Raises FeedbackRefused, and as plan_generation does; then nothing is stored.
     """
-    with transaction.atomic():
-        _check(wanted)
-        n_pairs = pairs_needed(wanted.assumed, wanted.per_exam)
-        n_exams = _n_exams(wanted, n_pairs)
-        first, second = (
-            plan_generation(one, actor=actor, at=at, dry_run=dry_run) for one in _generations(wanted, n_exams)
-        )
-        plan = TrialPlan(wanted, n_pairs, n_exams, (first, second))
-        if first.run is None or second.run is None:
-            return plan
-        _check_same_reports(first.run, second.run)
-        trial = PromptTrial.objects.create(
-            first_run=first.run,
-            second_run=second.run,
-            issue_rate=wanted.assumed.issue_rate,
-            difference=wanted.assumed.difference,
-            power=wanted.assumed.power,
-            correlation=wanted.assumed.correlation,
-            n_planned=n_pairs,
-            created_by=actor,
-            created_at=at,
-        )
-        facts = {
-            "first": str(wanted.first),
-            "second": str(wanted.second),
-            "pairs": n_pairs,
-            "exams": n_exams,
-            "per_exam": wanted.per_exam,
-            "seed": wanted.seed,
-        }
-        record("prompt_trial.planned", actor=actor, at=at, subject=trial, facts=facts)
-    return replace(plan, trial=trial)
+    _check(wanted)
+    n_pairs = pairs_needed(wanted.assumed, wanted.per_exam)
+    n_exams = _n_exams(wanted, n_pairs)
+    of_first, of_second = _generations(wanted, n_exams)
+    first = plan_generation(of_first, actor=actor, at=at, dry_run=True)
+    second = plan_generation(of_second, actor=actor, at=at, dry_run=True, found=first.found)
+    plan = TrialPlan(wanted, n_pairs, n_exams, (first, second))
+    return plan if dry_run else store_trial(plan, actor=actor, at=at)
+
+
+@transaction.atomic
+def store_trial(plan: TrialPlan, *, actor: User | None, at: datetime) -> TrialPlan:
+    """Store what a dry run planned: both runs and the trial, or nothing."""
+    wanted = plan.wanted
+    first, second = (store_generation(one, actor=actor, at=at) for one in plan.plans)
+    assert first.run is not None
+    assert second.run is not None
+    trial = PromptTrial.objects.create(
+        first_run=first.run,
+        second_run=second.run,
+        issue_rate=wanted.assumed.issue_rate,
+        difference=wanted.assumed.difference,
+        power=wanted.assumed.power,
+        correlation=wanted.assumed.correlation,
+        n_planned=plan.n_pairs,
+        created_by=actor,
+        created_at=at,
+    )
+    facts = {
+        "first": str(wanted.first),
+        "second": str(wanted.second),
+        "pairs": plan.n_pairs,
+        "exams": plan.n_exams,
+        "per_exam": wanted.per_exam,
+        "seed": wanted.seed,
+    }
+    record("prompt_trial.planned", actor=actor, at=at, subject=trial, facts=facts)
+    return replace(plan, plans=(first, second), trial=trial)
 
 
 def _generations(wanted: TrialWanted, n_exams: int) -> Iterator[GenerationWanted]:
@@ -164,11 +175,3 @@ def _n_exams(wanted: TrialWanted, n_pairs: int) -> int:
         facts = {"n": n_pairs, "needed": needed}
         raise FeedbackRefused("too_few_exams", sentence % facts, status=422, field="n_exams")
     return wanted.n_exams or needed
-
-
-def _check_same_reports(first: GenerationRun, second: GenerationRun) -> None:
-    rows = [GenerationReport.objects.filter(run=run).order_by("number") for run in (first, second)]
-    reports = [list(one.values_list("answer_key", "sha256")) for one in rows]
-    if reports[0] != reports[1]:
-        sentence = _("The bank changed while the trial was planned, so that its reports differ. Plan it again.")
-        raise FeedbackRefused("reports_differ", sentence)

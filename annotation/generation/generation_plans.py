@@ -99,20 +99,27 @@ def _named(version: PromptVersion | None, own: ShippedPrompt) -> str:
 
 
 def plan_generation(
-    wanted: GenerationWanted, *, actor: User | None, at: datetime, dry_run: bool = False
+    wanted: GenerationWanted,
+    *,
+    actor: User | None,
+    at: datetime,
+    dry_run: bool = False,
+    found: FoundReports | None = None,
 ) -> GenerationPlan:
     """Store a run with one call for each report. Whatever is wrong is refused in a sentence; nothing is stored then.
 
-    Raises GenerationRefused, SendingRefused, EndpointRefused, BankRefused.
+    ``found``: the reports that an equal plan found, which are not looked for again. Raises GenerationRefused,
+    SendingRefused, EndpointRefused, BankRefused.
     """
     permission, price = _check(wanted, at)
-    found = (
-        reports_of_file(wanted.reports)
-        if wanted.reports
-        else reports_of_bank(wanted.bank, wanted.n_exams or 0, seed=wanted.seed)
-    )
-    plan = GenerationPlan(wanted, found, permission, price)
-    return plan if dry_run else _store(plan, actor=actor, at=at)
+    plan = GenerationPlan(wanted, found or _reports_for(wanted), permission, price)
+    return plan if dry_run else store_generation(plan, actor=actor, at=at)
+
+
+def _reports_for(wanted: GenerationWanted) -> FoundReports:
+    if wanted.reports:
+        return reports_of_file(wanted.reports)
+    return reports_of_bank(wanted.bank, wanted.n_exams or 0, seed=wanted.seed)
 
 
 def begin_generation(wanted: GenerationWanted, *, actor: User | None, at: datetime) -> GenerationPlan:
@@ -123,7 +130,7 @@ def begin_generation(wanted: GenerationWanted, *, actor: User | None, at: dateti
 @transaction.atomic
 def begin_planned(plan: GenerationPlan, *, actor: User | None, at: datetime) -> GenerationPlan:
     """Store a planned run and start it: neither without the other."""
-    begun = _store(plan, actor=actor, at=at)
+    begun = store_generation(plan, actor=actor, at=at)
     assert begun.run is not None
     start_generation(begun.run, actor=actor, at=at)
     return begun
@@ -167,7 +174,8 @@ def _check_purpose(prompt: PromptVersion | None, purpose: PromptPurpose) -> None
 
 
 @transaction.atomic
-def _store(plan: GenerationPlan, *, actor: User | None, at: datetime) -> GenerationPlan:
+def store_generation(plan: GenerationPlan, *, actor: User | None, at: datetime) -> GenerationPlan:
+    """Store the run of a dry run."""
     wanted, found = plan.wanted, plan.found
     own_bullets, own_questions = ensure_prompts(at)
     batch = CallBatch.objects.create(

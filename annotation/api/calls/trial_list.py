@@ -31,7 +31,7 @@ from annotation.feedback.kernels.trial_pairs import TrialAssumptions
 from annotation.feedback.kernels.trial_states import TrialState
 from annotation.feedback.prompt_story import standing_of
 from annotation.feedback.prompt_trials import draw_trial, runs_of, start_trial, trials_with_runs
-from annotation.feedback.trial_plans import TrialWanted, plan_trial
+from annotation.feedback.trial_plans import TrialPlan, TrialWanted, plan_trial, store_trial
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.models import PromptTrial, PromptVersion, User
@@ -153,13 +153,13 @@ class PromptTrials(_OfTrials, ListOf[PromptTrial]):
     def post(self, request: Request, **named: Any) -> Response:
         wanted = trial_wanted(self.person, self.sent(TrialSent))
 
-        def plan() -> MadeAnswer:
-            trial = plan_trial(wanted, **self.by()).trial
+        def store(plan: TrialPlan) -> MadeAnswer:
+            trial = store_trial(plan, **self.by()).trial
             assert trial is not None
             shown = self.shown(self.rows().get(pk=trial.pk))
             return MadeAnswer(201, shown, reverse("api-prompt-trial", args=[trial.public_id]))
 
-        return self.once(plan)
+        return self.once_planned(lambda: plan_trial(wanted, dry_run=True, **self.by()), store)
 
 
 class OnePromptTrial(_OfTrials, OneOf[PromptTrial]):

@@ -203,6 +203,24 @@ def test_a_trial_is_planned_started_and_drawn(writer: Program, reports: Question
     assert PromptTrial.objects.count() == 1
 
 
+def test_reports_of_a_trial_are_searched_once_and_nobody_waits(
+    writer: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = two_versions()
+    outside, found = len(connection.savepoint_ids), list[int]()
+
+    def searched(_text: str) -> list[str]:
+        found.append(len(connection.savepoint_ids))
+        return []
+
+    monkeypatch.setattr("annotation.generation.report_sources.identifiers_in", searched)
+    sent = {"bank": "reports", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "n_exams": 4, "per_exam": 3}
+    sent |= {"first": first.public_id, "second": second.public_id, "issue_rate": 0.9, "difference": 0.8}
+    with endpoint_is_there():
+        assert writer.post("prompt-trials/", sent, idempotency_key="one").status_code == 201
+    assert found == [outside] * 4
+
+
 def test_a_drawn_trial_tells_its_sample_and_no_result(writer: Program, tmp_path: Path) -> None:
     trial = made_trial(QuestionBank.objects.get(slug="reports"), n_exams=4)
     told = writer.post(f"prompt-trials/{trial.public_id}/draw/").json()
