@@ -39,24 +39,30 @@ class Life:
 
 
 class Children:
-    """Each is the leader of a process group, which ends with it."""
+    """Each is the leader of a process group, which ends with it.
+
+    ``yields``: by name, how much nicer than the others a child is. They share a session, since Linux may weigh
+    the processes of one session against each other only (``man 7 sched``, autogroups).
+    """
 
     def __init__(
         self,
         commands: Mapping[str, list[str]],
         environment: Mapping[str, str],
         *,
+        yields: Mapping[str, int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.commands, self.environment, self.clock = dict(commands), dict(environment), clock
+        self.yields = dict(yields or {})
         self.lives: dict[str, Life] = {}
 
     def start(self, name: str, *, n_short: int = 0) -> None:
         process = subprocess.Popen(  # noqa: S603
             self.commands[name],
             env=self.environment,
-            start_new_session=True,
-            preexec_fn=partial(end_with_parent, os.getpid()),
+            process_group=0,
+            preexec_fn=partial(_begin, os.getpid(), self.yields.get(name, 0)),
         )
         self.lives[name] = Life(process, self.clock(), n_short)
 
@@ -95,6 +101,11 @@ class Children:
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
             _kill_group(process)
             process.wait()
+
+
+def _begin(parent: int, niceness: int) -> None:
+    end_with_parent(parent)
+    os.nice(niceness)
 
 
 def _kill_group(leader: subprocess.Popen[bytes]) -> None:

@@ -21,6 +21,8 @@ from rexvqa_site.lanes import WAITING_THREADS
 SECONDS_TO_START = 60
 SECONDS_FOR_SLOW_CLIENTS = 10  # when the web server is asked to end, less than Children.stop waits
 
+YIELDS = {"worker": 10}  # whoever waits for a page comes before jobs and questions to models
+
 
 class StopRequested(Exception):
     """Ctrl-C, or a SIGTERM from whoever supervises us."""

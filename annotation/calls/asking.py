@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -82,14 +82,18 @@ def ask_endpoint(
     return True
 
 
-_at_work = KeptQuery(
-    lambda endpoint: (
-        CallBatch.objects.filter(endpoint=endpoint, state__in=AT_WORK)
-        .select_related("prompt", "permission", "price", "bank")
-        .order_by("started_at", "pk")
+def _at_work(endpoint: str) -> QuerySet[CallBatch]:
+    batches = CallBatch.objects.filter(endpoint=endpoint, state__in=AT_WORK)
+    return batches.select_related("prompt", "permission", "price", "bank").order_by("started_at", "pk")
+
+
+# What may change in the batches of an endpoint while they are at work: read anew before each call.
+_changes = KeptQuery(
+    lambda endpoint: _at_work(endpoint).values_list(
+        "pk", "state", "n_first", "cap", "permission__withdrawn_at", "permission__expires_at", "bank__holds_quarters"
     ),
     str,
-)  # by the name of an endpoint: read anew before each call
+)
 
 
 @contextmanager
@@ -122,6 +126,8 @@ class Asker:
     stop: threading.Event
     works: dict[int, BatchWork] = field(default_factory=dict)
     n_in_flight: int = 0
+    _known: Sequence[object] = ()
+    _batches: list[CallBatch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         limits = self.endpoint
@@ -152,7 +158,7 @@ class Asker:
         with transaction.atomic():
             lock_lease(self.endpoint.name, self.holder, at=self.clock())
             self._store(returned)
-            batches = [] if self.stop.is_set() else _at_work(self.endpoint.name)
+            batches = [] if self.stop.is_set() else self._at_work_now()
             self._leave_out_others(batches)
             chosen = self._choose(batches)
         writing_time = time.monotonic() - began
@@ -172,6 +178,14 @@ class Asker:
                 found.append(self.returned.get_nowait())
         except queue.Empty:
             return found
+
+    def _at_work_now(self) -> list[CallBatch]:
+        """Loaded anew only where something has changed: five models for each batch take longer than a look."""
+        known = _changes(self.endpoint.name)
+        is_over = any(batch.state not in AT_WORK for batch in self._batches)  # by us, and a person began it again
+        if known != self._known or is_over:
+            self._known, self._batches = known, list(_at_work(self.endpoint.name))
+        return self._batches
 
     def _leave_out_others(self, batches: Sequence[CallBatch]) -> None:
         """What was known of a batch that a person paused or stopped; one that goes on begins anew."""

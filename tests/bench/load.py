@@ -104,6 +104,7 @@ def _served(env: dict[str, str], *, is_sqlite: bool) -> Iterator[Site]:
     children = Children(
         {"web server": command, "worker": serving.worker_command(ROOT / "manage.py")},
         {**env, "PYTHONPATH": str(ROOT), "PORT": str(port)},
+        yields=serving.YIELDS,
     )
     try:
         for name in children.commands:

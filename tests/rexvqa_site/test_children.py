@@ -126,6 +126,21 @@ def test_a_life_of_some_length_makes_the_short_ones_forgotten(children: Children
             children.revive()
 
 
+def test_a_child_gives_way_to_the_others_of_its_session(clock: Clock) -> None:
+    """Linux weighs processes of other sessions against each other as groups, whatever their niceness."""
+    children = Children(dict.fromkeys(("web server", "worker"), SLEEP), os.environ, yields={"worker": 3}, clock=clock)
+    try:
+        for name in children.commands:
+            children.start(name)
+        web, worker = (children.lives[name].process.pid for name in children.commands)
+        niceness = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (web, worker)]
+        assert niceness[1] == min(niceness[0] + 3, 19)
+        assert {os.getsid(web), os.getsid(worker)} == {os.getsid(0)}
+        assert (os.getpgid(web), os.getpgid(worker)) == (web, worker)
+    finally:
+        children.stop()
+
+
 def test_what_a_killed_child_had_started_ends_before_it_is_started_again(tmp_path: Path, clock: Clock) -> None:
     told = tmp_path / "inner"
     os.mkfifo(told)

@@ -76,6 +76,7 @@ class Command(ActCommand):
                 SIMULATED_MODELS: serving.stand_in_command(port_file()),
             },
             environment_of_children(),
+            yields=serving.YIELDS,
         )
         port_file().unlink(missing_ok=True)  # of a server that was killed
         with serving.stop_signals():

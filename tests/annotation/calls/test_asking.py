@@ -163,6 +163,22 @@ def test_the_cap_is_never_passed() -> None:
     assert sum(attempt.cost or 0 for attempt in attempts) == tally(batch).cost > spent
 
 
+def test_a_cap_that_is_lowered_while_calls_are_asked_holds_from_the_next_one_on() -> None:
+    batch = make_batch(50, price=make_price(), cap=Decimal(5))
+
+    def lowered_after_three() -> datetime:
+        if CallAttempt.objects.count() >= 3:
+            CallBatch.objects.update(cap=Decimal("0.0001"))
+        return NOON
+
+    with asked_server(connections=1) as server:
+        ask_endpoint(ENDPOINT, clock=lowered_after_three, limits=SHORT)
+        batch.refresh_from_db()
+        assert len(server.ledger) in {3, 4}
+    assert batch.state == BatchState.PAUSED
+    assert "The cap of 0.0001 EUR is reached" in batch.paused_because
+
+
 def test_a_cap_cannot_be_kept_without_token_counts() -> None:
     batch = make_batch(10, price=make_price(), cap=Decimal(5))
     with asked_server(Fault.NO_USAGE):
