@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from annotation.site.privacy import SiteRefused
 
 PR_SET_PDEATHSIG = 1  # of Linux; elsewhere a child that outlives its parent is ended by whoever starts the next one
+AUTOGROUP = Path("/proc/self/autogroup")  # man 7 sched
 SECONDS_OF_A_SHORT_LIFE = 3
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 15.0
@@ -39,11 +41,7 @@ class Life:
 
 
 class Children:
-    """Each is the leader of a process group, which ends with it.
-
-    ``yields``: by name, how much nicer than the others a child is. They share a session, since Linux may weigh
-    the processes of one session against each other only (``man 7 sched``, autogroups).
-    """
+    """Each is the leader of a process group, which ends with it. ``yields``: the niceness of some, by name."""
 
     def __init__(
         self,
@@ -61,7 +59,7 @@ class Children:
         process = subprocess.Popen(  # noqa: S603
             self.commands[name],
             env=self.environment,
-            process_group=0,
+            start_new_session=True,
             preexec_fn=partial(_begin, os.getpid(), self.yields.get(name, 0)),
         )
         self.lives[name] = Life(process, self.clock(), n_short)
@@ -106,6 +104,9 @@ class Children:
 def _begin(parent: int, niceness: int) -> None:
     end_with_parent(parent)
     os.nice(niceness)
+    if niceness:  # Linux may weigh sessions against each other as groups, whatever their processes are
+        with contextlib.suppress(OSError):
+            AUTOGROUP.write_text(str(niceness))
 
 
 def _kill_group(leader: subprocess.Popen[bytes]) -> None:
