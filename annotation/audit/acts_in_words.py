@@ -121,7 +121,7 @@ ACTS: dict[str, _StrPromise] = {
     "reviewer.reminded": _("reminded a reviewer"),
     "reviews.imported": _("imported reviews"),
     "role.granted": _("gave a role"),
-    "role.withdrawn": _("took a role"),
+    "role.withdrawn": _("removed a role"),
     "round.adjudication_begun": _("began the adjudication of a round"),
     "round.archived": _("archived a round"),
     "round.assigned": _("assigned the questions of a round"),

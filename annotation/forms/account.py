@@ -161,7 +161,7 @@ class ProfileForm(forms.Form):
     wants_digest = forms.BooleanField(
         label=_("A daily e-mail about review rounds that I coordinate"),
         required=False,
-        help_text=_("What waits, who is late or stuck, what became disputed. None on days without anything."),
+        help_text=_("What is waiting, late, stuck or newly disputed. Nothing is sent on days without news."),
     )
 
 
@@ -171,14 +171,14 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         label=_("Name"), max_length=80, help_text=_("What will use the token, such as “nightly import”.")
     )
-    grant = forms.ChoiceField(label=_("Good for"), help_text=_("It never gives more than you have yourself."))
-    days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=MOST_DAYS, initial=USUAL_DAYS)
+    grant = forms.ChoiceField(label=_("Role and place"), help_text=_("It never gives more than you have yourself."))
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=MOST_DAYS, initial=USUAL_DAYS)
     networks = forms.CharField(
         label=_("Only from these network addresses"),
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("One in a line, such as 192.0.2.7 or 10.1.0.0/16. Empty: from everywhere."),
+        help_text=_("One per line, such as 192.0.2.7 or 10.1.0.0/16. Empty: from everywhere."),
     )
 
     def __init__(self, person: User, *args: Any, **kwargs: Any) -> None:

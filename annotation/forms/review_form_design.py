@@ -43,7 +43,7 @@ class FormDesignForm(PlainForm):
     name = forms.CharField(
         label=_("Name"),
         max_length=80,
-        help_text=_("The same name stores the next version. Reviews name the version that they answered."),
+        help_text=_("The same name makes a new version. Every review records the version that it answered."),
     )
     grades = forms.MultipleChoiceField(
         label=_("Grades"), required=False, choices=[(one.value, gettext_lazy(one.label)) for one in GradeName]

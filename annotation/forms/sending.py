@@ -62,7 +62,7 @@ class PermissionForm(PlainForm):
     reports = forms.BooleanField(
         label=_("Reports"),
         required=False,
-        help_text=_("Alone, they permit to write questions from them."),
+        help_text=_("Without questions: models may write questions from the reports."),
     )
     reason = forms.CharField(label=_("Reason"), max_length=LONGEST_WORDS, widget=forms.Textarea(attrs={"rows": 2}))
     agreement = forms.CharField(
@@ -76,7 +76,7 @@ class PermissionForm(PlainForm):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     accepted = forms.BooleanField(
-        label=_("I have read these terms, and sending to this endpoint keeps them."), required=False
+        label=_("I have read these terms, and sending to this endpoint complies with them."), required=False
     )
     terms_shown = forms.CharField(required=False, widget=forms.HiddenInput)
 

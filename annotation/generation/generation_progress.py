@@ -106,6 +106,8 @@ class GenerationProgress:
             return _("The model writes questions on the findings: %(done)d of %(all)d exams.") % facts
         if batch.state == BatchState.STOPPED:
             return _("Stopped for good after %(done)d of %(all)d calls. No question is made of the answers.") % facts
+        if batch.state == BatchState.PLANNED:
+            return _("Planned: nothing is sent yet.")
         return batch.paused_because or _("Paused after %(done)d of %(all)d calls. Nothing is sent.") % facts
 
     def as_json(self) -> dict[str, Any]:

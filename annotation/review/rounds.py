@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, archive, note_purged
@@ -224,7 +225,11 @@ class MissingImages:
         """Empty where all images are there."""
         if not self.numbers:
             return ""
-        return _("Images are missing, or nobody may see them yet, of %(n)s of %(all)s questions: %(names)s.") % {
+        return ngettext(
+            "%(n)s of %(all)s questions lacks an image that may be shown (missing or not released): %(names)s.",
+            "%(n)s of %(all)s questions lack an image that may be shown (missing or not released): %(names)s.",
+            len(self.numbers),
+        ) % {
             "n": len(self.numbers),
             "all": self.n_questions,
             "names": listed([str(number) for number in self.numbers]),

@@ -102,7 +102,7 @@ def _jobs_and_mail(at: datetime) -> list[SitePart]:
     )
     jobs = SitePart(_("Jobs"), _("%(waiting)d waiting, %(failed)d failed within 7 days") % n, n["failed"] == 0)
     if not settings.EMAIL_HOST:
-        return [jobs, SitePart(_("E-mail"), _("no mail server: links are on the pages of those who make them"), None)]
+        return [jobs, SitePart(_("E-mail"), _("no mail server: whoever makes a link passes it on"), None)]
     words = {"server": f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}", "n": n["unsent"]}
     return [jobs, SitePart(_("E-mail"), _("%(server)s, %(n)d not sent within 7 days") % words, n["unsent"] == 0)]
 

@@ -62,7 +62,7 @@ def why_undefined(one: Estimate, name: str) -> str:
     """Why there is no value."""
     nothing = _("everybody set it") if name == "specific_agreement_negative" else _("nobody set it")
     reasons = {
-        estimate.NO_COMMON_QUESTIONS: _("no question with two of them"),
+        estimate.NO_COMMON_QUESTIONS: _("no question that two of them judged"),
         estimate.EXPECTED_AGREEMENT_IS_ONE: _("all gave the same answer"),
         estimate.NO_VARIATION: _("all gave the same answer"),
         estimate.ZERO_TRIALS: nothing,

@@ -54,11 +54,12 @@ def points(difference: Estimate) -> str:
         return _("n/a")
     limits = _("n/a")
     if difference.ci95 is not None:
-        limits = _("%(low)s to %(high)s") % dict(zip(("low", "high"), map(_in_points, difference.ci95), strict=True))
-    return f"{_in_points(difference.value)} ({limits})"
+        limits = _("%(low)s to %(high)s") % dict(zip(("low", "high"), map(in_points, difference.ci95), strict=True))
+    return f"{in_points(difference.value)} ({limits})"
 
 
-def _in_points(value: float) -> str:
+@register.filter
+def in_points(value: float) -> str:
     return _hundredths(value).replace("-", "\N{MINUS SIGN}")
 
 

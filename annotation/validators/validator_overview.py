@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.calls.call_batches import act_named, acts_now
 from annotation.calls.tallies import tallies
@@ -51,7 +52,11 @@ class RunRow:
             if self.run.taken_at is None:
                 return _("All answers are there; a worker takes the verdicts.")
             if self.run.n_unread:
-                return _("Complete; %(n)d answers hold no verdict.") % {"n": self.run.n_unread}
+                return ngettext(
+                    "Complete; %(n)d answer has no verdict.",
+                    "Complete; %(n)d answers have no verdict.",
+                    self.run.n_unread,
+                ) % {"n": self.run.n_unread}
             return _("Complete.")
         if batch.state == BatchState.STOPPED:
             if self.run.is_exam:

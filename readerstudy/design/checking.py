@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.enums import ImageState
 from annotation.ingest.completeness import ExamImages, images_of_questions
@@ -85,7 +86,7 @@ def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
     """What is allowed and worth a word before the study is frozen."""
     notes = []
     if study.deadline_at is not None and study.deadline_at <= at:
-        notes.append(_("The deadline has passed: nobody could read before it is extended."))
+        notes.append(_("The deadline has passed: nobody can read until it is extended."))
     if not study.consent:
         notes.append(_("There is no consent text: readers are not asked to agree to anything."))
     if not study.instructions:
@@ -96,7 +97,7 @@ def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
         notes.append(_("There is no practice block."))
     reasoned = study.cases.exclude(accepted_because="").count()
     if reasoned:
-        notes.append(_("Accepted with a reason, without accepting reviews: %(n)s.") % {"n": reasoned})
+        notes.append(_("Cases taken with a reason, without being accepted in review: %(n)s.") % {"n": reasoned})
     sentence = _(
         "No model that is listed has these names of the planned pairs or runs so far: %(names)s. "
         "A name that no model or reader has when the study is analysed gives no result."
@@ -154,7 +155,11 @@ def _images_of(cases: Iterable[StudyCase]) -> dict[int, ExamImages]:
 
 
 def _missing_images(cases: Sequence[StudyCase], n_all: int) -> str:
-    return _("Images are missing, or nobody may see them yet, in %(n)s of %(all)s cases: %(names)s.") % {
+    return ngettext(
+        "%(n)s of %(all)s cases lacks an image that may be shown (missing or not released): %(names)s.",
+        "%(n)s of %(all)s cases lack an image that may be shown (missing or not released): %(names)s.",
+        len(cases),
+    ) % {
         "n": len(cases),
         "all": n_all,
         "names": listed([named_case(case) for case in cases]),

@@ -150,7 +150,7 @@ def check_takes_readers(study: ReaderStudy) -> None:
             "draft", _("The study is a draft: freeze it before you invite readers, so that their orders are fixed.")
         )
     if not takes_readers(study):
-        raise StudyRefused("closed", _("The study is closed: nobody joins it any more."))
+        raise StudyRefused("closed", _("The study is closed: no more readers can join."))
 
 
 def check_order_left(case_set: CaseSet, n_free: int, n_promised: int) -> None:

@@ -141,12 +141,12 @@ def facts_in_words(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a reader stated about themselves, as pairs of a name and a value; empty before they did."""
     shown = {
         _("Training"): _label(Training, facts.get("training")),
-        _("Years of chest radiographs"): facts.get("years"),
+        _("Years of experience"): facts.get("years"),
         _("Chest fellowship"): _yes_or_no(facts.get("chest_fellowship")),
-        _("Films per week"): facts.get("films_per_week"),
+        _("Chest radiographs per week"): facts.get("films_per_week"),
         _("Display"): _label(DisplayUsed, facts.get("display")),
         _("Saw the bank before"): _label(Exposure, facts.get("exposure")),
-        _("Where"): facts.get("exposure_text") or None,
+        _("Where it was seen"): facts.get("exposure_text") or None,
     }
     return [(name, str(value)) for name, value in shown.items() if value is not None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -24,6 +24,8 @@ from readerstudy.enums import Aid, Information
 from readerstudy.models import Arm, ReaderStudy
 
 if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
     SentFile = UploadedFile[bytes]
 else:
     SentFile = UploadedFile
@@ -44,6 +46,7 @@ class StudyPageForm(forms.Form):
 class DraftForm(StudyPageForm):
     """A step of the design. It knows what its page showed, so that nobody overwrites what they never saw."""
 
+    empty: ClassVar[dict[str, _StrPromise]] = {}  # by field: what an empty one means, where a frozen design is shown
     mark_name = "seen"  # under which the page sends its mark back
     was_warned = False
 
@@ -99,7 +102,10 @@ def _words(bound: forms.BoundField) -> str:
         return _labels(bound.field).get(value, str(value))
     if isinstance(value, datetime):
         return date_format(value, "DATETIME_FORMAT")
-    return str(value) if value not in (None, "") else gettext("none")
+    if value not in (None, ""):
+        return str(value)
+    meanings = bound.form.empty if isinstance(bound.form, DraftForm) else {}
+    return str(meanings.get(bound.name, gettext("none")))
 
 
 def _labels(field: forms.ChoiceField) -> dict[str, str]:
@@ -187,6 +193,8 @@ MOST_READERS, MOST_ORDERS = 500, 2000
 
 
 class ReadersForm(DraftForm):
+    empty = {"n_orders": _("twice the readers")}
+
     n_readers = forms.IntegerField(
         label=_("Readers"),
         min_value=1,

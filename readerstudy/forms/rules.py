@@ -85,9 +85,11 @@ def _chosen(plan: AnalysisPlan) -> dict[str, str]:
 class RulesForm(DraftForm):
     """How the cases are read."""
 
+    empty = {"time_limit_s": _("no limit")}
+
     time_limit_s = _whole(
         _("Time limit for a case, seconds"),
-        _("Empty: no limit, and no clock on screen. With a limit, an answer after it is stored and counts as wrong."),
+        _("Empty: no limit, and no clock on screen. With a limit, a later answer is stored and counts as wrong."),
         5,
         3600,
     )
@@ -97,25 +99,25 @@ class RulesForm(DraftForm):
     )
     cannot_tell = _switch(
         _("Allow “cannot tell”"),
-        _("A reader may decline a case; it counts as incorrect. Then a best guess is asked; results show both."),
+        _("A reader may decline a case; it counts as incorrect. A best guess is asked then; results show both."),
     )
     confidence = _switch(
         _("Ask how sure the reader is"), _("After each answer: the chance of being right, 25, 40, 60, 80 or 95 %.")
     )
     slips = _switch(
         _("Input errors can be reported"),
-        _("Until the next answer a reader can report that another option was meant; only a sensitivity line uses it."),
+        _("Until the next answer a reader can report that another option was meant; a sensitivity analysis uses it."),
     )
     n_ready = forms.IntegerField(
         label=_("Cases loaded ahead"),
         min_value=LEAST_READY,
         max_value=MOST_READY,
-        help_text=_("So many of the next cases a reader's page may hold, also when the network is gone. Two to ten."),
+        help_text=_("Next cases that are loaded in advance, so that reading goes on without the network. Two to ten."),
     )
     break_every = _whole(_("Offer a break every … cases"), _("Empty: no break is offered."), 1, 1000)
     may_pause = _switch(
         _("Readers may pause"),
-        _("After the case, or at once, which hides and marks it. It does not count as reading time; a limit goes on."),
+        _("After the case, or at once: it is hidden and flagged. Reading time stops; a time limit goes on."),
     )
     practice_pass = _whole(
         _("Correct answers needed in the practice block"),

@@ -127,7 +127,7 @@ class ReadingsForm(DraftForm):
         required=False,
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
         help_text=_(
-            "Columns case and reason. Only with the first readings: cases that are voided later count as decided then."
+            "Columns case and reason. Only with the first readings: a case voided later has the date of its voiding."
         ),
     )
     decided = forms.BooleanField(

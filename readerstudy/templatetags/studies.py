@@ -35,8 +35,10 @@ def inference_short(inference: str) -> str:
 
 
 @register.filter
-def as_bare_points(share: float) -> str:
+def as_bare_points(share: float | None) -> str:
     """A share in percentage points with one decimal, as precise as a forecast is."""
+    if share is None:
+        return _("n/a")
     return number_format(round(100 * share, 1), decimal_pos=1)
 
 

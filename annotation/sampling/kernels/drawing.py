@@ -35,7 +35,7 @@ class RatedBy(Word):
     STATED = "stated", _("stated in the bank")
     MODEL = "model", _("rated by a model")
     REVIEWERS = "reviewers", _("judged by reviewers")
-    READERS = "readers", _("share of readers right")
+    READERS = "readers", _("accuracy of readers")
 
 
 @dataclass(frozen=True)

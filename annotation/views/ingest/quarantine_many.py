@@ -138,7 +138,9 @@ def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: 
 def _flash(request: AuthenticatedRequest, word: str, outcome: acts.Decided) -> None:
     n = len(outcome.done)
     if n and word != "release":  # the list shows a release where it offers to undo it
-        sentence = ngettext("%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed.", n)
+        sentence = ngettext(
+            "%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed, their pixels are deleted.", n
+        )
         messages.success(request, sentence % {"n": n})
     _flash_overtaken(request, outcome.n_overtaken)
     for sentence in outcome.refusals:

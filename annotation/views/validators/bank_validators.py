@@ -12,6 +12,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -63,7 +64,11 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         begun = run_on_form(form, lambda: begin_checks(plan_checks(form.wanted(bank), **by(request)), **by(request)))
         if begun is not None:
             n_calls = sum(len(plan.found.asked) for plan in begun)
-            messages.success(request, _("Started: %(n)d questions are asked by a worker.") % {"n": n_calls})
+            messages.success(
+                request,
+                ngettext("Started: a worker asks %(n)d question.", "Started: a worker asks %(n)d questions.", n_calls)
+                % {"n": n_calls},
+            )
             return redirect("bank-validators", slug)
     hidden = withheld_questions(request.user)
     counts = count_parts(bank, hidden)

@@ -128,7 +128,7 @@ def allocate(counts: Mapping[Cell, int], request: DrawRequest) -> dict[Cell, int
     if left > sum(free.values()):
         raise DesignRefused(
             "pool_too_small",
-            _("%(n)s cases are asked for, and the pool holds only %(held)s questions for them."),
+            _("You asked for %(n)s cases, and only %(held)s questions qualify. Ask for fewer, or widen the pool."),
             n=left if request.quotas else request.n,
             held=sum(free.values()),
         )

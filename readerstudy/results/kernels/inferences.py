@@ -35,10 +35,10 @@ CAUTIONS = (  # in figures, too
     *("readers_dropped", "questions_dropped", "answers_missing"),
 )
 WHY_NARROWER = (
-    "An interval for random readers and random questions can be narrower than one of the other two: the variance "
-    "between readers counts only as far as they differ by more than chance in single answers, and comes out below zero "
-    "where they differ by less; and its degrees of freedom count questions as well as readers, while an interval for "
-    "these questions alone has one fewer than there are readers (t = 4.30 with three of them)."
+    "An interval for random readers and random questions can be narrower than one of the other two. Its estimate of "
+    "the variance between readers can be zero or negative where readers differ no more than by chance, and its degrees "
+    "of freedom come from readers and questions, where an interval for these questions alone has one fewer than there "
+    "are readers (t = 4.30 for three readers)."
 )
 
 

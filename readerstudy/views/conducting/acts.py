@@ -50,8 +50,8 @@ def _asked_and_done(
 @require_POST
 def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     sentences = (
-        _("From then on everybody who was invited can read; answers are final as they come in."),
-        _("Nobody sees results before the study is closed."),
+        _("Once the study is open, every invited reader can begin. A submitted answer is final."),
+        _("Results stay hidden until the study is closed. To see them before takes a reason, which is recorded."),
     )
     done = _("The study is open: its readers can read now.")
     return _asked_and_done(request, slug, open_study, done, title=_("Open the study"), sentences=sentences)

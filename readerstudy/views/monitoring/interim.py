@@ -74,7 +74,7 @@ def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Confirma
         _("Reason: %(reason)s") % {"reason": reason},
         _("Nobody has seen a result: the case is left out of everything.")
         if study.unblinded_at is None
-        else _("Results were seen: the case is left out of a labelled sensitivity line only."),
+        else _("Results were seen: the case stays in all results but a labelled sensitivity analysis."),
         _("Readers do not notice it. Voiding cannot be undone."),
     ]
     label = _("Void case %(number)s") % names
@@ -88,7 +88,7 @@ def _leave_out(case: StudyCase, reason: str, actor: User) -> str:
     sentence = (
         _("Case %(number)s is voided and left out of every result.")
         if voiding.before_unblinding
-        else _("Case %(number)s is voided. Results were seen before: it is left out of a sensitivity line only.")
+        else _("Case %(number)s is voided. Results were seen before: only a sensitivity analysis leaves it out.")
     )
     return sentence % {"number": case.number}
 

@@ -103,7 +103,7 @@ def test_an_adjudicator_goes_from_home_to_the_decision(
 ) -> None:
     home = hers.get("/")
     assert "2 questions wait for an adjudicator in “Spring”." in home.content.decode()
-    assert "2 questions wait, you have decided 0." in hers.get("/adjudication/spring/").content.decode()
+    assert "2 questions are waiting; you have decided 0." in hers.get("/adjudication/spring/").content.decode()
     answer = hers.post("/adjudication/spring/next/")
     assignment = take_next(adjudicated, judy, at=noon)
     assert assignment is not None

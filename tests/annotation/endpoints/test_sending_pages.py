@@ -107,7 +107,7 @@ def test_images_that_are_never_sent_are_counted(client: Client, bank: QuestionBa
     assert (never.missing, never.unsearched, never.quarantined, never.n_images) == (1, 1, 3, 5)
     client.force_login(cora)
     page = markup(client.get(SENDING))
-    assert "5 images of this bank are never sent" in page
+    assert "5 images of this bank are not sent at present" in page
     assert "1 missing, 1 not searched for text yet, 3 in quarantine" in page
 
 

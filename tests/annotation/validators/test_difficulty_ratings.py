@@ -125,7 +125,7 @@ def test_the_page_tells_agreement_and_no_single_rating(
     with django_assert_max_num_queries(20):
         page = client.get(reverse("bank-difficulties", args=[bank.slug])).content.decode()
     assert "stated in the bank, rated by a model" in page
-    assert "not defined: no question with two of them" in page
+    assert "not defined: no question that two of them judged" in page
     assert Finding.objects.values_list("detail", flat=True)[0] not in page
 
 

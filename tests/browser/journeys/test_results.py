@@ -191,7 +191,7 @@ def void(page: Page) -> None:
     form.locator("[name=reason]").fill(REASON)
     form.get_by_role("button", name="Void the case").click()
     page.get_by_role("button", name=f"Void case {VOIDED}").click()
-    expect(page.get_by_role("row").filter(has_text=REASON)).to_contain_text("a sensitivity line only")
+    expect(page.get_by_role("row").filter(has_text=REASON)).to_contain_text("a sensitivity analysis only")
 
 
 def analyse_again(page: Page) -> None:

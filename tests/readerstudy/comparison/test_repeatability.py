@@ -113,7 +113,7 @@ def test_in_a_study_it_is_hidden_until_results_were_seen_and_voided_cases_are_le
     for said in ("B", "C"):
         import_file(entry, Target.of_study(study), answers(**{"1": "B", "2": said, "3": said}))
     response = coordinator.get(page_of(entry))
-    assert "once the results of the study have been looked at" in response.content.decode()
+    assert "after the results of the study have been opened" in response.content.decode()
     assert "result" not in response.context
     ReaderStudy.objects.update(unblinded_at=NOON)
     assert look(coordinator, entry).context["result"]["n"] == 3

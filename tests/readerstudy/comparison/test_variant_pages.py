@@ -62,7 +62,7 @@ def test_the_page(browser: Client, twelve: QuestionBank) -> None:
     waiting = planned(Target(twelve), prompt=reading(), images=SentImages.BLANK)
     response = look(browser, blind)
     said = words(response).replace("\N{NO-BREAK SPACE}", " ")
-    assert "Not complete, and so in no table: blank images (planned, 12 calls without an answer)" in said
+    assert "Incomplete, and left out of the tables: blank images (planned, 12 calls without an answer)" in said
     assert "no image of four orders 33.33 %13.81 to 60.94 %n = 12 75.00 %46.77 to 91.11 %n = 12 all images" in said
     assert "all images −41.67" in said
     assert "Only variant right" in said
@@ -122,7 +122,7 @@ def test_variants_without_a_plain_run_say_which_run_is_missing(
 
 def test_without_anything_to_compare_the_page_says_what_to_run(browser: Client, twelve: QuestionBank) -> None:
     said = words(browser.get(page_of(complete(Target(twelve), right_on(1)))))
-    assert "There is nothing to set beside each other yet" in said
+    assert "There is nothing to compare yet" in said
     assert not Job.objects.exists()
 
 

@@ -64,7 +64,7 @@ def test_cases_are_named_by_key_or_number(tmp_path: Path) -> None:
     run_import(write_file(tmp_path, records))
     made = make(tmp_path, "key_3", "", 1, "key_4")
     assert (made["n_cases"], made["n_accepted_with_reason"], len(made["problems"])) == (3, 3, 1)
-    assert "Images are missing, or nobody may see them yet, in 3 of 3 cases: 1, 2, 3" in made["problems"][0]
+    assert "3 of 3 cases lack an image that may be shown (missing or not released): 1, 2, 3" in made["problems"][0]
     study = ReaderStudy.objects.get()
     assert list(study.cases.values_list("revision__question__number", flat=True)) == [3, 1, 4]
     assert study.cases.first().accepted_because == "listed in cases.txt; not reviewed"  # type: ignore[union-attr]
@@ -105,12 +105,14 @@ def test_several_questions_of_a_patient_are_allowed_because_they_were_listed(tmp
 def test_freezing_prints_the_hash_and_does_it_once(tmp_path: Path) -> None:
     make_questions(3, pixels=False)
     make(tmp_path, 1, 2, 3)
-    assert "Images are missing, or nobody may see them yet, in 3 of 3 cases" in refused("freeze_reader_study", "trial")
+    assert "3 of 3 cases lack an image that may be shown (missing or not released)" in refused(
+        "freeze_reader_study", "trial"
+    )
     said = run("freeze_reader_study", "trial", "--read-elsewhere")
     study = ReaderStudy.objects.get()
     assert study.state == StudyState.FROZEN
     assert study.protocol_sha256 in said
-    assert "Before it can be opened: Images are missing" in said
+    assert "Before it can be opened: 3 of 3 cases lack an image" in said
     assert "is frozen and cannot change" in refused("freeze_reader_study", "Trial")
     assert "no study named" in refused("freeze_reader_study", "Nothing")
     assert AuditEvent.objects.filter(act="study.frozen").count() == 1
@@ -225,7 +227,7 @@ def test_the_plan_of_the_documentation_names_its_pairs_and_so_does_its_export(tm
         ('{"name": "T", "bank": "Bank", "cases": [1], "sets": [{"name": "S", "cases": [2]}]}', "The set “S” names"),
         ('{"name": "T", "bank": "Bank", "cases": [1], "sets": [{"name": "", "cases": [1]}]}', "has 1 to 60 characters"),
         (json.dumps({"name": "T", "bank": "Bank", "contact": "x" * 201}), "The contact is longer than 200"),
-        ('{"name": "T", "bank": "Bank", "draw": {"n": 9, "accepted_because": "x"}}', "pool holds only 3"),
+        ('{"name": "T", "bank": "Bank", "draw": {"n": 9, "accepted_because": "x"}}', "only 3 questions qualify"),
         ('{"name": "T", "bank": "Bank", "draw": {"n": 3, "rule": "other-1"}}', "draws by the rule cells-1"),
         ('{"name": "T", "bank": "Bank", "draw": {"n": 3, "accepted_because": [1]}}', "because: A text is"),
         ('{"name": "T", "bank": "Bank", "cases": [1], "draw": {"n": "x"}}', "draw, n: A whole number"),

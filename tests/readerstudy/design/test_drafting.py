@@ -127,7 +127,7 @@ def test_a_draw_follows_the_rule_about_patients(cora: User) -> None:
 
 
 def test_only_accepted_questions_are_drawn_without_a_reason(cora: User) -> None:
-    with pytest.raises(StudyRefused, match="the pool holds only 0"):
+    with pytest.raises(StudyRefused, match="only 0 questions qualify"):
         draw_cases(draft(), DrawRequest(n=2), actor=cora, at=NOON)
 
 

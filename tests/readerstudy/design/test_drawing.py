@@ -109,7 +109,7 @@ def test_quotas_fix_their_cells_and_the_rest_is_proportional() -> None:
         ((Quota(6, task="geometric"),), 10, "asks for 6 questions, and the pool holds 5"),
         ((Quota(2, task="presence"), Quota(2, difficulty="easy")), 10, "Two quotas"),
         ((Quota(8, task="presence"), Quota(4, task="geometric")), 10, "more than the 10 cases"),
-        ((), 26, "pool holds only 25"),
+        ((), 26, "only 25 questions qualify"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_the_reason(quotas: tuple[Quota, ...], n: int, words: str) -> None:

@@ -78,7 +78,7 @@ def test_a_study_without_its_images_is_not_frozen_but_for_readings_made_elsewher
     client = Client()
     client.force_login(cora)
     page = client.get(reverse("study-freeze", args=[study.slug])).content.decode()
-    assert "in 3 of 3 cases: 1, 2, 3" in page
+    assert "3 of 3 cases lack an image that may be shown (missing or not released): 1, 2, 3" in page
     assert "Nothing. The design can be frozen." not in page
     client.post(reverse("study-freeze", args=[study.slug]))
     assert ReaderStudy.objects.get().state == "draft"
@@ -86,7 +86,7 @@ def test_a_study_without_its_images_is_not_frozen_but_for_readings_made_elsewher
     frozen = ReaderStudy.objects.get()
     assert frozen.state == "frozen"
     assert '"read_elsewhere":true' in frozen.protocol
-    with pytest.raises(StudyRefused, match="Images are missing"):
+    with pytest.raises(StudyRefused, match="3 of 3 cases lack an image"):
         open_study(frozen, actor=cora, at=NOON)
 
 

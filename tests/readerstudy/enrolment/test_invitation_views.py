@@ -101,7 +101,7 @@ def test_a_refusal_is_a_sentence_in_the_form(coordinator: Client, study: ReaderS
 def test_a_draft_and_a_closed_study_offer_no_form(coordinator: Client, study: ReaderStudy, cora: User) -> None:
     link_for(study, cora)
     assert "Makes a new link" in coordinator.get(PAGE).content.decode()
-    for state, words in ((StudyState.DRAFT, "Freeze it"), (StudyState.CLOSED, "nobody joins it")):
+    for state, words in ((StudyState.DRAFT, "Freeze it"), (StudyState.CLOSED, "no more readers")):
         ReaderStudy.objects.update(state=state)
         page = coordinator.get(PAGE).content.decode()
         assert words in page
@@ -192,7 +192,7 @@ def test_who_must_not_read_is_told_why(client: Client, study: ReaderStudy, cora:
     ReaderStudy.objects.update(state=StudyState.CLOSED)
     answer = client.get(link)
     assert answer.status_code == 410
-    assert "nobody joins it any more" in answer.content.decode()
+    assert "no more readers can join" in answer.content.decode()
 
 
 def test_no_order_is_left(client: Client, study: ReaderStudy, cora: User, rita: User, remo: User, stan: User) -> None:

@@ -181,7 +181,7 @@ def test_voiding_before_and_after_results_were_seen(coordinator: Client, study: 
     assert "left out of every result" in page
     coordinator.post(f"{WATCH}interim/", {"reason": REASON})
     coordinator.post("/studies/trial/void/", {"case": "2", "reason": "an image of somebody else", **SURE})
-    assert "left out of a sensitivity line only" in said(coordinator)
+    assert "only a sensitivity analysis leaves it out" in said(coordinator)
     assert list(Voiding.objects.order_by("pk").values_list("case__number", "before_unblinding")) == [
         (1, True),
         (2, False),
@@ -201,7 +201,10 @@ def test_a_voiding_is_asked_back_with_the_case_that_was_meant(coordinator: Clien
         assert f'href="{WATCH}"' in page
     assert Voiding.objects.count() == 0
     ReaderStudy.objects.update(unblinded_at=timezone.now())
-    assert "a labelled sensitivity line only" in coordinator.post("/studies/trial/void/", given).content.decode()
+    assert (
+        "all results but a labelled sensitivity analysis"
+        in coordinator.post("/studies/trial/void/", given).content.decode()
+    )
 
 
 @pytest.mark.parametrize(

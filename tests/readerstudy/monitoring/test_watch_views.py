@@ -173,7 +173,13 @@ def test_one_reader_closely(coordinator: Client, rita_reads: Enrolment) -> None:
         display={"width": 1366, "height": 768, "pixel_ratio": 1.5, "n_failed": 1},
     )
     page = said(coordinator, f"{WATCH}{rita_reads.public_id}/")
-    for words in ("radiologist in training", "Chest fellowship", "laptop", "Window 1366 × 768", "after 1 wrong try"):
+    for words in (
+        "radiologist in training",
+        "Chest fellowship",
+        "laptop",
+        "Window 1366 × 768",
+        "after 1 failed attempt",
+    ):
         assert words in page, words
     assert "another answer is stored already" in page
     assert ">open<" in page

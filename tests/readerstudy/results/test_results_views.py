@@ -308,7 +308,7 @@ def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator:
     one = next(pair for pair in wrong if {pair["first"], pair["second"]} == {"R1", "Poor"})
     page = coordinator.get(address("study-pair", seen, 0, 3)).content.decode()
     assert f"{round(one['same_wrong_option']['value'] * one['same_wrong_option']['n'])} of" in page
-    assert "by chance 33.33 %" in page
+    assert "expected by chance: 33.33 %" in page
     assert f"{100 * one['expected_agreement']['value']:.2f}\xa0%" in page
     both = coordinator.get(address("study-pair", seen, 0, 3) + "?of=right").content.decode()
     assert "failed extraction" in both
