@@ -75,7 +75,7 @@ class ChosenForm(QuestionSearchForm):
             "sample": gettext("Make a sample"),
             "round": gettext("Make a sample for a round"),
             "tag": gettext("Tag the questions"),
-            "untag": gettext("Take a tag away from the questions"),
+            "untag": gettext("Remove a tag from the questions"),
             "withdraw": gettext("Withdraw the questions"),
             "bring_back": gettext("Bring the questions back"),
         }

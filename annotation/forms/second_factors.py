@@ -59,7 +59,7 @@ class PasskeyForm(AddWebAuthnForm):
         label=_("Log in with it alone, without the password"),
         required=False,
         initial=True,
-        help_text=_("It then asks for your finger, face or PIN. Take the tick off for a key that knows none of them."),
+        help_text=_("It then asks for your finger, face or PIN. Clear this for a key without any of them."),
     )
     field_order = ["name", "passwordless", "credential"]
 
