@@ -182,8 +182,8 @@ class Asker:
     def _at_work_now(self) -> list[CallBatch]:
         """Loaded anew only where something has changed: five models for each batch take longer than a look."""
         known = _changes(self.endpoint.name)
-        is_over = any(batch.state not in AT_WORK for batch in self._batches)  # by us, and a person began it again
-        if known != self._known or is_over:
+        was_paused = any(batch.state not in AT_WORK for batch in self._batches)  # by us; a person may have resumed it
+        if known != self._known or was_paused:
             self._known, self._batches = known, list(_at_work(self.endpoint.name))
         return self._batches
 

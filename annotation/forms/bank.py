@@ -190,8 +190,8 @@ class ImportForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
         if not self.errors and bool(given.get("file")) == bool(given.get("path")):
-            both = _("Choose a file or name one on the server, not both.")
-            self.add_error("file", both if "path" in self.fields else _("Choose a question file."))
+            one_of_two = _("Choose a file or name one on the server, not both.")
+            self.add_error("file", one_of_two if "path" in self.fields else _("Choose a question file."))
         source = given.get("file") or given.get("path")
         if source is not None and not given.get("bank"):
             given["bank"] = Path(str(source.name)).stem[:200]

@@ -248,7 +248,7 @@ def _check_is_running(review_round: ReviewRound | None) -> None:
     if review_round is None:
         return
     if review_round.state == RoundState.CLOSED or review_round.archived_at is not None:
-        sentence = _("This round is closed: no more readers can join. Open a new round for more reviews.")
+        sentence = _("This round is closed: nobody else can join. Open a new round for more reviews.")
         raise PeopleRefused("round_over", sentence)
 
 

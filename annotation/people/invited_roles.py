@@ -143,7 +143,7 @@ def _advice_for_a_row() -> Iterator[None]:
         sentences = {
             "has_role": _("This person has already: %(roles)s. Take it out, or the whole row.")
             % {"roles": refusal.facts.get("roles")},
-            "round_over": _("This round is closed: no more readers can join."),
+            "round_over": _("This round is closed: nobody else can join."),
             "role_conflict": f"{refusal} {_('Take one of the roles out.')}",
         }
         if refusal.code not in sentences:

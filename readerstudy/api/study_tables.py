@@ -133,7 +133,7 @@ class VoidingShape(Shown):
     case = serializers.IntegerField(source="case.number", help_text="number of the case in the study")
     question = serializers.IntegerField(source="case.revision.question.number")
     reason = serializers.CharField()
-    before_unblinding = serializers.BooleanField(help_text="false: it counts in a labelled sensitivity line alone")
+    before_unblinding = serializers.BooleanField(help_text="false: it counts in a labelled sensitivity analysis alone")
     declared = serializers.BooleanField(help_text="decided in an older study")
     source = serializers.CharField(help_text="file that it was imported with")  # type: ignore[assignment]
     declared_by = PersonName(source="actor")

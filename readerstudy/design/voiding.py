@@ -28,7 +28,7 @@ class VoidingsImported:
 
 @transaction.atomic
 def void_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime) -> Voiding:
-    """Leave a case out: before anybody saw a result of everything, afterwards of a labelled sensitivity line only."""
+    """Leave a case out: before anybody saw a result of everything, afterwards of a sensitivity analysis only."""
     lock_study(case.study)
     _check_state(case.study)
     check_may_void(case, reason)
@@ -70,7 +70,7 @@ def import_voidings(
 ) -> VoidingsImported:
     """All rows or none. Refused with every row that cannot be stored (``rows``), the ``unreadable`` ones included.
 
-    Once somebody has seen a result they are a sensitivity line only, also where the study was read elsewhere.
+    Once somebody has seen a result they are a sensitivity analysis only, also where the study was read elsewhere.
     """
     lock_study(study)
     checked = _checked(study, rows, unreadable)
@@ -95,7 +95,7 @@ def check_declared(
             _(
                 "Somebody has seen a result of this study: no voiding can be declared as older any more. Void these "
                 "cases with import_voidings or on the page “Monitor readers”: they are left out of a labelled "
-                "sensitivity line then."
+                "sensitivity analysis then."
             ),
         )
     if checked.fresh and Response.objects.filter(reading__enrolment__study=study).exists():

@@ -95,7 +95,7 @@ _CASE = (
         "voided",
         TEXT,
         "Whether the case was left out: before anybody saw a result (drop it everywhere), or after (drop it only in a "
-        "labelled sensitivity line). Empty: it counts.",
+        "labelled sensitivity analysis). Empty: it counts.",
         "before_unblinding, after_unblinding",
     ),
 )
@@ -143,7 +143,9 @@ _ANSWER = (
         "Chance of being right in percent, as the reader stated after the commit; of a declined case, of the guess.",
         ", ".join(map(str, CHANCES)),
     ),
-    Column("slip_option", TEXT, "Option that the reader reported to have meant; only for a sensitivity line.", LETTERS),
+    Column(
+        "slip_option", TEXT, "Option that the reader reported to have meant; only for a sensitivity analysis.", LETTERS
+    ),
     Column("faulty", YES_NO, "Whether the reader reported the case as faulty."),
     Column("faulty_text", TEXT, "What the reader wrote about that."),
     Column(

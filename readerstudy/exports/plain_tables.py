@@ -135,7 +135,7 @@ VOIDING_COLUMNS: tuple[Column, ...] = (
     Column(
         "before_unblinding",
         YES_NO,
-        "true: before anybody saw a result, so it is left out everywhere. false: only in a labelled sensitivity line.",
+        "true: before anybody saw a result, so it is left out everywhere. false: only in a sensitivity analysis.",
     ),
     Column(
         "declared",

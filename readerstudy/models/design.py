@@ -131,7 +131,7 @@ class ShownImage(models.Model):
 
 
 class Voiding(models.Model):
-    """A case left out, with a reason: before unblinding of everything, after it only of a labelled sensitivity line."""
+    """A case left out, with a reason: before unblinding of everything, after it only of a sensitivity analysis."""
 
     case = models.OneToOneField(StudyCase, on_delete=models.PROTECT, related_name="voiding")
     reason = models.TextField()

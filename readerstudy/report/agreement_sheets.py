@@ -133,7 +133,7 @@ COMPARISON = (
         "line",
         TEXT,
         "planned: the inference of the plan (of a planned pair: the exact test); other: another inference; the rest "
-        "are sensitivity lines. mover_ci95: wider limits for few readers, by each part of the variance (MOVER); "
+        "are sensitivity analyses. mover_ci95: wider limits for few readers, by each part of the variance (MOVER); "
         "by_question: questions taken as independent; complete_rows: only questions that no reader missed.",
         f"planned, other, {MOVER}, {BY_QUESTION}, {COMPLETE_ROWS}",
     ),

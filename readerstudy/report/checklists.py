@@ -59,7 +59,7 @@ def facts_for_items(result: StoredAnalysis, facts: StudyFacts) -> dict[str, str]
         "categories": "four options, A to D; one is the key",
         "crosstab": "right and wrong of every pair of raters: tables/pairs.csv; answers beside keys: data/ratings.csv",
         "failures": "questions that everybody missed: tables/cases.csv; fairness was not analysed",
-        "sensitivity": "tables/variants, and the sensitivity lines of tables/time",
+        "sensitivity": "tables/variants, and the sensitivity analyses of tables/time",
         "software": ", ".join(f"{name} {version}" for name, version in facts.software.items()),
         "detailed": "data/ with codebooks, analysis.json, recompute.py",
         "protocol": f"protocol.json, SHA-256 {facts.protocol_sha256}",

@@ -89,7 +89,7 @@ def _comparison(result: StoredAnalysis) -> Iterator[TexTable]:
         "right more often; multi-reader multi-case "
         rf"analysis in which every question counts once, over n questions; 95\,\% intervals (t), not adjusted; the "
         "inference of the plan first, with its two-sided p and p adjusted by Holm over the models; below it other "
-        rf"inferences and sensitivity lines. {UNITS if mean['by_cluster'] else ''}"
+        rf"inferences and sensitivity analyses. {UNITS if mean['by_cluster'] else ''}"
         rf"{FEW if mean['n_readers'] < FEWEST_READERS else ''}"
         rf"Mean of the readers: {percent(mean)}\,\% {percent_limits(mean)}, "
         f"{escaped(counted(mean))}; {escaped(line.words)}{f' ({escaped(line.aside)})' if line.aside else ''}"

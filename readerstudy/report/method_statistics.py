@@ -225,7 +225,7 @@ def _multi_reader(result: StoredAnalysis) -> str:
     if by_cluster:
         text.append(
             "Since patients or exams hold several questions, they are the unit of this analysis (Cameron, Gelbach and "
-            "Miller 2011); the same by question is a sensitivity line."
+            "Miller 2011); the same by question is a sensitivity analysis."
         )
     if line.value["n_readers"] < FEWEST_READERS:
         text.append(
@@ -235,7 +235,7 @@ def _multi_reader(result: StoredAnalysis) -> str:
         )
     text.append(f"In the mean of the readers: {counted(mean)}{f' ({caution(mean)})' if caution(mean) else ''}.")
     if mean["complete_rows"] is not None:
-        text.append("The same over questions that no reader missed is a sensitivity line.")
+        text.append("The same over questions that no reader missed is a sensitivity analysis.")
     if margin:
         text.append(
             f"Non-inferiority to the readers within {100 * margin:g} points was tested by a one-sided t test of the "

@@ -70,9 +70,11 @@ def other_sheets(result: StoredAnalysis) -> list[Sheet]:
     return [
         Sheet(
             "time",
-            "seconds per case of each reader and of all, their change along the order, and the sensitivity lines",
+            "seconds per case of each reader and of all, their change along the order, and the sensitivity analyses",
             (
-                Column("of", TEXT, "Pseudonym of the reader; or all readers; or a sensitivity line over all readers."),
+                Column(
+                    "of", TEXT, "Pseudonym of the reader; or all readers; or a sensitivity analysis over all readers."
+                ),
                 TIME_STATISTIC,
                 *VALUE,
                 Column(

@@ -213,7 +213,7 @@ def planned_line(found: MultiReaderValue) -> inferences.Line:
 
 @register.filter
 def beside_planned(rows: Sequence[Planned]) -> OtherLines:
-    """The other inferences and the sensitivity lines of these models."""
+    """The other inferences and the sensitivity analyses of these models."""
     return other_lines(rows)
 
 

@@ -46,7 +46,7 @@ class Seconds:
 
 
 def time_results(arrays: StudyArrays) -> TimeResult:
-    """``rule``, ``readers`` (one entry each), ``all`` and the sensitivity lines; n is 0 where no time was kept."""
+    """``rule``, ``readers`` (one entry each), ``all`` and the sensitivity analyses; n is 0 where no time was kept."""
     readers = arrays.readers
     times = _times_of(arrays)
     position = arrays.position[readers].astype(float)

@@ -178,7 +178,7 @@ LABELS = {
     PRIMARY: _("Each model minus the mean of the readers, all tasks"),
     FAMILY: _("Holm over the models"),
     LATE_ANSWERS: _("Counted wrong"),
-    VOIDS: _("Left out before unblinding, a sensitivity line afterwards"),
+    VOIDS: _("Left out before unblinding, a sensitivity analysis afterwards"),
 }
 MEANINGS = {
     FIXED_READERS: _(
@@ -203,7 +203,7 @@ MEANINGS = {
     ),
     VOIDS: _(
         "A case that is excluded before anybody has seen a result counts nowhere. One that is excluded later stays in "
-        "the primary result, and a sensitivity line leaves it out."
+        "the primary result, and a sensitivity analysis leaves it out."
     ),
 }
 OTHER = _(

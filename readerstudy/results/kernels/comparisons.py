@@ -25,7 +25,7 @@ class Planned:
     """One model minus the mean of the readers."""
 
     row: Comparison
-    lines: list[Line]  # by the inference of the plan, by the two others, then the sensitivity lines
+    lines: list[Line]  # by the inference of the plan, by the two others, then the sensitivity analyses
     by_reader: list[ReaderDifference]  # minus each reader alone, in the order of the readers
     has_left: bool = False  # the run was taken out after results were seen; it was planned and stays
     n_runs: int = 0  # in the mean that represents the model; 0: one run does

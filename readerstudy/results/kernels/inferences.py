@@ -63,7 +63,7 @@ class Line:
 
     inference: str
     unit: str
-    sensitivity: str  # what makes it a sensitivity line: MOVER, COMPLETE_ROWS, the other unit; empty: an inference
+    sensitivity: str  # what makes it a sensitivity analysis: MOVER, COMPLETE_ROWS, the other unit; empty: an inference
     is_planned: bool
     value: LineValue
 
@@ -104,7 +104,7 @@ def means_of_runs(result: StoredAnalysis) -> str:
 
 
 def lines_of(found: MultiReaderValue) -> list[Line]:
-    """The planned inference, the two others, then the sensitivity lines of the planned one.
+    """The planned inference, the two others, then the sensitivity analyses of the planned one.
 
     ``found``: the mean of the readers, or a model minus it, as ``mrmc`` of the JSON holds it.
     """

@@ -63,7 +63,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         n_orders=orders_needed(study.n_readers, study.n_orders),
         coordinates=coordinates,
         design=design_sha256(study) if may_freeze and coordinates else "",
-        is_stated=is_draft and shows_indications(study),
+        needs_statement=is_draft and shows_indications(study),
         to_read=_to_read(study) if is_draft and coordinates else None,
         pairs=plan.pairs if plan else (),
         runs=plan.runs if plan else (),

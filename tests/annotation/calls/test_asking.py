@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -42,6 +43,18 @@ def ask(batch: CallBatch, **more: object) -> CallBatch:
     assert ask_endpoint(ENDPOINT, clock=clock, limits=SHORT)
     batch.refresh_from_db()
     return batch
+
+
+def ask_and_change_after_three(batch: CallBatch, change: Callable[[], object]) -> None:
+    """Ask, and change something as soon as three answers are stored."""
+
+    def clock_that_changes() -> datetime:
+        if CallAttempt.objects.count() >= 3:
+            change()
+        return NOON
+
+    ask_endpoint(ENDPOINT, clock=clock_that_changes, limits=SHORT)
+    batch.refresh_from_db()
 
 
 def asked(server: StandIn) -> Counter[str]:
@@ -166,14 +179,8 @@ def test_the_cap_is_never_passed() -> None:
 def test_a_cap_that_is_lowered_while_calls_are_asked_holds_from_the_next_one_on() -> None:
     batch = make_batch(50, price=make_price(), cap=Decimal(5))
 
-    def lowered_after_three() -> datetime:
-        if CallAttempt.objects.count() >= 3:
-            CallBatch.objects.update(cap=Decimal("0.0001"))
-        return NOON
-
     with asked_server(connections=1) as server:
-        ask_endpoint(ENDPOINT, clock=lowered_after_three, limits=SHORT)
-        batch.refresh_from_db()
+        ask_and_change_after_three(batch, lambda: CallBatch.objects.update(cap=Decimal("0.0001")))
         assert len(server.ledger) in {3, 4}
     assert batch.state == BatchState.PAUSED
     assert "The cap of 0.0001 EUR is reached" in batch.paused_because
@@ -202,14 +209,8 @@ def test_the_first_calls_are_asked_for_the_estimate_and_count() -> None:
 def test_a_permission_that_is_withdrawn_stops_its_calls_within_one() -> None:
     batch = make_batch(50)
 
-    def withdrawn_after_three() -> datetime:
-        if CallAttempt.objects.count() >= 3:
-            SendingPermission.objects.update(withdrawn_at=NOON)
-        return NOON
-
     with asked_server(connections=1) as server:
-        ask_endpoint(ENDPOINT, clock=withdrawn_after_three, limits=SHORT)
-        batch.refresh_from_db()
+        ask_and_change_after_three(batch, lambda: SendingPermission.objects.update(withdrawn_at=NOON))
         assert len(server.ledger) in {3, 4}
         assert batch.state == BatchState.PAUSED
         assert "withdrawn or has expired" in batch.paused_because

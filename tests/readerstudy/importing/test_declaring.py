@@ -88,7 +88,7 @@ def test_once_a_result_was_seen_they_are_refused(study: ReaderStudy) -> None:
     unblind(study, actor=None, at=NOON, because="models alone")
     result = send(study)
     [(_row, why)] = result.voiding_problems
-    assert "sensitivity line" in why
+    assert "sensitivity analysis" in why
     assert not Voiding.objects.exists()
     assert not Response.objects.exists()  # one act: neither
 
