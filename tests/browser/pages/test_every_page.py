@@ -58,6 +58,7 @@ class Visitor:
         self.page = context.new_page()
         self.page.on("console", lambda m: self.hear(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda error: self.hear(str(error)))
+        self.person: str | None = None
         self.complaints: list[str] = []
         self.problems: dict[str, list[str]] = {}
         self.sessions = {name: self._session(person) for name, person in place.people.items()}
@@ -72,6 +73,10 @@ class Visitor:
             self.complaints.append(text)
 
     def become(self, name: str) -> None:
+        if name == self.person:
+            return
+        self.page.goto("about:blank")  # the page before would go on asking the server, as somebody else now
+        self.person = name
         self.context.clear_cookies()
         if name:
             cookie = {"name": "sessionid", "value": self.sessions[name], "url": self.address}

@@ -156,7 +156,7 @@ def test_a_study_is_not_frozen_while_an_image_of_a_prior_is_missing_or_lost() ->
     bank = make_questions(3)
     prior = give_prior(exam_of(2), with_pixels=False)
     study = create_study(plan_for(bank, 3), actor=None, at=NOON)
-    assert any("in 1 of 3 cases: 2" in sentence for sentence in problems_of(study))
+    assert any("1 of 3 cases lacks an image" in sentence and "): 2." in sentence for sentence in problems_of(study))
     for image in prior.images.all():
         give_pixels(image, seed=60 + image.position)
     assert problems_of(study) == []
@@ -171,10 +171,10 @@ def test_a_frozen_study_does_not_open_while_a_prior_is_withheld_and_needs_own_im
     study = freeze_study(create_study(plan_for(bank, 3), actor=None, at=NOON), actor=None, at=NOON)
     assert hindrances_of(study) == []
     quarantine_image(prior.images.all()[0], reason="a name", actor=dina, at=NOON)
-    assert any("in 1 of 3 cases: 2" in sentence for sentence in hindrances_of(study))
+    assert any("1 of 3 cases lacks an image" in sentence and "): 2." in sentence for sentence in hindrances_of(study))
     prior.images.update(state=ImageState.AVAILABLE)
     ShownImage.objects.filter(case__study=study, image__exam=exam_of(2)).delete()
-    assert any("in 1 of 3 cases: 2" in sentence for sentence in hindrances_of(study))
+    assert any("1 of 3 cases lacks an image" in sentence and "): 2." in sentence for sentence in hindrances_of(study))
 
 
 def test_the_dry_run_shows_it(cora: User, client: Client) -> None:
