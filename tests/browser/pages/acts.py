@@ -70,7 +70,9 @@ def submit_empty(page: Page) -> None:
     """The form of the page sent as the browser would not send it: with nothing in it."""
     page.evaluate("() => { const f = document.querySelector('main form'); f.noValidate = true; f.requestSubmit(); }")
     page.wait_for_load_state("load")
-    expect(page.locator("main .error, main .errorlist").first).to_be_visible(timeout=PATIENCE)
+    first = page.locator("main .error, main .errorlist").first
+    expect(first).to_be_visible(timeout=PATIENCE)
+    expect(first).to_be_in_viewport()
 
 
 def plan_generation(page: Page) -> None:

@@ -130,6 +130,7 @@ def _fill_bank(place: Place) -> None:
         )
         for image in revision.question.exam.images.all():
             give_pixels(image, seed=number * 2 + image.position)
+    bank.imports.update(result={"created": N_QUESTIONS})
     Image.objects.update(rows=96, columns=80, bits_stored=8, ingested_at=timezone.now())
     held, shown = Image.objects.order_by("pk")[:2]
     changes = {
