@@ -164,6 +164,11 @@ class ProfileForm(forms.Form):
         help_text=_("What is waiting, late, stuck or newly disputed. Nothing is sent on days without news."),
     )
 
+    def __init__(self, *args: Any, coordinates: bool, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not coordinates:
+            del self.fields["wants_digest"]
+
 
 class TokenForm(forms.Form):
     """What a new access token is for: a role that its owner holds somewhere, as one choice."""

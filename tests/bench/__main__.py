@@ -26,6 +26,7 @@ SUBJECTS = (
     "reading",
     "results_pages",
     "review",
+    "run_page",
     "statistics",
     "study_load",
     "viewer",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pydicom
@@ -16,11 +18,13 @@ from pydicom.uid import UID, ExplicitVRLittleEndian, generate_uid
 
 from annotation.imaging.kernels import deidentification, rendering
 from annotation.imaging.kernels.image_files import read_image
+from annotation.imaging.kernels.picture_policies import QUARTER, STORED, picture_of, policy_named
 from tests.bench.rows import Row, median
 
 ROWS, COLUMNS = 2500, 2048
 DX = UID("1.2.840.10008.5.1.4.1.1.1.1")
 REPEATS = 7
+POLICIES = (QUARTER, "longest-1024-1", STORED)
 
 
 def radiograph(seed: int) -> NDArray[np.uint16]:
@@ -68,6 +72,12 @@ def renditions(file: bytes) -> tuple[bytes, bytes]:
     return rendering.full_depth(payload), preview
 
 
+def picture_for_model(stored: bytes, display: Mapping[str, Any], policy: str) -> bytes:
+    """As it is made before the first call that sends the image."""
+    payload = rendering.payload_of(stored, COLUMNS, ROWS)
+    return picture_of(payload, display, policy_named(policy))[0]
+
+
 def plain_png(file: bytes) -> bytes:
     """What a simple importer does: pydicom's window, then an 8-bit PNG with Pillow."""
     source = pydicom.dcmread(io.BytesIO(file))
@@ -86,9 +96,17 @@ def measure() -> list[Row]:
     both = milliseconds(lambda: renditions(file))
     kept = milliseconds(lambda: deidentification.as_file(deidentification.deidentified(source, names, burned_in=False)))
     png = milliseconds(lambda: plain_png(file))
+    payload, display = rendering.prepare(source)
+    stored = rendering.full_depth(payload)
+    shown = display.as_json()
+    pictures = {name: milliseconds(partial(picture_for_model, stored, shown, name)) for name in POLICIES}
     baseline = "pydicom + Pillow PNG"
     return [
         Row("read and check one DICOM file", reading, "ms"),
         Row("both renditions, beyond reading", both - reading, "ms", "120 ms", baseline, png),
         Row("new de-identified object", kept, "ms"),
+        *(
+            Row(f"picture for a model from what is stored, {name}", spent, "ms", "60 ms", baseline, png)
+            for name, spent in pictures.items()
+        ),
     ]

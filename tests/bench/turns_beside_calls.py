@@ -23,7 +23,7 @@ from tests.bench.rows import Row, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS
 from tests.processes import ROOT, Server, environment
 
-N_QUESTIONS, CONNECTIONS = 20_000, 8
+N_QUESTIONS, CONNECTIONS = 60_000, 8
 N_BLOCKS, N_TURNS, N_WARM = 3, 30, 5  # blocks with and without calls, cases of each
 MADE, RESUMED, PAUSED = "made", "resumed", "paused"
 

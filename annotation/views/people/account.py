@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.enums import Role
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
 from annotation.people import accounts, confirmations, mailing
 from annotation.views.people.access_tokens import listed_tokens
@@ -74,9 +75,11 @@ def logout(request: HttpRequest) -> HttpResponseBase:
 def profile(request: AuthenticatedRequest) -> HttpResponse:
     person = request.user
     fields = ("name", "time_zone", "wants_digest")
-    form = ProfileForm(request.POST or None, initial={field: getattr(person, field) for field in fields})
+    known = {field: getattr(person, field) for field in fields}
+    coordinates = person.memberships.filter(role=Role.COORDINATOR).exists()
+    form = ProfileForm(request.POST or None, initial=known, coordinates=coordinates)
     if request.method == "POST" and form.is_valid():
-        accounts.change_profile(person, **form.cleaned_data, at=timezone.now())
+        accounts.change_profile(person, **known | form.cleaned_data, at=timezone.now())
         messages.success(request, _("Saved."))
         return redirect("profile")
     context: dict[str, Any] = {"form": form, "provider": settings.OIDC_PROVIDER}

@@ -119,10 +119,12 @@ def test_a_digest_goes_to_who_wants_one_and_only_with_something_in_it(
 ) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
     assert send_digests(at=noon) == (0, 0)
-    for person in (cora, rita):
+    for person, is_asked in ((cora, True), (rita, False)):
         client.force_login(person)
-        assert "wants_digest" in client.get("/profile/").content.decode()
+        assert ("wants_digest" in client.get("/profile/").content.decode()) == is_asked
         client.post("/profile/", {"name": person.name, "time_zone": "UTC", "wants_digest": "on"})
+    assert not User.objects.get(pk=rita.pk).wants_digest
+    User.objects.filter(pk=rita.pk).update(wants_digest=True)  # wanted while she coordinated
     assert send_digests(at=noon) == (1, 1)
     (sent,) = delivered()
     assert sent.to == [cora.email]

@@ -1,0 +1,142 @@
+"""The pages of a run of 164,028 calls (41,007 questions in four orders): milliseconds, queries, on both databases.
+
+Each database is measured by a process of its own (``python -m tests.bench.run_page N``), which prints one JSON object.
+Beside the slowest of the addresses stands one query that counts the calls by outcome, as a page without an index for
+its tally would.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.bench.rows import Row, median, percentile
+from tests.processes import ROOT, environment, postgres_url, temporary_database
+
+N_QUESTIONS, N_ORDERS = 41_007, 4
+TIMES = 30  # each address
+AT_ONCE = 10_000
+DATABASE = "rexvqa_bench_run_page"
+
+
+def measure() -> list[Row]:
+    """Rows for SQLite, and for PostgreSQL when one answers."""
+    rows = _measured("SQLite", "")
+    server = postgres_url()
+    if server is None:
+        print("No PostgreSQL answers: the page was not measured there.")
+        return rows
+    with temporary_database(server, DATABASE) as url:
+        return rows + _measured("PostgreSQL", url)
+
+
+def _measured(name: str, url: str) -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="run-page-bench-") as home:
+        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="tests.settings", TEST_DATABASE_URL=url)
+        command = [sys.executable, "-m", "tests.bench.run_page", str(N_QUESTIONS)]
+        measured = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    n_calls = f"{N_QUESTIONS * N_ORDERS:,} calls"
+    return [
+        *(
+            Row(f"{name}: {n_calls}, {page}, p95", percentile(spent, 0.95), "ms", "100", "one count", measured["count"])
+            for page, spent in measured["times"].items()
+        ),
+        Row(f"{name}: {n_calls}, most queries of one page", measured["queries"], "queries", "12"),
+    ]
+
+
+def run(n: int) -> dict[str, Any]:
+    from django.core.management import call_command
+    from django.db import connection
+    from django.test import Client, override_settings
+    from django.test.utils import CaptureQueriesContext
+    from django.urls import reverse
+    from django.utils import timezone
+
+    from annotation.enums import Role
+    from annotation.models import Membership, User
+    from tests.bench.review_site import BACKEND
+    from tests.readerstudy.running.made import STAND_IN
+
+    call_command("migrate", verbosity=0)
+    person = User.objects.create_user("coordinator@example.org", None, name="Coordinator")
+    Membership.objects.create(user=person, role=Role.COORDINATOR, granted_at=timezone.now())
+    client = Client(headers={"host": "localhost"})
+    client.force_login(person, backend=BACKEND)
+    with override_settings(MODEL_ENDPOINTS=(STAND_IN,)):
+        batch = asked(n)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        whole, raw = reverse("model-run", args=[batch.public_id]), reverse("model-run-calls", args=[batch.public_id])
+        pages = {"page of the run": whole, "raw answers": raw, "list of runs": reverse("model-runs")}
+        times: dict[str, list[float]] = {}
+        queries = 0
+        for name, address in pages.items():
+            for _warm in range(2):
+                with CaptureQueriesContext(connection) as captured:
+                    status = client.get(address).status_code
+                if status != 200:
+                    raise RuntimeError(f"{address} answered {status}")
+            queries = max(queries, len(captured))
+            times[name] = [_milliseconds(partial(client.get, address)) for _ in range(TIMES)]
+        return {"times": times, "queries": queries, "count": median(_milliseconds(_count) for _ in range(5))}
+
+
+def _milliseconds(act: Any) -> float:
+    begun = time.perf_counter()
+    act()
+    return 1000 * (time.perf_counter() - begun)
+
+
+def _count() -> None:
+    from django.db.models import Count
+
+    from annotation.models import ModelCall
+
+    list(ModelCall.objects.order_by().values_list("option").annotate(n=Count("pk")))
+
+
+def asked(n: int) -> Any:
+    """A run at work: one call in a hundred failed, one in twenty is not asked yet; each answer has its attempt."""
+    from decimal import Decimal
+
+    from annotation.enums import BatchState, CallOutcome, Ending, OptionLetter
+    from annotation.models import CallAttempt, ModelCall
+    from readerstudy.predictions.listing import Target
+    from tests.annotation.review.cases import NOON, make_bank, make_revisions
+    from tests.readerstudy.running.made import MODEL, answer, end, planned, set_price
+
+    bank = make_bank("Asked")
+    for first in range(1, n + 1, AT_ONCE):
+        make_revisions(bank, {number: {} for number in range(first, min(first + AT_ONCE, n + 1))})
+    set_price()
+    run = planned(Target(bank), n_orders=N_ORDERS)
+    answer(run, n=20)
+    made = {"n_attempts": 1, "n_sent": 1, "n_input": 1000, "n_cached": 0, "n_output": 10, "cost": Decimal("0.00104")}
+    waiting = ModelCall.objects.filter(batch=run.batch, n_sent=0, number__lte=n * N_ORDERS * 19 // 20)
+    numbers = range(100, n * N_ORDERS, 100)
+    for start in range(0, len(numbers), 500):
+        some = waiting.filter(number__in=numbers[start : start + 500])
+        some.update(outcome=CallOutcome.FAILED, pictures=[], **made)
+    waiting.update(outcome=CallOutcome.ANSWERED, option=OptionLetter.B, pictures=[], **made)
+    kept = {"number": 1, "started_at": NOON, "seconds": 2.0, "ending": Ending.ANSWERED, "status": 200, "model": MODEL}
+    calls = ModelCall.objects.filter(batch=run.batch, n_sent=1, attempts=None).only("pk", "outcome")
+    CallAttempt.objects.bulk_create(
+        (CallAttempt(call=call, outcome=call.outcome, rule="made", **kept) for call in calls.iterator()),
+        batch_size=AT_ONCE,
+    )
+    end(run, BatchState.RUNNING)
+    return run.batch
+
+
+if __name__ == "__main__":
+    import django
+
+    django.setup()
+    print(json.dumps(run(int(sys.argv[1]))))
