@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -179,6 +179,20 @@ def counts_of_judges(trial: PairTrial) -> tuple[int, int, int]:
     judges = PairJudgement.objects.filter(pair__trial=trial).order_by().values_list("judge", flat=True)
     counts = Counter(judges)
     return trial.pairs.count(), counts[trial.first_judge_id], counts[trial.second_judge_id]
+
+
+def trials_of(bank: QuestionBank) -> QuerySet[PairTrial]:
+    """The newest first, each with what ``counts_of_judges`` counts, as ``n_pairs``, ``n_first`` and ``n_second``."""
+    by_first, by_second = (Q(pairs__judgements__judge=F(judge)) for judge in ("first_judge", "second_judge"))
+    return (
+        PairTrial.objects.filter(bank=bank)
+        .select_related("embedding", "first_judge", "second_judge")
+        .annotate(
+            n_pairs=Count("pairs", distinct=True),
+            n_first=Count("pairs__judgements", filter=by_first, distinct=True),
+            n_second=Count("pairs__judgements", filter=by_second, distinct=True),
+        )
+    )
 
 
 def is_complete(trial: PairTrial) -> bool:

@@ -22,6 +22,7 @@ from annotation.diversity.judging_pairs import (
     n_judged_by_both,
     next_pair,
     set_threshold,
+    trials_of,
 )
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role
@@ -65,8 +66,12 @@ def pair_trials(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         )
         if begun is not None:
             return redirect("pair-trial", slug, begun.public_id)
-    trials = PairTrial.objects.filter(bank=bank).select_related("embedding", "first_judge", "second_judge")
-    context = {"bank": bank, "form": form, "trials": trials, "may_begin": bool(whole) and bank.archived_at is None}
+    context = {
+        "bank": bank,
+        "form": form,
+        "trials": trials_of(bank),
+        "may_begin": bool(whole) and bank.archived_at is None,
+    }
     return render(request, "annotation/diversity/pair_trials.html", context, status=422 if form.errors else 200)
 
 

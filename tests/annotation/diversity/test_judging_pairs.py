@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -11,7 +12,15 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.diversity.embedded_questions import compare_embedded
-from annotation.diversity.judging_pairs import begin_trial, curve_of, end_trial, judge_pair, next_pair, set_threshold
+from annotation.diversity.judging_pairs import (
+    begin_trial,
+    curve_of,
+    end_trial,
+    judge_pair,
+    next_pair,
+    set_threshold,
+    trials_of,
+)
 from annotation.diversity.kernels.pair_drawing import drawn_pairs, shares_of
 from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve
 from annotation.diversity.kernels.unit_vectors import Vectors
@@ -290,6 +299,30 @@ def test_the_form_begins_and_refuses(
     assert client.post(page, sent).status_code == 422
     assert client.post(page, sent | {"second": carl.pk}).status_code == 302
     assert client.get(page).context["trials"][0].seed == 3
+
+
+def test_the_list_says_how_far_each_trial_is(
+    client: Client, trial: PairTrial, bank: QuestionBank, embedding: Embedding, cora: User, carl: User
+) -> None:
+    drawn_later = PairTrial.objects.create(
+        bank=bank, embedding=embedding, seed=9, first_judge=cora, second_judge=carl, created_by=cora, created_at=NOON
+    )
+    judge_pair(trial, 1, is_same=True, actor=cora, at=NOON)
+    client.force_login(cora)
+    page = reverse("pair-trials", args=[bank.slug])
+
+    def states() -> dict[int, str]:
+        text = client.get(page).content.decode()
+        states = re.findall(r'class="tag[^"]*">([^<]+)</span>', text[text.index("<tbody>") :])
+        return dict(zip((one.pk for one in trials_of(bank)), states, strict=True))
+
+    assert states() == {trial.pk: "in progress", drawn_later.pk: "pairs are drawn"}
+    counts = [vars(one) for one in trials_of(bank)]
+    assert {(one["n_first"], one["n_second"]) for one in counts} == {(0, 0), (1, 0)}
+    for judge in (cora, carl):
+        for pair in trial.pairs.exclude(judgements__judge=judge):
+            judge_pair(trial, pair.number, is_same=False, actor=judge, at=NOON)
+    assert states()[trial.pk] == "complete"
 
 
 @pytest.mark.parametrize("name", ["ada", "rita", "dina"])
