@@ -17,6 +17,7 @@ from annotation.refusals import Refused
 
 KEY_FOLDER = "model_keys"  # of the home; not in a backup
 LONGEST_KEY_FILE = 4096  # bytes
+LONGEST_SHOWN = 80  # characters of a name that no endpoint has
 
 
 class EndpointRefused(Refused):
@@ -34,12 +35,14 @@ def endpoints() -> tuple[Endpoint, ...]:
 
 def endpoint_named(name: str) -> Endpoint:
     """Raises EndpointRefused (``no_endpoint``) for a name that is not in the list."""
-    for endpoint in endpoints():
-        if endpoint.name == name:
-            return endpoint
+    known = {endpoint.name: endpoint for endpoint in endpoints()}
+    if name in known:
+        return known[name]
+    there = _("Endpoints: %(names)s.") % {"names": ", ".join(known)} if known else _("There is none yet.")
     sentence = _(
-        "There is no model endpoint of this name. Whoever runs the server names them in REXVQA_MODEL_ENDPOINTS."
-    )
+        "There is no model endpoint named “%(name)s”. %(there)s Whoever runs the server names them in "
+        "REXVQA_MODEL_ENDPOINTS."
+    ) % {"name": name[:LONGEST_SHOWN], "there": there}
     raise EndpointRefused("no_endpoint", sentence, status=404, field="endpoint")
 
 

@@ -269,7 +269,7 @@ def test_an_endpoint_that_is_no_longer_named_pauses_its_batches() -> None:
     assert ask_endpoint(ENDPOINT, clock=clock)
     batch.refresh_from_db()
     assert batch.state == BatchState.PAUSED
-    assert "no model endpoint of this name" in batch.paused_because
+    assert "no model endpoint named" in batch.paused_because
 
 
 def test_stopping_the_worker_stores_what_is_under_way_and_sends_nothing_more() -> None:
@@ -298,7 +298,7 @@ def test_people_pause_resume_and_stop_with_an_audit_event_each() -> None:
 
 def test_a_batch_cannot_start_for_an_archived_bank_or_an_endpoint_without_a_name() -> None:
     batch = make_batch(1, state=BatchState.PLANNED)
-    with pytest.raises(Exception, match="no model endpoint of this name"):
+    with pytest.raises(Exception, match="no model endpoint named"):
         start(batch, actor=None, at=NOON)
     with asked_server():
         batch.bank.archived_at = NOON

@@ -58,7 +58,7 @@ def test_a_probe_never_prints_the_key(settings: Settings, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("probe_endpoint", "other"), "no model endpoint of this name"),
+        (("probe_endpoint", "other"), "no model endpoint named “other”. Endpoints: local"),
         (("probe_endpoint", "local", "--model", "two words"), "visible characters"),
         ((*PRICE, "--cached", "-1"), "A price is 0 or more"),
         ((*PRICE, "--cached", "x"), "'x' is no number such as 2.50"),

@@ -182,7 +182,7 @@ def test_a_probe_that_failed_says_so(client: Client, ada: User, settings: Settin
     kept, settings.MODEL_ENDPOINTS = settings.MODEL_ENDPOINTS, ()
     running.run(Job.objects.get().public_id, clock=lambda: noon)
     settings.MODEL_ENDPOINTS = kept
-    assert "The last probe ended without findings: There is no model endpoint of this name" in markup(client.get(PAGE))
+    assert "The last probe ended without findings: There is no model endpoint named" in markup(client.get(PAGE))
 
 
 def test_a_price_by_the_form(client: Client, ada: User) -> None:

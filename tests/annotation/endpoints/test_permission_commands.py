@@ -71,7 +71,7 @@ def test_bad_input(bank: QuestionBank) -> None:
         refused("--questions", until=f"{year}-12-31")
     assert "a year at most" in refused("--questions", until="9999-12-31")
     assert "not a day" in refused("--questions", until="soon")
-    assert "no model endpoint of this name" in refused("--questions", endpoint="planted")
+    assert "no model endpoint named" in refused("--questions", endpoint="planted")
 
 
 def test_the_terms_are_printed_and_accepted_as_a_file(bank: QuestionBank, tmp_path: Path) -> None:
