@@ -122,7 +122,8 @@ def import_responses(
 
     Lines that cannot be read, ids of no call of this batch, and two different responses to one call are problems.
     """
-    check_not_at_work(batch)
+    if batch.state != BatchState.COMPLETE:  # there the file of the last answers may come once more
+        check_not_at_work(batch)
     result = ResponsesImported(batch)
     found: dict[int, ResponseLine] = {}
     with transaction.atomic():
@@ -178,6 +179,8 @@ def _store(result: ResponsesImported, found: dict[int, ResponseLine], *, actor: 
     if result.problems:
         transaction.set_rollback(True)
         result.n_stored = result.n_there = 0
+        return
+    if result.batch.state == BatchState.COMPLETE:
         return
     facts = {"read": result.n_read, "stored": result.n_stored}
     record("calls.responses_imported", actor=actor, at=at, subject=result.batch, facts=facts)

@@ -27,4 +27,5 @@ class Command(ActCommand):
             result = import_responses(batch, lines, actor=None, at=timezone.now())
         self.stdout.write(json.dumps(result.as_json()))
         if result.problems:
-            raise CommandError(f"{len(result.problems)} problems. {self.unchanged}", returncode=2)
+            n = len(result.problems)
+            raise CommandError(f"{n} {'problem' if n == 1 else 'problems'}. {self.unchanged}", returncode=2)

@@ -77,7 +77,10 @@ def test_responses_come_in_any_order_in_parts_and_twice(batch: CallBatch, tmp_pa
     import_responses(batch, [*lines[3:], b"\n", lines[5]], actor=None, at=NOON)
     assert batch.state == BatchState.COMPLETE
     assert {outcome for outcome, _option, _n in outcomes(batch)} == {CallOutcome.ANSWERED}
-    assert CallAttempt.objects.count() == 6
+    n_events = AuditEvent.objects.count()
+    last = import_responses(batch, lines, actor=None, at=NOON)
+    assert (last.n_stored, last.n_there, last.problems) == (0, 6, [])
+    assert (CallAttempt.objects.count(), AuditEvent.objects.count()) == (6, n_events)
 
 
 @pytest.mark.django_db(transaction=True)
