@@ -249,7 +249,7 @@ def test_a_submitter_reviews_nothing_of_the_bank(
 def test_a_link_without_an_address_makes_no_reviewer_of_a_submitter(
     client: Client, review_round: ReviewRound, submitter: User, ada: User
 ) -> None:
-    issued = invite(Grant(Role.REVIEWER, review_round), email="", name="", actor=ada, at=NOON)
+    issued = invite(Grant(Role.REVIEWER, review_round), email="", name="", actor=ada, at=timezone.now())
     client.force_login(submitter)
     assert client.post(f"/invitation/{issued.token}/").status_code == 409
     assert not Membership.objects.filter(user=submitter, round=review_round).exists()
@@ -318,7 +318,7 @@ def test_who_reads_or_reviews_becomes_no_submitter(
         "open to submitters"
         in client.post(f"/people/{stan.pk}/roles/give/", {"role": "model_submitter"}).content.decode()
     )
-    issued = invite(Grant(Role.MODEL_SUBMITTER), email="", name="", actor=ada, at=NOON)
+    issued = invite(Grant(Role.MODEL_SUBMITTER), email="", name="", actor=ada, at=timezone.now())
     client.force_login(stan)
     assert client.post(f"/invitation/{issued.token}/").status_code == 409
     assert not Membership.objects.filter(user=stan, role=Role.MODEL_SUBMITTER).exists()
