@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -163,7 +163,7 @@ def end_trial(trial: PairTrial, *, actor: User, at: datetime) -> int:
     n_both = n_judged_by_both(locked)
     if locked.ended_at is not None:
         return n_both
-    if is_complete(locked):
+    if progress_of(locked).is_complete:
         raise EmbeddingRefused("complete", _("Both people have judged all pairs: there is nothing to end."))
     PairTrial.objects.filter(pk=trial.pk).update(ended_at=at, ended_by=actor)
     record("pairs.ended", actor=actor, at=at, subject=trial, facts={"judged_by_both": n_both})
@@ -174,36 +174,55 @@ def n_judged_by_both(trial: PairTrial) -> int:
     return trial.pairs.annotate(n_judged=Count("judgements")).filter(n_judged=2).count()
 
 
-def counts_of_judges(trial: PairTrial) -> tuple[int, int, int]:
-    """How many pairs there are, and how many each of the two has judged."""
-    judges = PairJudgement.objects.filter(pair__trial=trial).order_by().values_list("judge", flat=True)
-    counts = Counter(judges)
-    return trial.pairs.count(), counts[trial.first_judge_id], counts[trial.second_judge_id]
+@dataclass(frozen=True)
+class TrialProgress:
+    """How many pairs a trial has, and how many of them each of the two has judged."""
+
+    trial: PairTrial
+    n_pairs: int  # 0: they are not drawn yet
+    n_first: int
+    n_second: int
+
+    @property
+    def judges(self) -> list[tuple[User, int]]:
+        return [(self.trial.first_judge, self.n_first), (self.trial.second_judge, self.n_second)]
+
+    @property
+    def is_complete(self) -> bool:
+        """Both have judged all."""
+        return 0 < self.n_pairs == self.n_first == self.n_second
 
 
-def trials_of(bank: QuestionBank) -> QuerySet[PairTrial]:
-    """The newest first, each with what ``counts_of_judges`` counts, as ``n_pairs``, ``n_first`` and ``n_second``."""
-    by_first, by_second = (Q(pairs__judgements__judge=F(judge)) for judge in ("first_judge", "second_judge"))
-    return (
-        PairTrial.objects.filter(bank=bank)
-        .select_related("embedding", "first_judge", "second_judge")
-        .annotate(
-            n_pairs=Count("pairs", distinct=True),
-            n_first=Count("pairs__judgements", filter=by_first, distinct=True),
-            n_second=Count("pairs__judgements", filter=by_second, distinct=True),
+def trials_of(bank: QuestionBank) -> list[TrialProgress]:
+    """The newest first."""
+    trials = PairTrial.objects.filter(bank=bank).select_related("embedding", "first_judge", "second_judge")
+    return _progress(list(trials))
+
+
+def progress_of(trial: PairTrial) -> TrialProgress:
+    return _progress([trial])[0]
+
+
+def _progress(trials: Sequence[PairTrial]) -> list[TrialProgress]:
+    """In their order; two queries, whatever their number."""
+    pairs = JudgedPair.objects.filter(trial__in=trials).order_by().values_list("trial")
+    n_pairs = dict(pairs.annotate(n=Count("pk")))
+    judgements = PairJudgement.objects.filter(pair__trial__in=trials).order_by().values_list("pair__trial", "judge")
+    n_judged = {(trial, judge): n for trial, judge, n in judgements.annotate(n=Count("pk"))}
+    return [
+        TrialProgress(
+            one,
+            n_pairs.get(one.pk, 0),
+            n_judged.get((one.pk, one.first_judge_id), 0),
+            n_judged.get((one.pk, one.second_judge_id), 0),
         )
-    )
-
-
-def is_complete(trial: PairTrial) -> bool:
-    """Both have judged all."""
-    n_pairs, n_first, n_second = counts_of_judges(trial)
-    return 0 < n_pairs == n_first == n_second
+        for one in trials
+    ]
 
 
 def is_over(trial: PairTrial) -> bool:
     """Only then anybody sees judgements and similarities."""
-    return trial.ended_at is not None or is_complete(trial)
+    return trial.ended_at is not None or progress_of(trial).is_complete
 
 
 def curve_of(trial: PairTrial) -> ThresholdCurve | None:

@@ -21,8 +21,8 @@ from types import ModuleType
 from typing import Any
 
 from tests.bench.bank_page import N_QUESTIONS
-from tests.bench.rows import Row, median, percentile
-from tests.processes import ROOT, environment, postgres_url, temporary_database
+from tests.bench.rows import Row, median, on_both_databases, percentile
+from tests.processes import ROOT, environment
 
 N_EVENTS, N_PREDICTIONS = 600_000, 10_000
 TIMES, POSTS = 60, 5
@@ -30,14 +30,7 @@ DATABASE = "rexvqa_bench_api"
 
 
 def measure() -> list[Row]:
-    """Rows for SQLite, and for PostgreSQL when one answers."""
-    rows = _measured("SQLite", "")
-    server = postgres_url()
-    if server is None:
-        print("No PostgreSQL answers: the API was not measured there.")
-        return rows
-    with temporary_database(server, DATABASE) as url:
-        return rows + _measured("PostgreSQL", url)
+    return on_both_databases(_measured, DATABASE)
 
 
 def _measured(name: str, url: str) -> list[Row]:

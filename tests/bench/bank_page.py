@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.bench.rows import Row, median, percentile
-from tests.processes import ROOT, environment, postgres_url, temporary_database
+from tests.bench.rows import Row, median, on_both_databases, percentile
+from tests.processes import ROOT, environment
 
 N_QUESTIONS = 572_419
 N_ANSWERED, N_MODELS, N_SETTLED = 41_007, 8, 4_000
@@ -55,14 +55,7 @@ SORTS = ("", "-number", "task", "-task", "category", "-category", "difficulty", 
 
 
 def measure() -> list[Row]:
-    """Rows for SQLite, and for PostgreSQL when one answers."""
-    rows = _measured("SQLite", "")
-    server = postgres_url()
-    if server is None:
-        print("No PostgreSQL answers: the page was not measured there.")
-        return rows
-    with temporary_database(server, DATABASE) as url:
-        return rows + _measured("PostgreSQL", url)
+    return on_both_databases(_measured, DATABASE)
 
 
 def _measured(name: str, url: str) -> list[Row]:

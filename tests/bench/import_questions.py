@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.bench.question_file import write_question_file
-from tests.bench.rows import Row, percentile
-from tests.processes import ROOT, environment, postgres_url, temporary_database
+from tests.bench.rows import Row, on_both_databases, percentile
+from tests.processes import ROOT, environment
 
 if TYPE_CHECKING:
     from annotation.models import QuestionBank, SourceIdentifier
@@ -33,15 +33,8 @@ DATABASE = "rexvqa_bench_import"
 
 
 def measure() -> list[Row]:
-    """Rows for the table, for SQLite and for PostgreSQL when one answers."""
     path = prepared_file(int(os.environ.get("REXVQA_BENCH_QUESTIONS", N_QUESTIONS)))
-    rows = _measured("SQLite", path, "")
-    server = postgres_url()
-    if server is None:
-        print("No PostgreSQL answers: the import into it was not measured.")
-        return rows
-    with temporary_database(server, DATABASE) as url:
-        return rows + _measured("PostgreSQL", path, url)
+    return on_both_databases(lambda name, url: _measured(name, path, url), DATABASE)
 
 
 def _measured(name: str, path: Path, url: str) -> list[Row]:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import turns_beside_calls
-from tests.bench.rows import Row, median
+from tests.bench.rows import Row, median, on_both_databases
 from tests.browser.conftest import find_chromium
-from tests.processes import ROOT, environment, postgres_url, temporary_database
+from tests.processes import ROOT, environment
 
 N_QUESTIONS = 2_000
 N_SLOW = 3_200
@@ -31,18 +31,7 @@ DATABASE = "rexvqa_bench_calls"
 
 
 def measure() -> list[Row]:
-    """Rows for the table, for SQLite and for PostgreSQL when one answers."""
-    rows = _measured("SQLite", "") + _beside("SQLite", "") + _painted("SQLite", "")
-    server = postgres_url()
-    if server is None:
-        print("No PostgreSQL answers: calls stored in it were not measured.")
-        return rows
-    with temporary_database(server, DATABASE) as url:
-        rows += _measured("PostgreSQL", url)
-    with temporary_database(server, DATABASE) as url:
-        rows += _beside("PostgreSQL", url)
-    with temporary_database(server, DATABASE) as url:
-        return rows + _painted("PostgreSQL", url)
+    return [row for one in (_measured, _beside, _painted) for row in on_both_databases(one, DATABASE)]
 
 
 def _measured(name: str, url: str) -> list[Row]:

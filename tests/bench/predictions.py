@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.import_questions import prepared_file
-from tests.bench.rows import Row, median
-from tests.processes import ROOT, environment, postgres_url, temporary_database
+from tests.bench.rows import Row, median, on_both_databases
+from tests.processes import ROOT, environment
 
 N_QUESTIONS = 41_007
 TIMES = 3
@@ -28,15 +28,8 @@ SAID = (  # what models say, the letter in place of {0}
 
 
 def measure() -> list[Row]:
-    """Rows for the table, for SQLite and for PostgreSQL when one answers."""
     path = prepared_file(N_QUESTIONS)
-    rows = _measured("SQLite", path, "")
-    server = postgres_url()
-    if server is None:
-        print("No PostgreSQL answers: the import into it was not measured.")
-        return rows
-    with temporary_database(server, DATABASE) as url:
-        return rows + _measured("PostgreSQL", path, url)
+    return on_both_databases(lambda name, url: _measured(name, path, url), DATABASE)
 
 
 def _measured(name: str, path: Path, url: str) -> list[Row]:

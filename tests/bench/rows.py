@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+from tests.processes import postgres_url, temporary_database
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,17 @@ class Row:
         if not self.baseline or not self.value:
             return None
         return self.value / self.baseline if self.unit.endswith("/s") else self.baseline / self.value
+
+
+def on_both_databases(measured: Callable[[str, str], list[Row]], database: str) -> list[Row]:
+    """Rows for SQLite, and for PostgreSQL when one answers. ``measured`` gets a name and an address (empty: SQLite)."""
+    rows = measured("SQLite", "")
+    server = postgres_url()
+    if server is None:
+        print("No PostgreSQL answers: nothing was measured there.")
+        return rows
+    with temporary_database(server, database) as url:
+        return rows + measured("PostgreSQL", url)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -1,8 +1,7 @@
 """The pages of a run of 164,028 calls (41,007 questions in four orders): milliseconds, queries, on both databases.
 
 Each database is measured by a process of its own (``python -m tests.bench.run_page N``), which prints one JSON object.
-Beside the slowest of the addresses stands one query that counts the calls by outcome, as a page without an index for
-its tally would.
+Beside each page stands one query that counts the calls by their option, for which there is no index.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.bench.rows import Row, median, percentile
-from tests.processes import ROOT, environment, postgres_url, temporary_database
+from tests.bench.rows import Row, median, on_both_databases, percentile
+from tests.processes import ROOT, environment
 
 N_QUESTIONS, N_ORDERS = 41_007, 4
 TIMES = 30  # each address
@@ -26,14 +25,7 @@ DATABASE = "rexvqa_bench_run_page"
 
 
 def measure() -> list[Row]:
-    """Rows for SQLite, and for PostgreSQL when one answers."""
-    rows = _measured("SQLite", "")
-    server = postgres_url()
-    if server is None:
-        print("No PostgreSQL answers: the page was not measured there.")
-        return rows
-    with temporary_database(server, DATABASE) as url:
-        return rows + _measured("PostgreSQL", url)
+    return on_both_databases(_measured, DATABASE)
 
 
 def _measured(name: str, url: str) -> list[Row]:

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.diversity.embedded_questions import embeddings_of
 from annotation.diversity.judging_pairs import (
     begin_trial,
-    counts_of_judges,
     curve_of,
     end_trial,
     is_judge,
@@ -21,6 +20,7 @@ from annotation.diversity.judging_pairs import (
     judge_pair,
     n_judged_by_both,
     next_pair,
+    progress_of,
     set_threshold,
     trials_of,
 )
@@ -81,13 +81,12 @@ def pair_trials(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def pair_trial(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """A pair to one who judges; once both have judged all, the curve to everybody who coordinates."""
     trial = _trial(request, slug, public_id)
-    n_pairs, n_first, n_second = counts_of_judges(trial)
+    progress = progress_of(trial)
     pair = next_pair(trial, request.user) if is_judge(trial, request.user) else None
     context = {
         "bank": trial.bank,
         "trial": trial,
-        "n_pairs": n_pairs,
-        "counts": [(trial.first_judge, n_first), (trial.second_judge, n_second)],
+        "progress": progress,
         "pair": pair,
         "sides": [pair.first, pair.second] if pair else [],
         "curve": curve_of(trial),

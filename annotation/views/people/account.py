@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.enums import Role
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
 from annotation.people import accounts, confirmations, mailing
+from annotation.site.permissions import coordinates_any_round
 from annotation.views.people.access_tokens import listed_tokens
 from annotation.views.people.open_sessions import note_session
 from annotation.views.people.signing_in import sign_in
@@ -76,8 +76,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
     person = request.user
     fields = ("name", "time_zone", "wants_digest")
     known = {field: getattr(person, field) for field in fields}
-    coordinates = person.memberships.filter(role=Role.COORDINATOR).exists()
-    form = ProfileForm(request.POST or None, initial=known, coordinates=coordinates)
+    form = ProfileForm(request.POST or None, initial=known, coordinates=coordinates_any_round(person))
     if request.method == "POST" and form.is_valid():
         accounts.change_profile(person, **known | form.cleaned_data, at=timezone.now())
         messages.success(request, _("Saved."))

@@ -298,7 +298,7 @@ def test_the_form_begins_and_refuses(
     sent = {"embedding": embedding.pk, "first": cora.pk, "second": cora.pk, "seed": 3}
     assert client.post(page, sent).status_code == 422
     assert client.post(page, sent | {"second": carl.pk}).status_code == 302
-    assert client.get(page).context["trials"][0].seed == 3
+    assert client.get(page).context["trials"][0].trial.seed == 3
 
 
 def test_the_list_says_how_far_each_trial_is(
@@ -314,11 +314,10 @@ def test_the_list_says_how_far_each_trial_is(
     def states() -> dict[int, str]:
         text = client.get(page).content.decode()
         states = re.findall(r'class="tag[^"]*">([^<]+)</span>', text[text.index("<tbody>") :])
-        return dict(zip((one.pk for one in trials_of(bank)), states, strict=True))
+        return dict(zip((one.trial.pk for one in trials_of(bank)), states, strict=True))
 
     assert states() == {trial.pk: "in progress", drawn_later.pk: "pairs are drawn"}
-    counts = [vars(one) for one in trials_of(bank)]
-    assert {(one["n_first"], one["n_second"]) for one in counts} == {(0, 0), (1, 0)}
+    assert {(one.n_first, one.n_second) for one in trials_of(bank)} == {(0, 0), (1, 0)}
     for judge in (cora, carl):
         for pair in trial.pairs.exclude(judgements__judge=judge):
             judge_pair(trial, pair.number, is_same=False, actor=judge, at=NOON)
