@@ -28,12 +28,12 @@ class RunningRefused(Refused):
 
 
 class AskedQuestion(NamedTuple):
-    """``images``: the states of those that it is asked with, in their order."""
+    """``images``: name and state of those that it is asked with, in their order."""
 
     revision_id: int
     number: int  # in the bank
     exam_id: int  # whose images are sent
-    images: tuple[str, ...]
+    images: tuple[tuple[str, str], ...]
 
 
 def asked_questions(target: Target, images: SentImages) -> list[AskedQuestion]:
@@ -47,7 +47,7 @@ def asked_questions(target: Target, images: SentImages) -> list[AskedQuestion]:
             pk,
             number,
             exam,
-            tuple(state for name, state in of_exam.get(exam, ()) if name not in (left_out or ()))[:most],
+            tuple(one for one in of_exam.get(exam, ()) if one[0] not in (left_out or ()))[:most],
         )
         for pk, number, exam, left_out in rows
     ]
@@ -73,9 +73,9 @@ def check_images(asked: Sequence[AskedQuestion], images: SentImages) -> None:
     """Refused while an image that belongs to a question cannot be sent, and where a question has none."""
     if images == SentImages.NONE:
         return
-    waiting = [one for one in asked if any(state in WAITS for state in one.images)]
+    waiting = [one for one in asked if any(state in WAITS for _name, state in one.images)]
     if waiting:
-        states = Counter(state for one in waiting for state in one.images if state in WAITS)
+        states = Counter(state for _name, state in {image for one in waiting for image in one.images} if state in WAITS)
         counts = [f"{n} {_(ImageState(state).label)}" for state, n in sorted(states.items())]
         sentence = _(
             "Images cannot be sent: %(counts)s. They belong to %(questions)s. Bring them in or release them first, or "

@@ -18,7 +18,7 @@ from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImageState, PromptPurpose, SentImages
 from annotation.ingest.model_pictures import PictureRefused
-from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, QuestionBank, Revision, User
+from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, Question, QuestionBank, Revision, User
 from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from readerstudy.enums import StudyState
@@ -284,6 +284,9 @@ def test_refused_while_images_are_missing_or_in_quarantine(bank: QuestionBank) -
     exam.images.update(state=ImageState.QUARANTINED)
     Image.objects.filter(exam__questions__number=9, position=0).update(state=ImageState.PENDING)
     words = r"1 missing, 2 in quarantine\. They belong to 2 questions \(7, 9\)"
+    refused(Target(bank), RunningRefused, "images_waiting", match=words, images=SentImages.ALL)
+    Question.objects.filter(number=5, bank=bank).update(exam=exam)
+    words = r"1 missing, 2 in quarantine\. They belong to 3 questions \(5, 7, 9\)"  # each image once
     refused(Target(bank), RunningRefused, "images_waiting", match=words, images=SentImages.ALL)
     assert plan_run(wanted(Target(bank), images=SentImages.NONE), actor=None, at=NOON).run
 
