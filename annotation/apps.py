@@ -10,11 +10,11 @@ class AnnotationConfig(AppConfig):
         """Rooms that the home page and the list of a bank do not know tell them what they show of them."""
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
+        from annotation.call_enums import PromptPurpose
         from annotation.calls.call_batches import completed
         from annotation.calls.request_bodies import fillers
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.tagging import TAGGED
-        from annotation.enums import PromptPurpose
         from annotation.feedback.prompt_trials import looks_up_versions
         from annotation.generation.continuing import KIND as MAKE_QUESTIONS
         from annotation.generation.continuing import continue_later

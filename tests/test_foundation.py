@@ -6,16 +6,21 @@ import sys
 import pytest
 from django.test import Client
 
-from annotation import enums
+from annotation import call_enums, enums
 from annotation.enums import Role, Word
 from annotation.models import Membership, User
+from readerstudy import enums as study_enums
 from tests.bench.__main__ import ON_REQUEST, SUBJECTS
 from tests.processes import ROOT
 
 
+def is_vocabulary(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, Word) and found is not Word
+
+
 @pytest.mark.parametrize(
     "words",
-    [w for w in vars(enums).values() if isinstance(w, type) and issubclass(w, Word) and w is not Word],
+    {w: None for module in (enums, call_enums, study_enums) for w in vars(module).values() if is_vocabulary(w)},
 )
 def test_words_are_unique_and_labelled(words: type[Word]) -> None:
     assert len(set(words.values())) == len(list(words))

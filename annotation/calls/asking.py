@@ -23,6 +23,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import BatchState, CallOutcome
 from annotation.calls.attempts import Received, count_as_sent, read_attempt, store_attempts
 from annotation.calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.calls.kernels.batch_states import AT_WORK
@@ -34,7 +35,6 @@ from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.leases import LeaseLost, give_lease_back, lock_lease, take_lease
-from annotation.enums import BatchState, CallOutcome
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused
 from annotation.site.kept_queries import KeptQuery

@@ -11,12 +11,12 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, Model
 
+from annotation.call_enums import CallOutcome, Ending, PromptPurpose
 from annotation.calls.kernels.answer_field import ANSWER_FIELD_RULE, answer_in
 from annotation.calls.kernels.extraction import RULE, RULES
 from annotation.calls.kernels.question_text import canonical, rotated
 from annotation.endpoints.kernels.completions import REFUSAL_RULE, Completion, Usage, outcome_of, read_completion
 from annotation.endpoints.kernels.token_costs import cost_of
-from annotation.enums import CallOutcome, Ending, PromptPurpose
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price
 
 AT_ONCE = 500  # calls in memory

@@ -13,13 +13,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import BatchState, CallOutcome, Ending
 from annotation.calls.attempts import Received, read_attempt, store_attempts
 from annotation.calls.call_batches import BatchRefused, complete, lock_batch, permission_is_over
 from annotation.calls.kernels.batch_lines import MOST_BYTES, MOST_REQUESTS, ResponseLine, read_line, request_line
 from annotation.calls.kernels.batch_states import AT_WORK
 from annotation.calls.request_bodies import contents_of
 from annotation.calls.sent_pictures import pictures_of
-from annotation.enums import BatchState, CallOutcome, Ending
 from annotation.models import CallAttempt, CallBatch, ModelCall, User
 
 AT_ONCE = 500  # calls

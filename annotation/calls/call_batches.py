@@ -10,11 +10,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import BatchState
 from annotation.calls.kernels.batch_states import may_become
 from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask
 from annotation.endpoints.prices import price_on
 from annotation.endpoints.sending_permissions import permission_in_force
-from annotation.enums import BatchState
 from annotation.models import CallBatch, ModelCall, Price, QuestionBank, SendingPermission, User
 from annotation.refusals import Refused
 from annotation.site.hooks import Hooks

@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.call_enums import BatchState, CallOutcome
 from annotation.calls.kernels.pacing import seconds_before_retry
 from annotation.calls.tallies import tally
-from annotation.enums import BatchState, CallOutcome
 from annotation.models import CallAttempt, CallBatch, ModelCall
 
 MOST_TRIES = 5  # of one call before it is set aside until a person resumes the batch

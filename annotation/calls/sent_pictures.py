@@ -9,8 +9,9 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import SentImages
 from annotation.calls.kernels.swapping import SwappableExam, swapped
-from annotation.enums import ImageState, SentImages
+from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import BLANK, PicturePolicy, policy_named
 from annotation.ingest.model_pictures import (
     PictureRefused,

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
-from annotation.enums import CallOutcome
+from annotation.call_enums import CallOutcome
 from annotation.models import CallBatch, ModelCall
 
 

@@ -23,10 +23,10 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.util.ssl_ import create_urllib3_context
 
+from annotation.call_enums import Ending
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ModelRequest, Route
 from annotation.endpoints.kernels.secret_keys import Key
-from annotation.enums import Ending
 
 KEPT_HEADERS = ("x-request-id", "request-id", "retry-after")
 LONGEST_HEADER = 200  # characters kept

@@ -9,10 +9,10 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.secret_keys import Key
 from annotation.endpoints.simulated_endpoint import simulated_endpoint
-from annotation.enums import EndpointPlace
 from annotation.refusals import Refused
 
 KEY_FOLDER = "model_keys"  # of the home; not in a backup

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.configured_endpoints import endpoint_named, endpoints
-from annotation.enums import EndpointPlace
 from annotation.models import QuestionBank, SendingPermission, User
 from annotation.refusals import Refused
 from annotation.site.permissions import is_administrator

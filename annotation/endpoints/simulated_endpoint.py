@@ -14,10 +14,10 @@ from pathlib import Path
 
 from django.conf import settings
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.stand_in import HOST, StandIn
-from annotation.enums import EndpointPlace
 
 SIMULATED = "simulated"
 SEED = 1

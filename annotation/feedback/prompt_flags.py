@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from django.db.models import F, QuerySet
 
-from annotation.enums import Flag, PromptPurpose
+from annotation.call_enums import PromptPurpose
+from annotation.enums import Flag
 from annotation.feedback.prompt_trials import unfinished_rounds
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, User
 from annotation.review.onlookers import QUESTION, questions_hidden_from, rounds_with_outcomes_for

@@ -10,8 +10,9 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import BatchState
 from annotation.calls.call_batches import start
-from annotation.enums import BatchState, QuestionState, Role, RoundState
+from annotation.enums import QuestionState, Role, RoundState
 from annotation.feedback.kernels.trial_pairs import (
     DRAW_RULE,
     TrialQuestion,

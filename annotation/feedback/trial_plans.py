@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import PromptPurpose
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions, pairs_needed
 from annotation.feedback.kernels.trial_states import FeedbackRefused
 from annotation.generation.generation_plans import (

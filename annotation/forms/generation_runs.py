@@ -7,10 +7,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.probing import checked_model
-from annotation.enums import PromptPurpose
 from annotation.forms.model_endpoints import AskingForm
 from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS

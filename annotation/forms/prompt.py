@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import PromptPurpose
+from annotation.call_enums import PromptPurpose
 from annotation.forms import PlainForm
 from annotation.models import PromptVersion
 from annotation.prompts.kernels.answer_schemas import LONGEST_SCHEMA

@@ -9,9 +9,9 @@ from django import forms
 from django.forms.boundfield import BoundField
 from django.utils.translation import gettext_lazy as _
 
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import PromptPurpose
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions
 from annotation.feedback.trial_plans import TrialWanted
 from annotation.forms import PlainForm

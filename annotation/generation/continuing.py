@@ -13,9 +13,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.calls.call_batches import start
 from annotation.calls.tallies import tally
-from annotation.enums import PromptPurpose, SentImages
 from annotation.generation.generation_plans import add_calls
 from annotation.generation.making import Clock, import_made, is_over, lock_run, take_bullets
 from annotation.jobs.handlers import Params, Progress, Result

@@ -13,10 +13,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import PromptPurpose, ReportSource, SentImages
 from annotation.calls.call_batches import permitted_and_priced, start
 from annotation.digests import sha256_of
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import PromptPurpose, ReportSource, SentImages
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
 from annotation.generation.report_sources import (

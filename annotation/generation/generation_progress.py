@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import BatchState
 from annotation.calls.call_batches import acts_now
 from annotation.calls.tallies import CallTally, tally
-from annotation.enums import BatchState
 from annotation.generation.kernels.grounding import RULES
 from annotation.generation.making import IMPORT
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun

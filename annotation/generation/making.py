@@ -17,8 +17,9 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.audit.recording import record
+from annotation.call_enums import BatchState, Polarity
 from annotation.calls.batch_files import custom_id
-from annotation.enums import BatchState, ImportKind, Polarity
+from annotation.enums import ImportKind
 from annotation.generation.kernels.answer_forms import NotInForm, WrittenQuestion, read_bullets, read_questions
 from annotation.generation.kernels.grounding import RULES_VERSION, fault_of, ground_bullet
 from annotation.generation.kernels.made_questions import (

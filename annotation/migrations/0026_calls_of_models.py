@@ -4,6 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+import annotation.call_enums
 import annotation.enums
 import annotation.models.fields
 
@@ -63,7 +64,7 @@ class Migration(migrations.Migration):
                 ("n_calls", models.PositiveIntegerField()),
                 ("n_first", models.PositiveIntegerField(default=0)),
                 ("cap", models.DecimalField(blank=True, decimal_places=4, max_digits=12, null=True)),
-                ("state", models.CharField(default=annotation.enums.BatchState["PLANNED"], max_length=10)),
+                ("state", models.CharField(default=annotation.call_enums.BatchState["PLANNED"], max_length=10)),
                 ("paused_because", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField()),
                 ("started_at", models.DateTimeField(blank=True, null=True)),
@@ -102,7 +103,7 @@ class Migration(migrations.Migration):
                 ("request_sha256", models.CharField(blank=True, max_length=64)),
                 ("n_sent", models.PositiveSmallIntegerField(default=0)),
                 ("n_attempts", models.PositiveSmallIntegerField(default=0)),
-                ("outcome", models.CharField(default=annotation.enums.CallOutcome["NOT_ASKED"], max_length=16)),
+                ("outcome", models.CharField(default=annotation.call_enums.CallOutcome["NOT_ASKED"], max_length=16)),
                 ("option", models.CharField(blank=True, max_length=1)),
                 ("n_input", models.PositiveIntegerField(blank=True, null=True)),
                 ("n_cached", models.PositiveIntegerField(blank=True, null=True)),
@@ -264,7 +265,7 @@ class Migration(migrations.Migration):
                 ("instruction", models.TextField(blank=True, verbose_name="instruction")),
                 ("text", models.TextField(verbose_name="text")),
                 ("variables", models.JSONField(default=list)),
-                ("images", models.CharField(default=annotation.enums.SentImages["NONE"], max_length=16)),
+                ("images", models.CharField(default=annotation.call_enums.SentImages["NONE"], max_length=16)),
                 ("schema", models.TextField(blank=True, verbose_name="schema of the answer")),
                 ("reason", models.TextField(verbose_name="reason")),
                 ("made_at", models.DateTimeField()),

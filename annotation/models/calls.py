@@ -7,7 +7,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import BatchState, CallOutcome, Ending, OptionLetter, PromptPurpose, SentImages
+from annotation.call_enums import BatchState, CallOutcome, Ending, PromptPurpose, SentImages
+from annotation.enums import OptionLetter
 from annotation.models.endpoints import LONGEST_ENDPOINT, LONGEST_MODEL
 from annotation.models.fields import PublicIdField, WordField
 

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import PermissionState, PromptPurpose, SentImages
+from annotation.call_enums import PermissionState, PromptPurpose, SentImages
 from annotation.models.fields import PublicIdField, WordField
 
 LONGEST_ENDPOINT = 40  # characters of a name in REXVQA_MODEL_ENDPOINTS

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Polarity, ReportSource
+from annotation.call_enums import Polarity, ReportSource
 from annotation.models.fields import PublicIdField, WordField
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from annotation.enums import SentImages
+from annotation.call_enums import SentImages
 from annotation.models import PromptVersion
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.prompts.versions import make_version

@@ -10,7 +10,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import lock_log, record
-from annotation.enums import PromptPurpose, SentImages
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.models import PromptVersion, User
 from annotation.prompts.kernels.answer_schemas import prompt_sha256, schema_problem
 from annotation.prompts.kernels.filling import undeclared, unused

@@ -287,9 +287,7 @@ def _along(asked: _PageRequest, search: BankSearch, name: str, edge: int | None)
 def _by_number(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _Rows:
     """The next WINDOW numbers of the bank."""
     place, end = asked.place, asked.last_number
-    rows = (
-        search.rows().alias(of_bank=NotByIndex(F("bank_id"))).filter(of_bank=search.bank.pk)
-    )  # not by an index of the bank
+    rows = search.rows().alias(of_bank=NotByIndex(F("bank_id"))).filter(of_bank=search.bank.pk)
     down = asked.moves_down
     known = is_first and not place.is_start and place.number <= end + 1
     start = place.number if known else end + 1 if down else place.number if is_first else 0

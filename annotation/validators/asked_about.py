@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from annotation.enums import ImageState, ImportKind, QuestionState, SentImages
+from annotation.call_enums import SentImages
+from annotation.enums import ImageState, ImportKind, QuestionState
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.generation.report_sources import identifiers_in
 from annotation.models import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from annotation.call_enums import CallOutcome
 from annotation.calls.attempts import answers_of
-from annotation.enums import CallOutcome
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.models import AnswerKey, ModelCall, Revision, ValidatorRun
 from annotation.validators.asked_about import AskedAbout, FoundQuestions

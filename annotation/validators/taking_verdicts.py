@@ -13,9 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import BatchState, CallOutcome
 from annotation.calls.attempts import answers_of
 from annotation.calls.kernels.question_text import question_values
-from annotation.enums import BatchState, CallOutcome, FindingPlace
+from annotation.enums import FindingPlace
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.jobs.handlers import Params, Progress, Result

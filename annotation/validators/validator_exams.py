@@ -9,7 +9,8 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation.enums import BatchState, RoundState
+from annotation.call_enums import BatchState
+from annotation.enums import RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, ValidatorRun
 from annotation.quality.kernels.validity_parts import BIAS, VALIDATORS, PartState
 from annotation.quality.validity import count_parts

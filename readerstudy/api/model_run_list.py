@@ -16,10 +16,10 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import SentBody, cleaned
 from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.call_enums import BatchState, SentImages
 from annotation.calls.call_batches import change_cap, pause, stop
 from annotation.calls.tallies import tallies
 from annotation.endpoints.configured_endpoints import endpoints
-from annotation.enums import BatchState, SentImages
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.model_list import OfModels

@@ -13,7 +13,7 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from annotation.enums import BatchState, CallOutcome, SentImages
+from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.models import ModelCall, Revision
 from annotation.questionbank.priors import patients_of

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.calls.asking import ask_endpoint
 from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
@@ -21,7 +22,7 @@ from annotation.endpoints.prices import price_on, set_price
 from annotation.endpoints.probing import newest_probe, probe
 from annotation.endpoints.sending_permissions import give_permission
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
-from annotation.enums import BatchState, PromptPurpose, Role, SentImages
+from annotation.enums import Role
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions
 from annotation.feedback.kernels.trial_states import TrialState
 from annotation.feedback.prompt_trials import start_trial, trial_state

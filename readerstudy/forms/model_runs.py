@@ -11,9 +11,9 @@ from django.forms.boundfield import BoundField
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.call_enums import SentImages
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import SentImages
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.models import PromptVersion
 from readerstudy.forms.drafts import StudyPageForm

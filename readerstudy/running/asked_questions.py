@@ -10,8 +10,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.call_enums import SentImages
 from annotation.calls.sent_pictures import swapped_exams
-from annotation.enums import ImageState, SentImages
+from annotation.enums import ImageState
 from annotation.models import Image, QuestionBank, Revision
 from annotation.refusals import Refused
 from annotation.site.slugs import listed

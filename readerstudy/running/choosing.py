@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoint_named
-from annotation.enums import PromptPurpose
 from annotation.models import PromptVersion, User
 from readerstudy.predictions.listing import Target, targets_for
 from readerstudy.running.asked_questions import RunningRefused

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from annotation.call_enums import CallOutcome
 from annotation.calls.request_bodies import CallContent, contents_of
 from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_named
-from annotation.enums import CallOutcome
 from annotation.ingest.model_pictures import PictureRefused
 from annotation.models import ModelCall
 from readerstudy.models import ModelRun

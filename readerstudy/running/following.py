@@ -11,9 +11,9 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.call_enums import BatchState, CallOutcome
 from annotation.calls.kernels.batch_states import may_become
 from annotation.calls.tallies import CallTally, tally
-from annotation.enums import BatchState, CallOutcome
 from annotation.models import Job
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.running.estimating import estimate_of

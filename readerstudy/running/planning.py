@@ -13,9 +13,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.calls.call_batches import permitted_and_priced
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import PromptPurpose, SentImages
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.model_pictures import policy_for
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, SendingPermission, User

@@ -19,9 +19,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.calls.kernels.answer_field import answer_in, explanation_in
 from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
-from annotation.enums import BatchState, CallOutcome, SentImages
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import CallAttempt, CallBatch, ModelCall, User

@@ -15,9 +15,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import CallOutcome
 from annotation.calls.request_bodies import CallContent, contents_of
 from annotation.endpoints.kernels.completions import read_completion
-from annotation.enums import CallOutcome, KeySource
+from annotation.enums import KeySource
 from annotation.models import CallAttempt, ModelCall, Question, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing

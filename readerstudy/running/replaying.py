@@ -17,10 +17,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.call_enums import CallOutcome, Ending
 from annotation.calls.attempts import read_answer
 from annotation.calls.kernels.extraction import RULE, RULES
 from annotation.endpoints.kernels.completions import read_completion
-from annotation.enums import CallOutcome, Ending
 from annotation.models import CallAttempt, Revision, User
 from annotation.questionbank.bulk import Row
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat

@@ -8,9 +8,9 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.call_enums import BatchState
 from annotation.calls.call_batches import ask_first, lock_batch, start
 from annotation.endpoints.probing import newest_probe, refuted
-from annotation.enums import BatchState
 from annotation.models import User
 from readerstudy.models import ModelRun
 from readerstudy.running.asked_questions import RunningRefused

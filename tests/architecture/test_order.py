@@ -11,8 +11,8 @@ from tests.architecture.source import ROOT, imports_of, python_files, where
 
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
-        "enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks", "prompts",
-        "statistics", "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls",
+        "enums", "call_enums", "digests", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks",
+        "prompts", "statistics", "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank", "calls",
         "generation", "people", "leaving", "sampling", "review", "outcomes", "adjudication", "validators", "diversity",
         "feedback", "discussion", "exports", "demonstration", "templatetags", "forms", "views", "api", "management",
         "urls", "apps",

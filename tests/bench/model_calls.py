@@ -121,7 +121,8 @@ def filled(n_questions: int) -> Any:
     from django.utils import timezone
     from PIL import Image as Picture
 
-    from annotation.enums import ImageState, SentImages
+    from annotation.call_enums import SentImages
+    from annotation.enums import ImageState
     from annotation.imaging.kernels.picture_policies import STORED
     from annotation.ingest import storage
     from annotation.models import Image, ModelCall, ModelPicture

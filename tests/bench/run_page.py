@@ -98,7 +98,8 @@ def asked(n: int) -> Any:
     """A run at work: one call in a hundred failed, one in twenty is not asked yet; each answer has its attempt."""
     from decimal import Decimal
 
-    from annotation.enums import BatchState, CallOutcome, Ending, OptionLetter
+    from annotation.call_enums import BatchState, CallOutcome, Ending
+    from annotation.enums import OptionLetter
     from annotation.models import CallAttempt, ModelCall
     from readerstudy.predictions.listing import Target
     from tests.annotation.review.cases import NOON, make_bank, make_revisions

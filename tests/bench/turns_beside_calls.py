@@ -115,7 +115,7 @@ def main(order: str) -> None:
     import django
 
     django.setup()
-    from annotation.enums import BatchState
+    from annotation.call_enums import BatchState
     from annotation.models import CallAttempt, CallBatch
     from tests.bench.model_calls import filled
 

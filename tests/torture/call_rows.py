@@ -32,8 +32,8 @@ def state() -> dict[str, object]:
 
 def stored() -> dict[str, object]:
     from annotation.audit.verifying import verify
+    from annotation.call_enums import CallOutcome
     from annotation.calls.tallies import tally
-    from annotation.enums import CallOutcome
     from annotation.models import CallAttempt, CallBatch, ModelCall
 
     final = CallAttempt.objects.filter(outcome=CallOutcome.ANSWERED)

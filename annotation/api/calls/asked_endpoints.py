@@ -16,12 +16,13 @@ from annotation.api.bodies import SentBody
 from annotation.api.calls.asked_models import OfNoPlace
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.endpoint_overview import EndpointLine, endpoint_lines, probe_jobs
 from annotation.endpoints.kernels.probe_words import ProbeAnswer
 from annotation.endpoints.prices import set_price
 from annotation.endpoints.probing import ask_for_probe
-from annotation.enums import EndpointPlace, Role
+from annotation.enums import Role
 from annotation.models import EndpointProbe, Price
 from annotation.models.endpoints import LONGEST_MODEL
 from annotation.people.kept_answers import MadeAnswer

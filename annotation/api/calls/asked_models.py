@@ -11,9 +11,9 @@ from rest_framework import serializers
 from annotation.api.bodies import BodyRefused, SentBody
 from annotation.api.resources import Resource, Shown
 from annotation.api.shown_fields import Moment, WordChoice
+from annotation.call_enums import BatchState, PromptPurpose
 from annotation.calls.tallies import CallTally
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import BatchState, PromptPurpose
 from annotation.models import CallBatch, PromptVersion
 from annotation.models.endpoints import LONGEST_ENDPOINT, LONGEST_MODEL
 

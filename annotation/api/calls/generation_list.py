@@ -23,10 +23,11 @@ from annotation.api.calls.asked_models import (
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.call_enums import BatchState, PromptPurpose, ReportSource
 from annotation.calls.call_batches import act_named
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.probing import checked_model
-from annotation.enums import BatchState, PromptPurpose, ReportSource, Role
+from annotation.enums import Role
 from annotation.generation.generation_plans import (
     MOST_EXAMS,
     GenerationPlan,

@@ -15,7 +15,8 @@ from annotation.api.bodies import SentBody
 from annotation.api.calls.asked_models import OfNoPlace
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
-from annotation.enums import PromptPurpose, Role, SentImages
+from annotation.call_enums import PromptPurpose, SentImages
+from annotation.enums import Role
 from annotation.models import PromptVersion
 from annotation.people.kept_answers import MadeAnswer
 from annotation.prompts.kernels.answer_schemas import LONGEST_SCHEMA

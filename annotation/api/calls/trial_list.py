@@ -24,9 +24,10 @@ from annotation.api.calls.generation_list import GenerationPlanShape
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.probing import checked_model
-from annotation.enums import PromptPurpose, Role
+from annotation.enums import Role
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions
 from annotation.feedback.kernels.trial_states import TrialState
 from annotation.feedback.prompt_story import standing_of

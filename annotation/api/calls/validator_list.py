@@ -24,8 +24,9 @@ from annotation.api.calls.asked_models import (
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.call_enums import BatchState, PromptPurpose
 from annotation.calls.tallies import tallies
-from annotation.enums import BatchState, PromptPurpose, Role
+from annotation.enums import Role
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
 from annotation.quality.keeping_out import keep_out, n_kept_out

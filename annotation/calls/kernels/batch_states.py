@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from annotation.enums import BatchState as State
+from annotation.call_enums import BatchState as State
 
 # A planned batch asks its first calls for the estimate and is planned again. The last responses may come in a file.
 # Nothing leads out of the last two.

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.enums import CallOutcome, Ending
+from annotation.call_enums import CallOutcome, Ending
 
 REFUSAL_RULE = "refusal-1"  # change the version with the rule: stored outcomes name it
 FILTERED = {"content_filter", "safety", "refusal"}  # finish reasons

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from annotation.enums import EndpointPlace
+from annotation.call_enums import EndpointPlace
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 VISIBLE = re.compile(r"[!-~]+")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from annotation.call_enums import Ending
 from annotation.endpoints.kernels.probe_requests import (
     EQUAL_STEPS,
     LARGE,
@@ -21,7 +22,6 @@ from annotation.endpoints.kernels.probe_requests import (
     text_reply,
 )
 from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
-from annotation.enums import Ending
 
 LEAST_OF_IMAGE = 16  # tokens: a server that drops an image may put a mark of a few tokens in its place
 WHOLE = 0.95  # of the tokens that a prompt should have; fewer: it was cut

@@ -14,6 +14,7 @@ from enum import StrEnum
 import numpy as np
 from PIL import Image
 
+from annotation.call_enums import Ending
 from annotation.endpoints.kernels.completions import Completion, read_completion
 from annotation.endpoints.kernels.model_requests import (
     ChatSettings,
@@ -22,7 +23,6 @@ from annotation.endpoints.kernels.model_requests import (
     chat_request,
     models_request,
 )
-from annotation.enums import Ending
 
 SMALL, LARGE = 224, 896  # pixels of each side
 N_WORDS_LONG, N_WORDS_LONGER = 6_000, 9_000  # above 4,096 tokens, where some servers cut

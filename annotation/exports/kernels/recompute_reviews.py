@@ -56,7 +56,7 @@ MOST_SHOWN = 20
 
 # --- the files ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Review:
+class SubmittedReview:
     """One row of data/reviews.csv. ``best`` is None where no blind answer was asked, "" for no option."""
 
     question: Question
@@ -85,19 +85,19 @@ class Review:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportFiles:
     """``cluster`` and ``imported`` by question, in the order of data/questions.csv."""
 
     facts: Mapping[str, Any]
-    reviews: list[Review]
+    reviews: list[SubmittedReview]
     cluster: dict[Question, int]
     imported: dict[Question, str]
     decided: dict[Question, frozenset[str]]  # flags that are left after adjudication
     flags_of: dict[str, frozenset[str]]  # of each issue
 
     @property
-    def of_question(self) -> dict[Question, list[Review]]:
-        found: dict[Question, list[Review]] = {question: [] for question in self.cluster}
+    def of_question(self) -> dict[Question, list[SubmittedReview]]:
+        found: dict[Question, list[SubmittedReview]] = {question: [] for question in self.cluster}
         for one in self.reviews:
             found[one.question].append(one)
         return found
@@ -123,7 +123,7 @@ def question_of(row: Mapping[str, str]) -> Question:
     return row["question"], row["revision"]
 
 
-def read_report(folder: Path) -> Report:
+def read_report(folder: Path) -> ReportFiles:
     questions, settlements = rows_of(folder / "data" / "questions.csv"), folder / "data" / "settlements.csv"
     reviews = []
     for row in rows_of(folder / "data" / "reviews.csv"):
@@ -131,9 +131,9 @@ def read_report(folder: Path) -> Report:
             name.removeprefix("flag_") for name, cell in row.items() if cell == "true" and name.startswith("flag_")
         )
         best = row["blind_best"] if row["blind_answered_at"] else None
-        reviews.append(Review(question_of(row), row, flags, best))
+        reviews.append(SubmittedReview(question_of(row), row, flags, best))
     settled = rows_of(settlements) if settlements.is_file() else []
-    return Report(
+    return ReportFiles(
         json.loads((folder / "report.json").read_text(encoding="utf-8")),
         reviews,
         {question_of(row): int(row["cluster"]) for row in questions},
@@ -182,7 +182,7 @@ def has_issue(flagged: Sequence[frozenset[str]], wanted: frozenset[str], rule: s
     return {"majority": 2 * sum(hits) > len(hits), "all": all(hits)}.get(rule, any(hits))
 
 
-def outcomes(report: Report) -> Table:
+def outcomes(report: ReportFiles) -> Table:
     found: Table = {}
     for rule in report.facts["rules"]:
         if rule == "adjudicated":
@@ -198,7 +198,7 @@ def outcomes(report: Report) -> Table:
     return found
 
 
-def outcomes_by(report: Report) -> Table:
+def outcomes_by(report: ReportFiles) -> Table:
     issues = [name for name in report.flags_of if not name.startswith("flag_")]
     groups: dict[tuple[str, str], dict[Question, list[frozenset[str]]]] = defaultdict(lambda: defaultdict(list))
     for one in report.reviews:
@@ -214,7 +214,7 @@ def outcomes_by(report: Report) -> Table:
     return found
 
 
-def settles(reviews: Sequence[Review]) -> bool:
+def settles(reviews: Sequence[SubmittedReview]) -> bool:
     """Every verdict accept, every blind answer the key, no flag, no grade below 3."""
     return all(
         one.cells["verdict"] == "accept" and one.is_key and not one.flags and min(one.grades, default=3) >= 3
@@ -222,8 +222,8 @@ def settles(reviews: Sequence[Review]) -> bool:
     )
 
 
-def shares(report: Report) -> Table:
-    def accepts(one: Review) -> bool:
+def shares(report: ReportFiles) -> Table:
+    def accepts(one: SubmittedReview) -> bool:
         return one.cells["verdict"] == "accept" and not one.flags & AGAINST_KEY
 
     blind = [one for one in report.reviews if one.best is not None]
@@ -244,7 +244,7 @@ def shares(report: Report) -> Table:
 
 
 # --- counts, grades, times ------------------------------------------------------------------------------------------
-def choices(report: Report) -> Table:
+def choices(report: ReportFiles) -> Table:
     values = {"verdict": VERDICTS, "needs_image": (*DEGREES, "cannot_judge"), "relevant": (*DEGREES, "cannot_judge")}
     found: Table = {}
     for name, of in values.items():
@@ -254,7 +254,7 @@ def choices(report: Report) -> Table:
     return found
 
 
-def grades(report: Report) -> Table:
+def grades(report: ReportFiles) -> Table:
     found: Table = {}
     for name in GRADES:
         answers = [one.answer_in(f"grade_{name}") for one in report.reviews]
@@ -265,7 +265,7 @@ def grades(report: Report) -> Table:
     return found
 
 
-def times(report: Report) -> Table:
+def times(report: ReportFiles) -> Table:
     left_out, n = set(report.facts["times_left_out"]), len(report.reviews)
     flags = [set(filter(None, one.cells["time_flags"].split("|"))) for one in report.reviews]
     counted = sorted(
@@ -440,7 +440,7 @@ def icc(codes: Array) -> Numbers:
     return found | {"low": max(-1.0, low), "high": min(1.0, high)} if low <= high else found
 
 
-def fields(reviews: Sequence[Review]) -> Iterator[tuple[str, str, Sequence[str]]]:
+def fields(reviews: Sequence[SubmittedReview]) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Every field that was asked, its scale and its values in order."""
     numbers = tuple(str(grade) for grade in range(1, 6))
     found: list[tuple[str, str, Sequence[str]]] = [
@@ -455,7 +455,7 @@ def fields(reviews: Sequence[Review]) -> Iterator[tuple[str, str, Sequence[str]]
     yield from (one for one in found if any(review.answer_in(one[0]) is not None for review in reviews))
 
 
-def agreement(report: Report) -> Table:
+def agreement(report: ReportFiles) -> Table:
     several = {one: reviews for one, reviews in report.of_question.items() if len(reviews) > 1}
     if not several:
         return {}
@@ -502,11 +502,11 @@ def agreement(report: Report) -> Table:
     return found
 
 
-def known_difficulty(one: Review) -> bool:
+def known_difficulty(one: SubmittedReview) -> bool:
     return one.best is not None and one.cells["difficulty"] in LEVELS and one.cells["blind_difficulty"] in LEVELS
 
 
-def difficulty(report: Report) -> Table:
+def difficulty(report: ReportFiles) -> Table:
     known = [one for of_one in report.of_question.values() for one in of_one if known_difficulty(one)]
     if not known:
         return {}

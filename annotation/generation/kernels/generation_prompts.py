@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.enums import PromptPurpose
+from annotation.call_enums import PromptPurpose
 from annotation.generation.kernels.answer_forms import BULLETS_SCHEMA, QUESTIONS_SCHEMA
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from annotation.enums import Polarity, Task
+from annotation.call_enums import Polarity
+from annotation.enums import Task
 from annotation.generation.kernels.answer_forms import WrittenBullet, WrittenQuestion
 from annotation.quality.kernels.wording_checks import prior_words
 

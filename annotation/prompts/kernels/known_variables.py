@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from annotation.enums import PromptPurpose
+from annotation.call_enums import PromptPurpose
 
 
 def _(text: str) -> str:

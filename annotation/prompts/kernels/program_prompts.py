@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.enums import PromptPurpose, SentImages
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.prompts.kernels.answer_schemas import prompt_sha256
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from annotation.enums import PromptPurpose, SentImages
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.quality.kernels.validity_parts import BIAS, C1, C2, C3, RATING
 

@@ -9,9 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.sending_permissions import give_permission, is_same_text, withdraw_permission
-from annotation.enums import EndpointPlace, Role
+from annotation.enums import Role
 from annotation.forms.sending import PermissionForm, TermsForm, WithdrawalForm
 from annotation.ingest.model_pictures import images_never_sent
 from annotation.models import QuestionBank, SendingPermission

@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoints
-from annotation.enums import PromptPurpose, Role
+from annotation.enums import Role
 from annotation.feedback.kernels.paper_review import first_review, later_errors
 from annotation.feedback.kernels.trial_states import TRIAL_ACTS, TrialAct
 from annotation.feedback.prompt_flags import GENERATING

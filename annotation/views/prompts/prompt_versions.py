@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.enums import PromptPurpose, Role, SentImages
+from annotation.call_enums import PromptPurpose, SentImages
+from annotation.enums import Role
 from annotation.feedback.kernels.draft_reasons import draft_reason
 from annotation.feedback.prompt_flags import GENERATING, flagged_comments, prompt_flags
 from annotation.forms.prompt import PromptForm

@@ -89,7 +89,7 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
             rows.append(
                 {
                     "bank": bank,
-                    "n_questions": sum(one.result.get("created", 0) for one in published),
+                    "n_questions": n_questions(published),
                     "last_import": published[0],
                 }
             )

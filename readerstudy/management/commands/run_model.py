@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
 
+from annotation.call_enums import BatchState, SentImages
 from annotation.calls.tallies import tally
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import BatchState, SentImages
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED
 from annotation.management.base import ActCommand, progress_bar
 from annotation.models import QuestionBank

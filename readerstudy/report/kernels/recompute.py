@@ -353,7 +353,7 @@ def bank_mix(correct: Array, ratings: Ratings, strata: Sequence[Json], clustered
 
 # --- the bootstrap --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Panel:
+class PanelAnswers:
     """The questions of one task, or all; ``unit``: what is drawn, a question or a cluster, counted from 0."""
 
     name: str
@@ -469,7 +469,7 @@ def cohen_kappa_se(table: Array) -> float:
     return math.sqrt(float((table / n * (influence - mean) ** 2).sum()) / n) / (1 - pe)
 
 
-def cells_of_pair(panel: Panel, i: int, j: int) -> dict[str, tuple[Array, tuple[int, ...]]]:
+def cells_of_pair(panel: PanelAnswers, i: int, j: int) -> dict[str, tuple[Array, tuple[int, ...]]]:
     """Of each family of draws: the cell of its table that each question falls into (-1: none), and its shape.
 
     ``outcomes`` are of valid answers, an option each, under both rules for failed extractions.
@@ -492,7 +492,7 @@ WITHOUT_VALUE = {"phi": "no_variation"}  # why it is undefined; others: nothing 
 OF_AGREEMENT = ("percent_agreement", "brennan_prediger")  # of how often the two agree, and nothing else
 
 
-def agreement_of_pair(panel: Panel, i: int, j: int, drawn: Array | None) -> Json:
+def agreement_of_pair(panel: PanelAnswers, i: int, j: int, drawn: Array | None) -> Json:
     """``drawn``: how often each cluster was drawn; None: questions are drawn, of each table by itself."""
     found: Json = {}
     tables, clusters = {}, dict[str, int | None]()
@@ -517,7 +517,7 @@ def agreement_of_pair(panel: Panel, i: int, j: int, drawn: Array | None) -> Json
     return found | {"same_wrong_option": share(same, same + other)}
 
 
-def redrawn(panel: Panel, family: str, columns: Array, drawn: Array | None) -> Array:
+def redrawn(panel: PanelAnswers, family: str, columns: Array, drawn: Array | None) -> Array:
     """The table of ``columns`` in every draw, shape (draws, cells)."""
     n, draws = int(columns.sum()), panel.settings["draws"]
     if drawn is not None:
@@ -562,7 +562,7 @@ def pair_value(name: str, number: float, replicates: Array, table: Array, n_clus
 
 
 # --- which of two raters is right more often ------------------------------------------------------------------------
-def comparison_of_pair(panel: Panel, first: Array, second: Array, planned: bool) -> Json:
+def comparison_of_pair(panel: PanelAnswers, first: Array, second: Array, planned: bool) -> Json:
     counted = (first >= 0) & (second >= 0)
     x, y = first[counted], second[counted]
     a, b, c, d = (int(((x == i) & (y == j)).sum()) for i, j in ((1, 1), (1, 0), (0, 1), (0, 0)))
@@ -660,7 +660,7 @@ def rating_counts(answers: Array, q: int) -> Array:
     return np.stack([(answers == option).sum(axis=0) for option in range(q)], axis=1).astype(float)
 
 
-def group_coefficients(panel: Panel, answers: Array, weights: Array) -> dict[str, Array]:
+def group_coefficients(panel: PanelAnswers, answers: Array, weights: Array) -> dict[str, Array]:
     """Of the raters of ``answers``; ``weights``: how often each unit counts, shape (draws, m)."""
     q, two = panel.q, (answers >= 0).sum(axis=0) >= 2
     answers = np.where(two, answers, -1)  # questions with fewer than two ratings are dropped
@@ -688,7 +688,7 @@ def group_coefficients(panel: Panel, answers: Array, weights: Array) -> dict[str
     }
 
 
-def conger_chance(panel: Panel, answers: Array, weights: Array) -> Array:
+def conger_chance(panel: PanelAnswers, answers: Array, weights: Array) -> Array:
     """Sum of squared mean shares less sum of s_k^2/J, over the J raters who answered something in a draw."""
     chosen = np.stack([weights @ panel.by_unit(one_hot(one, panel.q)) for one in answers])  # (raters, draws, q)
     shares = np.ma.masked_invalid(divided(chosen, chosen.sum(axis=2, keepdims=True)))
@@ -726,7 +726,7 @@ def cochran_q(correct: Array) -> Json:
     return chi_square(above / below if below else None, raters - 1, n, "no_variation")
 
 
-def groups_of(panel: Panel) -> Json:
+def groups_of(panel: PanelAnswers) -> Json:
     readers, kept = panel.ratings.readers, panel.ratings.counted
     weights = panel.drawn_units("groups")
     found: Json = {}
@@ -747,7 +747,7 @@ COEFFICIENTS = (
 )
 
 
-def group_agreement(panel: Panel, answers: Array, weights: Array) -> Json:
+def group_agreement(panel: PanelAnswers, answers: Array, weights: Array) -> Json:
     paired = (answers >= 0).sum(axis=0) >= 2
     n, n_clusters = int(paired.sum()), len(np.unique(panel.unit[paired])) if panel.clustered else None
     if n == 0:
@@ -777,7 +777,7 @@ class PairMeasures:
     draws: dict[str, Array]
 
 
-def measures_of_pair(panel: Panel, i: int, j: int, weights: Array) -> PairMeasures:
+def measures_of_pair(panel: PanelAnswers, i: int, j: int, weights: Array) -> PairMeasures:
     cells, given = cells_of_pair(panel, i, j), panel.ratings.state != ""
     found = PairMeasures(int(panel.ratings.readers[[i, j]].sum()), bool((given[i] & given[j]).any()), {}, {}, {})
     for measure, family, statistic in (
@@ -794,7 +794,7 @@ def measures_of_pair(panel: Panel, i: int, j: int, weights: Array) -> PairMeasur
     return found
 
 
-def means_over_pairs(panel: Panel, weights: Array) -> Json:
+def means_over_pairs(panel: PanelAnswers, weights: Array) -> Json:
     """Light's kappa of every group; of three measures the means over pairs of readers, over mixed pairs, and readers
     less mixed. Pairs to whom no case was given in common are left out of these."""
     kept = np.flatnonzero(panel.ratings.counted).tolist()
@@ -835,7 +835,7 @@ def means_over_pairs(panel: Panel, weights: Array) -> Json:
 # --- one panel ------------------------------------------------------------------------------------------------------
 def panels_of(
     ratings: Ratings, settings: Json, strata: Sequence[Json], planned: frozenset[frozenset[str]]
-) -> list[Panel]:
+) -> list[PanelAnswers]:
     """By cluster throughout, once any cluster has two questions."""
     clustered = len(np.unique(ratings.cluster)) < len(ratings.cluster)
     found = []
@@ -845,11 +845,11 @@ def panels_of(
             answers, q = answers_of(part, settings)
             correct = correct_of(part, settings)
             drawn, named = units(part.cluster), planned if name == ALL else frozenset()
-            found.append(Panel(name, part, answers, q, correct, drawn, clustered, settings, strata, named))
+            found.append(PanelAnswers(name, part, answers, q, correct, drawn, clustered, settings, strata, named))
     return found
 
 
-def panel_of(panel: Panel) -> Json:
+def panel_of(panel: PanelAnswers) -> Json:
     ratings = panel.ratings
     order = [*np.flatnonzero(~ratings.readers), *np.flatnonzero(ratings.readers)]  # a model comes before a reader
     drawn = panel.drawn_units("pairs") if panel.clustered else None
@@ -882,7 +882,7 @@ def expert_ceiling_of(ratings: Ratings) -> Json:
     return found
 
 
-def rater_of(panel: Panel, row: int) -> Json:
+def rater_of(panel: PanelAnswers, row: int) -> Json:
     ratings, correct = panel.ratings, panel.correct[row]
     k, n = int((correct == 1).sum()), int((correct >= 0).sum())
     found: Json = {"name": ratings.names[row], "kind": "reader" if ratings.readers[row] else "model"}
@@ -904,7 +904,7 @@ def rater_of(panel: Panel, row: int) -> Json:
     return found
 
 
-def right_of_runs(panel: Panel, row: int) -> dict[int, Array]:
+def right_of_runs(panel: PanelAnswers, row: int) -> dict[int, Array]:
     """Every run of a model: the one in the ratings, whose number is given, and those in runs.csv."""
     ratings, name = panel.ratings, panel.ratings.names[row]
     wrong = ["failed"] * (panel.settings["failed_in_accuracy"] == "wrong")
@@ -913,7 +913,7 @@ def right_of_runs(panel: Panel, row: int) -> dict[int, Array]:
     return of_run | {number: right[place] for place, (model, number) in enumerate(ratings.repeats) if model == name}
 
 
-def share_of_runs(panel: Panel, row: int, numbers: Sequence[int]) -> Array:
+def share_of_runs(panel: PanelAnswers, row: int, numbers: Sequence[int]) -> Array:
     """Question by question how many of these runs are right, of those that count; nan: none does."""
     found = np.full(panel.n, NAN)
     of_run = right_of_runs(panel, row)
@@ -924,7 +924,7 @@ def share_of_runs(panel: Panel, row: int, numbers: Sequence[int]) -> Array:
     return found
 
 
-def runs_of(panel: Panel, row: int) -> Json:
+def runs_of(panel: PanelAnswers, row: int) -> Json:
     of_run = right_of_runs(panel, row)
     shares = [{"number": number} | accuracy(of_run[number]) for number in sorted(of_run)]
     values, n = [one["value"] for one in shares], len(shares)
@@ -1106,7 +1106,7 @@ def weighted_mean(design: Design, busy: Array, used: Array) -> tuple[float, Json
     return mean, found
 
 
-def mrmc_of(panel: Panel, shown: Json, analysis: Json) -> Json:
+def mrmc_of(panel: PanelAnswers, shown: Json, analysis: Json) -> Json:
     """``shown``: what was computed of the panel, where each reader's own difference is among the pairs."""
     correct, is_reader, names = panel.correct, panel.ratings.readers, panel.ratings.names
     named = INFERENCES.get(str(analysis["plan"]["inference"]).strip().lower(), RANDOM)

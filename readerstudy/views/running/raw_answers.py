@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from annotation.enums import CallOutcome
+from annotation.call_enums import CallOutcome
 from annotation.ingest.model_pictures import picture_bytes
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.running.following import RunProgress

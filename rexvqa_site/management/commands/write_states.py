@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from annotation.call_enums import BatchState
 from annotation.calls.kernels.batch_states import BATCH_TRANSITIONS
-from annotation.enums import BatchState
 from annotation.review.kernels.transitions import assignment_states, diagram, question_states, round_states
 from readerstudy.conducting.diagrams import place_states, study_states
 

@@ -9,8 +9,9 @@ from django.db import connection
 from django.test import override_settings
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.call_enums import BatchState
 from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
-from annotation.enums import BatchState, Role
+from annotation.enums import Role
 from annotation.models import (
     CallBatch,
     GenerationRun,

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import EMBEDDING_MODEL, GOOD
-from annotation.enums import EndpointPlace, Role
+from annotation.enums import Role
 from annotation.models import Job, Price, QuestionBank, User
 from annotation.models.programs import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of, send_json

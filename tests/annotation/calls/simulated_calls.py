@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.calls import asking, next_calls
 from annotation.calls.kernels import pacing
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import GOOD
 from annotation.endpoints.stand_in import StandIn, StandInFault
-from annotation.enums import BatchState, PromptPurpose, SentImages
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
 from tests.annotation.review.cases import make_bank, make_revisions
 

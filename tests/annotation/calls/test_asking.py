@@ -12,13 +12,13 @@ from decimal import Decimal
 import pytest
 from django.db.models import F
 
+from annotation.call_enums import BatchState, CallOutcome
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.call_batches import BatchRefused, ask_first, change_cap, pause, start, stop
 from annotation.calls.request_bodies import request_of
 from annotation.calls.tallies import tally
 from annotation.endpoints.leases import lease_until, take_lease
 from annotation.endpoints.stand_in import StandIn, StandInFault
-from annotation.enums import BatchState, CallOutcome
 from annotation.models import AuditEvent, CallAttempt, CallBatch, EndpointLease, ModelCall, SendingPermission
 from tests.annotation.calls.simulated_calls import (
     ENDPOINT,

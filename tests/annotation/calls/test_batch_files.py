@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.call_enums import BatchState, CallOutcome
 from annotation.calls import batch_files
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.batch_files import import_responses, write_requests
 from annotation.calls.call_batches import BatchRefused
 from annotation.endpoints.kernels.simulated_models import chat_answer
-from annotation.enums import BatchState, CallOutcome
 from annotation.models import AuditEvent, CallAttempt, CallBatch
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server, make_batch
 from tests.annotation.review.cases import make_bank

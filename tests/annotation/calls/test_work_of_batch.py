@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation.call_enums import CallOutcome
 from annotation.calls.next_calls import BatchWork
-from annotation.enums import CallOutcome
 from annotation.models import CallBatch
 from tests.annotation.calls.simulated_calls import make_batch
 

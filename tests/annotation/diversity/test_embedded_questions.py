@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from annotation.call_enums import EndpointPlace
 from annotation.diversity.embedded_questions import (
     EmbeddedResult,
     compare_embedded,
@@ -27,7 +28,7 @@ from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.endpoints.kernels.simulated_models import EMBEDDING_LENGTH, EMBEDDING_MODEL
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.endpoints.stand_in import StandIn, StandInFault
-from annotation.enums import EndpointPlace, ImportState
+from annotation.enums import ImportState
 from annotation.jobs import running
 from annotation.management.commands.probe_endpoint import ShownProgress
 from annotation.models import (

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pytest_django import Settings
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.stand_in import StandIn, StandInFault, StandInHabit
-from annotation.enums import EndpointPlace
 
 SECRET = "sk-planted/+=<&>9f8e7d6c5b"
 

@@ -18,6 +18,7 @@ import pytest
 import requests.adapters
 from pytest_django import Settings
 
+from annotation.call_enums import CallOutcome, Ending
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.kernels.completions import outcome_of, read_completion
 from annotation.endpoints.kernels.endpoint_list import Endpoint
@@ -31,7 +32,6 @@ from annotation.endpoints.kernels.model_requests import (
 from annotation.endpoints.kernels.secret_keys import Key
 from annotation.endpoints.kernels.simulated_models import ALWAYS_A
 from annotation.endpoints.stand_in import Reply, StandIn, StandInFault
-from annotation.enums import CallOutcome, Ending
 from rexvqa_site.env import env_certificates
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from annotation.call_enums import CallOutcome, Ending
 from annotation.endpoints.kernels.completions import Completion, Usage, is_refusal, outcome_of, read_completion
-from annotation.enums import CallOutcome, Ending
 
 VLLM: dict[str, Any] = {
     "id": "chatcmpl-1",

@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.configured_endpoints import (
     EndpointRefused,
     endpoint_named,
@@ -18,7 +19,6 @@ from annotation.endpoints.configured_endpoints import (
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
-from annotation.enums import EndpointPlace
 from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage
 

@@ -10,12 +10,13 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import GOOD, TEXT_ONLY
 from annotation.endpoints.prices import set_price
 from annotation.endpoints.probing import probe
 from annotation.endpoints.stand_in import StandInFault
-from annotation.enums import EndpointPlace, Role
+from annotation.enums import Role
 from annotation.jobs import running
 from annotation.models import EndpointProbe, Job, Price, User
 from tests.annotation.endpoints.probed import SECRET, Told, named_stand_in

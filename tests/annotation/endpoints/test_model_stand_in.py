@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from annotation.call_enums import Ending
 from annotation.endpoints.client import ModelClient
 from annotation.endpoints.kernels.endpoint_list import endpoints_from
 from annotation.endpoints.kernels.model_requests import models_request
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import Ending
 from tests.processes import ROOT, environment, manage
 
 

@@ -9,6 +9,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from annotation.bin.deleting import archive
+from annotation.call_enums import EndpointPlace, PermissionState
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import (
@@ -17,7 +18,6 @@ from annotation.endpoints.sending_permissions import (
     permission_in_force,
     withdraw_permission,
 )
-from annotation.enums import EndpointPlace, PermissionState
 from annotation.models import AuditEvent, QuestionBank, SendingPermission, User
 from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from annotation.call_enums import Ending
 from annotation.endpoints.kernels.model_requests import Route
 from annotation.endpoints.kernels.probe_findings import ProbeFinding, findings_of
 from annotation.endpoints.kernels.probe_requests import (
@@ -23,7 +24,6 @@ from annotation.endpoints.kernels.probe_requests import (
     seconds_between,
 )
 from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
-from annotation.enums import Ending
 
 MODEL = "llava"
 YES, NO, UNKNOWN = ProbeAnswer.YES, ProbeAnswer.NO, ProbeAnswer.UNKNOWN

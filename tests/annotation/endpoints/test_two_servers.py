@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from annotation.call_enums import Ending, EndpointPlace
 from annotation.calls.kernels.answer_field import answer_in
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.kernels.completions import Completion, read_completion
@@ -28,7 +29,6 @@ from annotation.endpoints.kernels.probe_words import ProbeQuestion
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.probing import findings_in, probe
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import Ending, EndpointPlace
 from annotation.generation.kernels.answer_forms import (
     BULLETS_SCHEMA,
     QUESTIONS_SCHEMA,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from annotation.enums import Flag, ImportKind, ImportState, PromptPurpose, ReportSource, SentImages
+from annotation.call_enums import PromptPurpose, ReportSource, SentImages
+from annotation.enums import Flag, ImportKind, ImportState
 from annotation.models import (
     Assignment,
     BankImport,

@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.enums import BatchState, Flag, PromptPurpose, QuestionState, Role, RoundState
+from annotation.call_enums import BatchState, PromptPurpose
+from annotation.enums import Flag, QuestionState, Role, RoundState
 from annotation.feedback.kernels.trial_states import FeedbackRefused, TrialState
 from annotation.feedback.prompt_flags import flagged_comments, prompt_flags
 from annotation.feedback.prompt_trials import (

@@ -13,8 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.enums import Flag, PromptPurpose, Role
+from annotation.enums import Flag, Role
 from annotation.feedback.kernels.paper_review import first_review, later_errors
 from annotation.models import GenerationRun, PromptTrial, QuestionBank, User
 from tests.annotation.calls.simulated_calls import ENDPOINT

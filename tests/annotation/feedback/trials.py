@@ -9,9 +9,10 @@ from typing import Any
 
 from django.test import override_settings
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.enums import EndpointPlace, RoundState
+from annotation.enums import RoundState
 from annotation.feedback.kernels.trial_pairs import TrialAssumptions
 from annotation.feedback.prompt_trials import draw_trial, start_trial, trials_with_runs
 from annotation.feedback.trial_plans import TrialWanted, plan_trial

@@ -9,13 +9,13 @@ from typing import Any
 from django.db import transaction
 from django.test import override_settings
 
+from annotation.call_enums import Ending, EndpointPlace
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.attempts import Received, read_attempt, store_attempts
 from annotation.calls.call_batches import complete
 from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA, chat_answer
-from annotation.enums import Ending, EndpointPlace
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation
 from annotation.models import CallBatch, GenerationRun, ModelCall, QuestionBank, SendingPermission

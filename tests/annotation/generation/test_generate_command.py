@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.call_enums import BatchState, EndpointPlace
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import BatchState, EndpointPlace
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
 from tests.annotation.calls.simulated_calls import ENDPOINT, asked_server, make_permission
 from tests.annotation.generation.made import bank_with_reports

@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
+from annotation.call_enums import BatchState, EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.enums import BatchState, EndpointPlace, Role, RoundState, RoundSteps
+from annotation.enums import Role, RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, SendingPermission, User
 from tests.annotation.calls.simulated_calls import ENDPOINT, NOON

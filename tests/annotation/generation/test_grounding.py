@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.enums import Polarity
+from annotation.call_enums import Polarity
 from annotation.generation.kernels.answer_forms import WrittenBullet, WrittenOption, WrittenQuestion
 from annotation.generation.kernels.grounding import RULES, QuoteSpan, fault_of, find_quote, ground_bullet
 

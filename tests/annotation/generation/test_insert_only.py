@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from django.db import DatabaseError, transaction
 from annotation.models import Bullet, GenerationReport, ModelCall
-from annotation.enums import EndpointPlace
+from annotation.call_enums import EndpointPlace
 from annotation.generation.generation_plans import plan_generation
 from tests.annotation.calls.simulated_calls import NOON, asked_server
 from tests.annotation.generation.made import bank_with_reports, wanted_of

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from annotation.call_enums import BatchState, Ending, EndpointPlace
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.attempts import Received, read_attempt, store_attempts
 from annotation.calls.call_batches import call_named, complete, start
 from annotation.calls.request_bodies import contents_of, request_of
-from annotation.enums import BatchState, Ending, EndpointPlace, ImportKind, JobState, QuestionState
+from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back
 from annotation.generation.continuing import KIND, continue_run, run_continuing

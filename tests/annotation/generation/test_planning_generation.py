@@ -14,9 +14,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation.call_enums import EndpointPlace, PromptPurpose, ReportSource
 from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import EndpointPlace, PromptPurpose, ReportSource
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
 from annotation.generation.report_sources import reports_of_bank

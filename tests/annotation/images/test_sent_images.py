@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from annotation.call_enums import BatchState, SentImages
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.request_bodies import request_of
 from annotation.calls.sent_pictures import swapped_exams
-from annotation.enums import BatchState, ImageState, SentImages
+from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import BLANK_GREY, QUARTER, STORED, greys_of
 from annotation.ingest import quarantine
 from annotation.ingest.model_pictures import PictureRefused

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
+from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, PromptPurpose
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.request_bodies import contents_of, request_of
 from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
-from annotation.enums import BatchState, CallOutcome, EndpointPlace, PromptPurpose
 from annotation.jobs import queueing
 from annotation.models import (
     AnswerKey,

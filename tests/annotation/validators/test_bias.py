@@ -11,10 +11,11 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from annotation.call_enums import EndpointPlace, PromptPurpose
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.request_bodies import contents_of, request_of
 from annotation.endpoints.kernels.simulated_models import JUDGES
-from annotation.enums import EndpointPlace, PromptPurpose, RoundState
+from annotation.enums import RoundState
 from annotation.models import (
     AuditEvent,
     Finding,

@@ -12,8 +12,9 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from annotation.call_enums import BatchState
 from annotation.endpoints.kernels.simulated_models import JUDGES
-from annotation.enums import BatchState, KeySource, Role, RoundState, RoundSteps
+from annotation.enums import KeySource, Role, RoundState, RoundSteps
 from annotation.models import (
     Assignment,
     AuditEvent,

@@ -8,12 +8,12 @@ from typing import Any
 from django.db import transaction
 from django.test import override_settings
 
+from annotation.call_enums import Ending, EndpointPlace, PromptPurpose
 from annotation.calls.attempts import Received, read_attempt, store_attempts
 from annotation.calls.call_batches import complete
 from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import JUDGES
-from annotation.enums import Ending, EndpointPlace, PromptPurpose
 from annotation.models import CallBatch, Finding, ModelCall, PromptVersion, QuestionBank, Report, ValidatorRun
 from annotation.validators.kernels.validator_prompts import ANSWER_SCHEMA
 from annotation.validators.taking_verdicts import take_verdicts

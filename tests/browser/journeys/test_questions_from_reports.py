@@ -11,8 +11,9 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 
+from annotation.call_enums import BatchState
 from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
-from annotation.enums import BatchState, Flag, QuestionState
+from annotation.enums import Flag, QuestionState
 from annotation.models import (
     AnswerKey,
     Assignment,

@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from annotation.call_enums import BatchState
 from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import BatchState
 from annotation.models import CallBatch, ModelCall, User
 from annotation.prompts.shipped import OUR_READING
 from annotation.prompts.versions import prompt_named

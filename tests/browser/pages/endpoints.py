@@ -7,9 +7,10 @@ from decimal import Decimal
 
 from django.utils import timezone
 
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
-from annotation.enums import EndpointPlace, JobState
+from annotation.enums import JobState
 from annotation.models import EndpointProbe, Job, Price
 from tests.browser.pages.place import Place
 

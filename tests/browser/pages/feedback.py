@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.enums import BatchState, Flag, RoundState
+from annotation.call_enums import BatchState
+from annotation.enums import Flag, RoundState
 from annotation.models import (
     CallBatch,
     GenerationRun,

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from annotation.call_enums import EndpointPlace, PromptPurpose, SentImages
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import give_permission, withdraw_permission
-from annotation.enums import EndpointPlace, PromptPurpose, SentImages
 from annotation.models import SendingPermission
 from annotation.prompts.shipped import LETTER_ALONE, OUR_READING, store_shipped
 from annotation.prompts.versions import make_version, prompt_named

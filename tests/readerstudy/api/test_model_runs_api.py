@@ -9,7 +9,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from annotation.enums import BatchState, CallOutcome, Role
+from annotation.call_enums import BatchState, CallOutcome
+from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.models import CallBatch, Job, QuestionBank, User
 from annotation.models.programs import TokenScope

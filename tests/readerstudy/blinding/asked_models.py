@@ -5,16 +5,8 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from annotation.enums import (
-    BatchState,
-    CallOutcome,
-    Ending,
-    FindingPlace,
-    Polarity,
-    PromptPurpose,
-    ReportSource,
-    SentImages,
-)
+from annotation.call_enums import BatchState, CallOutcome, Ending, Polarity, PromptPurpose, ReportSource, SentImages
+from annotation.enums import FindingPlace
 from annotation.models import (
     Bullet,
     CallAttempt,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.enums import BatchState, RoundState
+from annotation.call_enums import BatchState
+from annotation.enums import RoundState
 from annotation.models import (
     QuestionBank,
     ReviewRound,

@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import JobState, RoundState, SentImages
+from annotation.call_enums import SentImages
+from annotation.enums import JobState, RoundState
 from annotation.jobs import running
 from annotation.models import (
     Job,

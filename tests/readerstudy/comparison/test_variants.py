@@ -7,8 +7,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.enums import BatchState, CallOutcome, SentImages
 from annotation.models import (
     AnswerKey,
     ModelCall,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from annotation.enums import SentImages
+from annotation.call_enums import SentImages
 from annotation.models import Assignment, ModelCall, PromptVersion, QuestionBank, Review, ReviewRound, User
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target

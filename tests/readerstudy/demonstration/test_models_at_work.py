@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.calls.asking import Clock, ask_endpoint
 from annotation.demonstration.building import add_people
 from annotation.demonstration.simulated_exams import EXAMS
@@ -16,7 +17,6 @@ from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.leases import take_lease
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
-from annotation.enums import BatchState, CallOutcome, SentImages
 from annotation.feedback.kernels.trial_states import TrialState
 from annotation.feedback.prompt_trials import trial_state
 from annotation.jobs import queueing

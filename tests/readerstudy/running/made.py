@@ -9,10 +9,10 @@ from typing import Any
 
 from pytest_django.fixtures import Settings
 
+from annotation.call_enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
 from annotation.calls.attempts import CHANGED, Received, read_attempt
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import GOOD
-from annotation.enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, SentImages
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.request_bodies import request_of
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import BatchState, CallOutcome, EndpointPlace, SentImages
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import begin_generation
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions

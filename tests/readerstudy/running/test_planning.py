@@ -11,12 +11,13 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.calls.call_batches import BatchRefused
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.sending_permissions import SendingRefused
-from annotation.enums import ImageState, PromptPurpose, SentImages
+from annotation.enums import ImageState
 from annotation.ingest.model_pictures import PictureRefused
 from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, Question, QuestionBank, Revision, User
 from annotation.questionbank.keeping import check_unused

@@ -14,9 +14,9 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from annotation.call_enums import BatchState, EndpointPlace
 from annotation.calls.asking import ask_endpoint
 from annotation.endpoints.stand_in import StandIn, StandInFault
-from annotation.enums import BatchState, EndpointPlace
 from annotation.jobs import queueing
 from annotation.models import CallAttempt, CallBatch, User
 from tests.annotation.calls.simulated_calls import ENDPOINT, SHORT, asked_server

@@ -7,8 +7,8 @@ import json
 import pytest
 from pytest_django.fixtures import Settings
 
+from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.calls.kernels.extraction import RULE
-from annotation.enums import BatchState, CallOutcome, SentImages
 from annotation.jobs.running import run as run_job
 from annotation.models import AuditEvent, Job, ModelCall, QuestionBank, Revision, User
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat

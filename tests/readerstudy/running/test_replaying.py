@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
+from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.endpoints.client import ModelClient
-from annotation.enums import BatchState, CallOutcome, SentImages
 from annotation.models import AuditEvent, CallAttempt, ModelCall, QuestionBank
 from readerstudy.models import ModelRun, Prediction, PredictionRun
 from readerstudy.predictions.listing import Target

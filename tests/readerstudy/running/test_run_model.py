@@ -13,10 +13,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotation.call_enums import EndpointPlace, SentImages
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.call_batches import pause
 from annotation.endpoints.stand_in import StandIn
-from annotation.enums import EndpointPlace, JobState, SentImages
+from annotation.enums import JobState
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, Job, ModelCall, QuestionBank, WorkerBeat

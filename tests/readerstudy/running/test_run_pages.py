@@ -9,7 +9,8 @@ from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from annotation.enums import BatchState, CallOutcome, Role
+from annotation.call_enums import BatchState, CallOutcome
+from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, Job, ModelCall, QuestionBank, SeenKey, User

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, SentImages
 from annotation.calls.asking import ask_endpoint
 from annotation.calls.call_batches import pause, stop
 from annotation.calls.request_bodies import request_of
@@ -17,7 +18,7 @@ from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.kernels.probe_findings import ProbeFinding
 from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
 from annotation.endpoints.stand_in import StandIn, StandInFault
-from annotation.enums import BatchState, CallOutcome, EndpointPlace, ImageState, JobState, Role, SentImages
+from annotation.enums import ImageState, JobState, Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import EndpointProbe, Image, Job, QuestionBank, User
