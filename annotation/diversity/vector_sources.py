@@ -18,7 +18,7 @@ from annotation.call_enums import Ending
 from annotation.calls.kernels.pacing import seconds_before_retry, seconds_to_wait
 from annotation.diversity.kernels.embedding_folder import SentenceFolder, read_folder
 from annotation.endpoints.client import Exchange, Limits, ModelClient
-from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask, endpoints, key_for
+from annotation.endpoints.configured_endpoints import LONGEST_SHOWN, endpoint_named, endpoint_to_ask, endpoints, key_for
 from annotation.endpoints.kernels.model_requests import embeddings_request
 from annotation.endpoints.probing import checked_model
 from annotation.endpoints.sending_permissions import permission_in_force
@@ -75,9 +75,11 @@ def source_named(bank: QuestionBank, name: str, model: str, *, at: datetime) -> 
 def _folder_named(name: str, fingerprint: str) -> VectorSource:
     path = folders().get(name)
     if path is None:
+        there = _("Folders: %(names)s.") % {"names": ", ".join(folders())} if folders() else _("There is none yet.")
         sentence = _(
-            "There is no embedding folder of this name. Whoever runs the server names them in REXVQA_EMBEDDING_FOLDERS."
-        )
+            "There is no embedding folder named “%(name)s”. %(there)s Whoever runs the server names them in "
+            "REXVQA_EMBEDDING_FOLDERS."
+        ) % {"name": name[:LONGEST_SHOWN], "there": there}
         raise EmbeddingRefused("no_folder", sentence, status=404, field="endpoint")
     if not has_sentence_models():
         sentence = _("Embedding folders are off: onnxruntime or tokenizers is not installed; %(install)s.")

@@ -113,7 +113,7 @@ class PredictionRunShape(Shown):
     n_missing = serializers.IntegerField()
     n_duplicate = serializers.IntegerField()
     n_unknown = serializers.IntegerField()
-    is_named = serializers.BooleanField(help_text="for the figures")
+    is_named = serializers.BooleanField(help_text="the main run of the model there")
     named_at = Moment(allow_null=True)
     named_before_unblinding = serializers.BooleanField()
     withdrawn_at = Moment(allow_null=True)
@@ -155,7 +155,7 @@ class NamePredictionRun(OnePredictionRun):
     """Figures and tables show this run of its model. After a result was seen this is stored as chosen afterwards."""
 
     http_method_names = ["post"]
-    summary = "Name a run for the figures"
+    summary = "Make a run the main run"
 
     def post(self, request: Request, **named: Any) -> Response:
         run = changeable_run(self.person, named["public_id"])

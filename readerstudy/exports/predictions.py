@@ -22,7 +22,7 @@ _RUN = (
     Column(
         "is_named",
         YES_NO,
-        "Whether this run is named for the figures; it represents the model unless the plan says else.",
+        "Whether this is the main run, which represents the model in tables and figures unless the plan says else.",
     ),
 )
 PREDICTION_COLUMNS: tuple[Column, ...] = (

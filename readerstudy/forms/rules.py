@@ -200,8 +200,8 @@ class RulesForm(DraftForm):
         _("Runs that represent models"),
         _(
             "One model on a line, such as “Model A | mean of all runs” or “Model B | run 2”. With the mean, right or "
-            "wrong against the readers is the share of its runs that are right. For models not named here the run "
-            "named for the figures is used."
+            "wrong against the readers is the share of its runs that are right. For models not named here the main run "
+            "is used."
         ),
         most=MOST_RUNS * (LONGEST_NAME + 24),
         rows=2,

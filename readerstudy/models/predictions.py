@@ -57,7 +57,7 @@ class PredictionRunQuerySet(models.QuerySet["PredictionRun"]):
 class PredictionRun(models.Model):
     """One file of predictions of one model for a study or a bank. Never changed; a new file is a new run.
 
-    Of several runs one is named for the figures, beforehand; the others show repeatability.
+    Of several runs one is the main run, chosen beforehand, which tables and figures use; the others show repeatability.
     """
 
     public_id = PublicIdField()
@@ -79,7 +79,7 @@ class PredictionRun(models.Model):
     n_duplicate = models.PositiveIntegerField()
     n_unknown = models.PositiveIntegerField()
     report = models.JSONField(default=dict, blank=True)  # repeated and unknown ids of the file, the first of each
-    is_named = models.BooleanField(default=False)  # for the figures
+    is_named = models.BooleanField(default=False)  # the main run
     named_at = models.DateTimeField(null=True, blank=True)
     named_before_unblinding = models.BooleanField(default=False)  # otherwise the choice is post hoc
     was_planned = models.BooleanField(default=False)  # stood for its model when somebody first saw a result

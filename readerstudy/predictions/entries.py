@@ -176,11 +176,11 @@ def _words(act: str, facts: dict[str, Any]) -> str:
         REPLACED: _("replaced by “%(by)s”"),
         WITHDRAWN: _("withdrawn"),
         IMPORTED: _("run %(number)s on “%(on)s” imported from %(file)s: %(stored)s answers, %(failed)s failed"),
-        NAMED: _("run %(number)s on “%(on)s” named for the figures instead of run %(instead_of)s"),
+        NAMED: _("run %(number)s on “%(on)s” made the main run instead of run %(instead_of)s"),
         TAKEN_BACK: _("run %(number)s on “%(on)s” withdrawn"),
     }
     if act == NAMED and facts.get("instead_of") is None:
-        return _("run %(number)s on “%(on)s” named for the figures") % facts
+        return _("run %(number)s on “%(on)s” made the main run") % facts
     return sentences.get(act, act) % facts
 
 

@@ -130,7 +130,7 @@ def import_predictions(
 
     One problem anywhere and nothing is stored: ``problems`` names each with its row. Unknown ids, missing questions
     and answers from which no option could be taken are listed and refuse nothing. The same file again changes nothing.
-    The first run of a model on a study or bank is named for the figures.
+    The first run of a model on a study or bank is its main run.
     """
     result = PredictionsImported(entry, target, file, dry_run)
     with _no_collection():

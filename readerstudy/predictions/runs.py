@@ -29,7 +29,7 @@ def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
     """
     _lock_run(run)
     if run.withdrawn_at is not None:
-        raise PredictionsRefused("run_withdrawn", _("This run is withdrawn and cannot be named for the figures."))
+        raise PredictionsRefused("run_withdrawn", _("This run is withdrawn and cannot be the main run."))
     if run.is_named:
         return
     others = PredictionRun.objects.filter(entry=run.entry_id, study=run.study_id, bank=run.bank_id, is_named=True)
@@ -100,7 +100,7 @@ def _facts(run: PredictionRun) -> dict[str, object]:
     return {"run": run.public_id, "number": run.number, "on": run.study.name if run.study else run.bank.name}
 
 
-# --- which runs represent the models of a study: those that its plan names, else those named for the figures
+# --- which runs represent the models of a study: those that its plan names, else the main runs
 @dataclass(frozen=True)
 class StudyRun:
     """One row of an analysis."""

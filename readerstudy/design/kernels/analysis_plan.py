@@ -48,7 +48,7 @@ class AnalysisPlan(Document, frozen=True, kw_only=True):
     margin_reason: Text = ""  # one line; plans from before it was asked for have none
     family: Text = FAMILY
     pairs: tuple[Pair, ...] = ()  # of raters, tested beside it: a family of their own
-    runs: tuple[PlannedRun, ...] = ()  # which run represents a model; of others the one named for the figures
+    runs: tuple[PlannedRun, ...] = ()  # which run represents a model; of others the main run
     late_answers: Text = LATE_ANSWERS
     voids: Text = VOIDS
     notes: Text = ""

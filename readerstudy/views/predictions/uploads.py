@@ -185,7 +185,7 @@ def prediction_import_report(request: AuthenticatedRequest, public_id: str) -> H
 @person_required
 @require_GET
 def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """One run: what the file contained, every answer that could not be read, whether it is the one for the figures."""
+    """One run: what the file contained, every answer that could not be read, whether it is the main run."""
     run = known_run(request.user, public_id)
     failed = failed_of(run)
     context = {

@@ -223,7 +223,7 @@ def test_other_files_in_the_folder_do_not_go_on_with_old_vectors(
 
 def test_a_folder_that_is_not_named_or_not_there_is_refused(bank: QuestionBank, settings: Any, tmp_path: Path) -> None:
     settings.EMBEDDING_FOLDERS = {"gone": tmp_path / "gone"}
-    with pytest.raises(EmbeddingRefused, match="no embedding folder of this name"):
+    with pytest.raises(EmbeddingRefused, match=r"no embedding folder named “other”\. Folders: gone\. "):
         plan_embedding(bank, "folder:other", "", at=NOON)
     with pytest.raises(EmbeddingRefused, match="“gone” cannot be used: there is no such folder"):
         plan_embedding(bank, "folder:gone", "", at=NOON)

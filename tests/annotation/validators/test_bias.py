@@ -152,7 +152,7 @@ def test_the_page_lists_differences_and_hides_them_from_reviewers(
     number = Revision.objects.get(stem=STEMS[1]).question.number
     question = client.get(reverse("question", args=[bank.slug, number])).content.decode()
     assert "C with another sex" in question
-    assert "validator not examined" not in question
+    assert "validator not tested" not in question
     olga, asked = reviewing(bank, 1)
     client.force_login(olga)
     text = page(client, bank, "bias")

@@ -157,21 +157,21 @@ def test_the_page_shows_the_exam_or_says_that_there_is_none(
         page = client.get(reverse("bank-validator", args=[reviewed.slug, "c3"])).content.decode()
     assert "Against reviewers of closed rounds" in page
     assert "1 / 2" in page
-    assert "not examined" not in page.split("Questions that fail")[1]
+    assert "not tested" not in page.split("Questions that fail")[1]
     ReviewRound.objects.update(state=RoundState.OPEN)
     page = client.get(reverse("bank-validator", args=[reviewed.slug, "c3"])).content.decode()
-    assert "Not examined: no question of a closed round" in page
-    assert page.split("Questions that fail")[1].count("not examined") == 3
+    assert "Not tested: no question of a closed round" in page
+    assert page.split("Questions that fail")[1].count("not tested") == 3
 
 
-def test_not_examined_stands_beside_a_verdict_on_the_page_of_a_question(
+def test_not_tested_is_beside_a_verdict_on_the_page_of_a_question(
     client: Client, cora: User, reviewed: QuestionBank
 ) -> None:
     client.force_login(cora)
     address = reverse("question", args=[reviewed.slug, 1])
-    assert "validator not examined" not in client.get(address).content.decode()
+    assert "validator not tested" not in client.get(address).content.decode()
     ReviewRound.objects.update(state=RoundState.OPEN)
-    assert client.get(address).content.decode().count("validator not examined") == 1
+    assert client.get(address).content.decode().count("validator not tested") == 1
 
 
 # --- against planted defects ---

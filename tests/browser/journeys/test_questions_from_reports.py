@@ -101,7 +101,7 @@ def ask_validators(page: Page, run: GenerationRun) -> Revision:
         page.wait_for_timeout(200)
     page.reload()
     expect(page.get_by_text("Simulated (fail)").first).to_be_visible()
-    expect(page.get_by_text("not examined").first).to_be_visible()
+    expect(page.get_by_text("not tested").first).to_be_visible()
     return found.select_related("revision__question").order_by("pk")[0].revision
 
 

@@ -95,7 +95,7 @@ def test_one_run_is_named_and_another_can_be_before_results_are_seen() -> None:
     name_run(second, actor=None, at=NOON)
     second.refresh_from_db()
     assert (shown(study), second.named_before_unblinding) == ([2], True)
-    assert words(entry, first, second)[0] == "run 2 on “Trial” named for the figures instead of run 1"
+    assert words(entry, first, second)[0] == "run 2 on “Trial” made the main run instead of run 1"
     assert words(entry) == []
     ReaderStudy.objects.filter(pk=study.pk).update(unblinded_at=NOON)
     name_run(PredictionRun.objects.get(pk=first.pk), actor=None, at=NOON)

@@ -162,7 +162,7 @@ def test_a_run_is_named_and_withdrawn_on_its_page(coordinator: Client) -> None:
     address = f"/models/runs/{second.public_id}/"
     page = coordinator.get(address).content.decode()
     assert "no idea" in page
-    assert "Name it for the figures" in page
+    assert "Make it the main run" in page
     assert "zz" in page
     coordinator.post(address + "name/")
     assert PredictionRun.objects.get(is_named=True) == second
