@@ -1,4 +1,4 @@
-"""From rows to arrays: what readers answered and what the named run of each model predicted, in one study."""
+"""From rows to arrays: what readers answered and what the main run of each model predicted, in one study."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ComparisonShape(Shown):
 class _OfComparedBank(Resource):
     @property
     def bank(self) -> QuestionBank:
-        """Raises PermissionDenied for who may not know scores, Http404 for a bank without a named run."""
+        """Raises PermissionDenied for who may not know scores, Http404 for a bank without a main run."""
         bank = bank_compared(self.person, self.kwargs["slug"])
         if not reaches(self.person, bank=bank.pk):
             raise Http404

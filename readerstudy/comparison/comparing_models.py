@@ -32,7 +32,7 @@ _ABOUT = ("task", "category", "question__exam__pseudonym", "question__exam__pati
 
 
 def named_runs(bank: QuestionBank) -> QuerySet[PredictionRun]:
-    """The run of each listed model that is named for this bank as a whole."""
+    """The main run of each listed model on this bank as a whole."""
     runs = PredictionRun.objects.filter(bank=bank, study__isnull=True, is_named=True, entry__state=EntryState.LISTED)
     return runs.select_related("entry").order_by("entry__name", "entry__version", "pk")
 
@@ -58,7 +58,7 @@ def published_imports(bank: QuestionBank) -> list[str]:
 
 
 def gather(bank: QuestionBank) -> BankArrays:
-    """The named runs: four queries, and one for each model."""
+    """The main runs: four queries, and one for each model."""
     return gather_runs(bank, list(named_runs(bank)))
 
 
@@ -177,7 +177,7 @@ def compare_models(bank: QuestionBank, *, actor: User | None, at: datetime) -> M
     inputs = inputs_now(bank)
     arrays = gather(bank)
     if not arrays.entrants:
-        raise PredictionsRefused("nothing_to_compare", _("No model has a run that is named for this bank."))
+        raise PredictionsRefused("nothing_to_compare", _("No model has a main run on this bank."))
     if not len(arrays.key):
         raise PredictionsRefused(
             "nothing_to_compare", _("No question of this bank has a key: nothing can be counted as right.")

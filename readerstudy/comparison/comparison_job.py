@@ -72,7 +72,7 @@ def comparison_under_way(bank: QuestionBank) -> Job | None:
 
 
 def banks_compared() -> QuerySet[QuestionBank]:
-    """Banks for which a model has a named run."""
+    """Banks for which a model has a main run."""
     runs = PredictionRun.objects.filter(study__isnull=True, is_named=True, entry__state=EntryState.LISTED)
     return QuestionBank.objects.filter(pk__in=runs.values("bank"))
 

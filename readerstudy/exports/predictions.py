@@ -70,7 +70,7 @@ RUN_COLUMNS: tuple[Column, ...] = (
     Column("n_missing", WHOLE, "Questions without an answer."),
     Column("n_duplicate", WHOLE, "Questions with several answers."),
     Column("n_unknown", WHOLE, "Answers to questions that are not in the study."),
-    Column("named_before_unblinding", YES_NO, "Whether the run was named before anybody had seen a result."),
+    Column("named_before_unblinding", YES_NO, "Whether it became the main run before anybody had seen a result."),
     Column("imported_at", TIME, "When it was stored."),
 )
 

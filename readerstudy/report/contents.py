@@ -140,7 +140,7 @@ def _data(source: ReportSource) -> Iterator[Content]:
     yield Content("data/ratings.csv", about, lambda: ratings.ratings_csv(arrays, settings).encode())
     yield codebook_content("data/ratings.csv", ratings.ratings_columns(arrays))
     if arrays.repeats is not None:
-        what = "a row per case and further run of a model, as the ratings hold the named one"
+        what = "a row per case and further run of a model, as the ratings hold the main run"
         yield Content("data/runs.csv", what, lambda: ratings.runs_csv(arrays).encode())
         yield codebook_content("data/runs.csv", ratings.RUN_COLUMNS)
     if arrays.experts is not None:

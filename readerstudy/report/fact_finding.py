@@ -219,8 +219,8 @@ def _reader_boxes(result: StoredAnalysis, facts: StudyFacts) -> list[Box]:
 
 def _model_boxes(result: StoredAnalysis) -> list[Box]:
     n = sum(one["kind"] == MODEL for one in result["raters"])
-    late = [f"Named after results were seen: {len(found)}"] if (found := post_hoc_models(result)) else []
-    return [Box(f"With a named run: {n}", late), Box(f"Analysed: {n}; {_answers(result, MODEL)}")]
+    late = [f"Main run chosen after results were seen: {len(found)}"] if (found := post_hoc_models(result)) else []
+    return [Box(f"With a main run: {n}", late), Box(f"Analysed: {n}; {_answers(result, MODEL)}")]
 
 
 def _answers(result: StoredAnalysis, kind: str) -> str:

@@ -173,7 +173,7 @@ def runs_tex(result: StoredAnalysis) -> Iterator[TexTable]:
     head = ["Model", "Run", r"Accuracy, \%", INTERVAL, "n", stacked("Mean of runs"), stacked("SD of runs, points")]
     text = (
         r"Accuracy over all tasks of every run of a model that is not withdrawn, in percent with 95\,\% intervals "
-        r"(Wilson), and mean and standard deviation (runs minus one) over the runs. Everywhere else the named run "
+        r"(Wilson), and mean and standard deviation (runs minus one) over the runs. Everywhere else the main run "
         rf"represents the model{f'; against the readers {escaped(means)}' if means else ''}."
     )
     yield TexTable("runs", caption(result, text), "llrlrrr", [(head, rows)], is_long=len(rows) > 24)

@@ -224,9 +224,9 @@ def _model(one: ModelFacts) -> str:
     named = (
         f"represents it as the plan says ({one.by_plan})"
         if one.by_plan
-        else "was named for the analysis before anybody had seen a result"
+        else "was made the main run before anybody had seen a result"
         if one.named_before_unblinding
-        else f"was imported on {one.imported_on} and named for the analysis on {one.named_on}, after results had been "
+        else f"was imported on {one.imported_on} and made the main run on {one.named_on}, after results had been "
         "seen: this model is post hoc"
     )
     return (

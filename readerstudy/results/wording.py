@@ -28,7 +28,7 @@ def plan_kind(result: StoredAnalysis) -> str:
 
 
 def came(model: StoredRater) -> str:
-    """When the run of a post hoc model came in and was named; ``model`` as ``raters`` has it."""
+    """When the run of a post hoc model came in and became the main run; ``model`` as ``raters`` has it."""
     imported, named = model["imported_at"][:10], model["named_at"][:10]
     if model.get("planned_run_met") is False:
         return _("the plan names %(run)s, which was not there") % {"run": model["planned_run"]}
@@ -36,7 +36,7 @@ def came(model: StoredRater) -> str:
         return _("run imported on %(imported)s, model renamed after results were seen") % {"imported": imported}
     if named in ("", imported):
         return _("run imported on %(imported)s") % {"imported": imported}
-    return _("run imported on %(imported)s, named on %(named)s") % {"imported": imported, "named": named}
+    return _("run imported on %(imported)s, made the main run on %(named)s") % {"imported": imported, "named": named}
 
 
 COMPARISONS = ("by_question", "by_cluster", "t test")  # how the methods of multi-reader analyses begin

@@ -1,6 +1,6 @@
 """Questions that models failed, as a filter of the bank.
 
-Counted are the named runs of listed models: on studies whose results were seen, and on the bank for questions that no
+Counted are the main runs of listed models: on studies whose results were seen, and on the bank for questions that no
 study keeps secret. The counts are kept, and made anew when any of that has changed since.
 """
 
@@ -85,7 +85,7 @@ def _inputs_of(bank: QuestionBank) -> _Inputs:
 def count_failures(bank: QuestionBank) -> None:
     """Bring the counts of a bank up to date; one query where they are, none within a minute for a large bank.
 
-    A model failed a question if none of its named runs gave the key; an answer that could not be extracted gave none.
+    A model failed a question if none of its main runs gave the key; an answer that could not be extracted gave none.
     """
     kept = f"failures:{bank.pk}"
     if cache.get(kept):

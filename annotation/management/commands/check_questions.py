@@ -57,13 +57,13 @@ class Command(ActCommand):
         asked.add_argument("--check", choices=(*ASKED, ALL), help="which is asked; all, the default, is c1, c2 and c3")
         asked.add_argument("--prompt", metavar="NAME[@N]", help="of one validator; default: ours")
         asked.add_argument(
-            "--planted", type=int, default=0, metavar="N", help="examine it: N questions with planted defects instead"
+            "--planted", type=int, default=0, metavar="N", help="test it instead: N questions with planted defects"
         )
-        asked.add_argument("--seed", type=int, default=1, metavar="N", help="of the exam")
+        asked.add_argument("--seed", type=int, default=1, metavar="N", help="of the planted defects")
         asked.add_argument("--temperature", type=float, metavar="T")
         asked.add_argument("--max-tokens", type=int, metavar="N", help="of an answer")
         asked.add_argument("--max-cost", metavar="X", help="the cap of each validator, in the currency of the price")
-        asked.add_argument("--results", action="store_true", help="print verdicts and exams so far; asks nothing")
+        asked.add_argument("--results", action="store_true", help="print verdicts and tests so far; asks nothing")
         asked.add_argument("--dry-run", action="store_true", help="say what would be asked, and send nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -24,7 +24,7 @@ FAILED, MISSING = -1, -2  # in option
 
 @dataclass(frozen=True)
 class Entrant:
-    """A model with the run that is named for the bank."""
+    """A model with its main run on the bank."""
 
     name: str
     facts: Mapping[str, Any]  # model, version, run, number, rule of extraction, answers to an older wording

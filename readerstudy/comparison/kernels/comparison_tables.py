@@ -11,7 +11,7 @@ from readerstudy.results.kernels.tables import BreakdownTable, without_flags
 
 
 class ComparedModel(TypedDict):
-    """One model with the run that is named for the bank."""
+    """One model with its main run on the bank."""
 
     name: str
     model: str

@@ -54,7 +54,7 @@ class ReportedReaders:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFacts:
-    """One model of the analysis, and the run of predictions that was named for it."""
+    """One model of the analysis, and its main run of predictions."""
 
     name: str  # in the analysis
     entry: str  # name and version of the entry

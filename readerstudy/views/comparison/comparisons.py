@@ -92,7 +92,7 @@ def models_compare_file(request: AuthenticatedRequest, slug: str) -> HttpRespons
 
 
 def bank_compared(person: User, slug: str) -> QuestionBank:
-    """Raises PermissionDenied for who may not know scores, Http404 for a bank without a named run."""
+    """Raises PermissionDenied for who may not know scores, Http404 for a bank without a main run."""
     _check_knows_scores(person)
     return get_object_or_404(banks_compared(), slug=slug)
 

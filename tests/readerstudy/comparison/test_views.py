@@ -126,7 +126,7 @@ def test_clusters_are_patients_where_known(bank: QuestionBank) -> None:
 
 
 def test_without_a_run_or_a_key_nothing_is_compared(bank: QuestionBank) -> None:
-    with refuses(PredictionsRefused, "nothing_to_compare", match="named"):
+    with refuses(PredictionsRefused, "nothing_to_compare", match="main run"):
         compare(bank)
 
 

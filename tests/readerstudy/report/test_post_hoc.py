@@ -65,7 +65,7 @@ def test_the_page_shows_it_in_a_block_of_its_own_with_its_date(client: Client, c
     planned = planned[planned.index('id="planned-title"') :]
     block = block[: block.index("</section>")]
     assert "Late" not in planned
-    assert flat("run imported on 2026-11-22, named on 2026-11-23") in flat(block)
+    assert flat("run imported on 2026-11-22, made the main run on 2026-11-23") in flat(block)
     assert "Holm" not in block
     assert "<bdi>Late</bdi> · <bdi>R1</bdi>" in block
     assert "Planned comparison: each model" in planned
@@ -128,7 +128,7 @@ def test_printed_tables_name_it_post_hoc(late: Any) -> None:
     planned, own = tables["comparison"].split("Post hoc model &")
     assert "Late &" not in planned
     assert "Late &" in own
-    assert r"Late: run imported on 2026{-}11{-}22, named on 2026{-}11{-}23" in planned  # in the caption
+    assert r"Late: run imported on 2026{-}11{-}22, made the main run on 2026{-}11{-}23" in planned  # in the caption
     for name in ("accuracy", "pairs", "categories"):
         assert "Late (post hoc)" in tables[name], name
 
@@ -144,16 +144,16 @@ def test_methods_never_call_it_named_before(rita: User, remo: User) -> None:
     text = flat(methods_text(result, facts))
     assert "were renamed after somebody had seen a result: Alpha (run imported on" in text
     alpha = text[text.index("Alpha: date of the version") :].split("options taken by rule")[0]
-    assert "and named for the analysis on 2026-11-22, after results had been seen: this model is post hoc" in alpha
+    assert "and made the main run on 2026-11-22, after results had been seen: this model is post hoc" in alpha
     assert "before anybody had seen" not in alpha
     first, *_others = dict(flow_of(result, facts).columns)["Models"]
-    assert "Named after results were seen: 1" in str(first)
+    assert "Main run chosen after results were seen: 1" in str(first)
 
 
 def test_the_readme_lists_it(late: Any) -> None:
     text = flat(readme_text(late, "0" * 64, {"a.csv": "a table"}))
     assert "Comparison: Planned comparison" in text
-    assert "Post hoc: Late, run imported on 2026-11-22, named on 2026-11-23" in text
+    assert "Post hoc: Late, run imported on 2026-11-22, made the main run on 2026-11-23" in text
 
 
 # --- a plan that was made when the readings were there ------------------------------------------
