@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from django.contrib.contenttypes.management import create_contenttypes
 from django.core.cache import cache
 from django.db.models.signals import post_migrate
@@ -21,10 +22,13 @@ from annotation.enums import Role
 from annotation.models import Assignment, AuditEvent, Membership, User
 from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
+from tests.large_frames import with_large_frame
 from tests.processes import drop_template, migrated_site, postgres_url
 
 # A run keeps so much (modules, tests, fixtures) that looking through all of it for garbage took a fifth of its time.
 gc.set_threshold(20_000, 20, 20)
+
+with_large_frame(runtestprotocol)  # it calls all that a test does
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
