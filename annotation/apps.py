@@ -11,8 +11,6 @@ class AnnotationConfig(AppConfig):
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
         from annotation.call_enums import PromptPurpose
-        from annotation.calls.call_batches import completed
-        from annotation.calls.request_bodies import fillers
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.tagging import TAGGED
         from annotation.feedback.prompt_trials import looks_up_versions
@@ -21,6 +19,8 @@ class AnnotationConfig(AppConfig):
         from annotation.generation.stored_answers import fill_calls
         from annotation.jobs.handlers import register_handler
         from annotation.leaving.open_work import works
+        from annotation.model_calls.call_batches import completed
+        from annotation.model_calls.request_bodies import fillers
         from annotation.outcomes.finding_filter import FOUND
         from annotation.outcomes.outcome_filters import FLAGGED, SETTLED
         from annotation.questionbank.filters import register_filter

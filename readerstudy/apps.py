@@ -14,7 +14,6 @@ class ReaderstudyConfig(AppConfig):
 
         from annotation.audit.acts_in_words import register_acts
         from annotation.bin import deleting
-        from annotation.calls.call_batches import completed
         from annotation.demonstration import registry
         from annotation.discussion.history import histories
         from annotation.jobs.handlers import register_handler
@@ -22,6 +21,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.leaving.open_work import works
         from annotation.leaving.person_data import parts
         from annotation.leaving.removing import forgetting, obstacles
+        from annotation.model_calls.call_batches import completed
         from annotation.people.accounts import parts as parts_of_people
         from annotation.people.event_log import readings_under_way, scopes
         from annotation.people.event_things import register_things
@@ -39,15 +39,15 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.figures.figure_files import forget_named
+        from readerstudy.model_runs.publishing import KIND as PUBLISH
+        from readerstudy.model_runs.publishing import publish_later
+        from readerstudy.model_runs.run_access import read_of_bank
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.predictions.uploads import CHECK, STORE
         from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
         from readerstudy.report.report_job import KIND as REPORT
-        from readerstudy.running.publishing import KIND as PUBLISH
-        from readerstudy.running.publishing import publish_later
-        from readerstudy.running.run_access import read_of_bank
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
         from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import (
@@ -99,7 +99,7 @@ class ReaderstudyConfig(AppConfig):
         register_handler(comparison_job.VARIANTS, "readerstudy.comparison.variants.run_variant_tables")
         register_handler(REPORT, "readerstudy.report.report_job.run_report")
         completed.register("model runs", publish_later)
-        register_handler(PUBLISH, "readerstudy.running.publishing.run_publishing")
+        register_handler(PUBLISH, "readerstudy.model_runs.publishing.run_publishing")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.unfinished.sweep_reminders")
         histories.register("studies", events_of_studies)

@@ -9,6 +9,7 @@ from readerstudy.views.conducting import acts as study_acts
 from readerstudy.views.conducting import dry_run
 from readerstudy.views.design import cases, drafts, forecasting, freezing
 from readerstudy.views.enrolment import inviting, steps
+from readerstudy.views.model_runs import model_runs, raw_answers, run_variants
 from readerstudy.views.monitoring import acts as watch_acts
 from readerstudy.views.monitoring import interim as watch_results
 from readerstudy.views.monitoring import readers as watching
@@ -21,7 +22,6 @@ from readerstudy.views.results import items as results_items
 from readerstudy.views.results import overview as results
 from readerstudy.views.results import pairs as results_pairs
 from readerstudy.views.results import report as results_report
-from readerstudy.views.running import model_runs, raw_answers, run_variants
 from readerstudy.views.sharing import links
 from readerstudy.views.study import data, studies
 

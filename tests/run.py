@@ -53,7 +53,7 @@ LONG_LISTS = (
     "annotation/questionbank/test_bank_views.py",
     "annotation/outcomes/test_outcome_pages.py",
     "annotation/sampling/test_views.py",
-    "readerstudy/running/test_run_pages.py",
+    "readerstudy/model_runs/test_run_pages.py",
     "readerstudy/monitoring/test_watch_views.py",
 )
 # Sweeps over every address of the site for what is hidden by one condition, which the tests beside them ask again.

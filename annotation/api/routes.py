@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotation.api import event_list, job_list, own_account
-from annotation.api.calls import asked_endpoints, generation_list, prompt_list, trial_list, validator_list
+from annotation.api.model_calls import asked_endpoints, generation_list, prompt_list, trial_list, validator_list
 from annotation.api.questionbank import (
     banks,
     chosen_questions,

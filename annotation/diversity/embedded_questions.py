@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.digests import sha256_of
 from annotation.diversity.vector_sources import Clock, EmbeddingRefused, VectorSource, Wait, asking, source_named
 from annotation.endpoints.client import Limits
+from annotation.hashes import sha256_of
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Embedding, Job, QuestionBank, QuestionVector, Revision, User

@@ -12,6 +12,7 @@ from annotation.models import Assignment, ReviewRound, Settlement
 from annotation.outcomes.agreement import AgreementRow, RoundAgreement
 from annotation.outcomes.judged_difficulty import DifficultyTable
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
+from annotation.review.kernels.anchors import GRADES
 from annotation.review.outcomes import Outcomes, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
 from annotation.statistics.kernels.estimate import Estimate
@@ -162,10 +163,10 @@ def _grades(numbers: RoundNumbers) -> ReviewSheet:
     rows: list[list[Cell]] = []
     for one in numbers.outcomes.grades:
         counts = dict(one.counts)
-        rows.append([one.name.value, *(counts[grade] for grade in range(1, 6)), one.n, one.median, one.n_cannot_judge])
+        rows.append([one.name.value, *(counts[grade] for grade in GRADES), one.n, one.median, one.n_cannot_judge])
     columns = (
         Column("grade", TEXT, "Which grade.", ", ".join(GradeName.values())),
-        *(Column(f"n_{grade}", WHOLE, f"Reviews that gave {grade}.") for grade in range(1, 6)),
+        *(Column(f"n_{grade}", WHOLE, f"Reviews that gave {grade}.") for grade in GRADES),
         Column("n", WHOLE, "Reviews that gave a grade."),
         Column("median", REAL, "Median grade."),
         Column("n_cannot_judge", WHOLE, "Reviews that could not judge."),

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState
-from annotation.calls.call_batches import start
 from annotation.enums import QuestionState, Role, RoundState
 from annotation.feedback.kernels.trial_pairs import (
     DRAW_RULE,
@@ -27,6 +26,7 @@ from annotation.feedback.kernels.trial_states import (
     why_not,
 )
 from annotation.ingest.completeness import has_lost_images
+from annotation.model_calls.call_batches import start
 from annotation.models import (
     CallBatch,
     GenerationRun,

@@ -14,12 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.calls.call_batches import start
-from annotation.calls.tallies import tally
 from annotation.generation.generation_plans import add_calls
 from annotation.generation.making import Clock, import_made, is_over, lock_run, take_bullets
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
+from annotation.model_calls.call_batches import start
+from annotation.model_calls.tallies import tally
 from annotation.models import CallBatch, GenerationReport, GenerationRun
 from annotation.refusals import Refused
 

@@ -14,8 +14,6 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose, ReportSource, SentImages
-from annotation.calls.call_batches import permitted_and_priced, start
-from annotation.digests import sha256_of
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
@@ -25,6 +23,8 @@ from annotation.generation.report_sources import (
     reports_of_bank,
     reports_of_file,
 )
+from annotation.hashes import sha256_of
+from annotation.model_calls.call_batches import permitted_and_priced, start
 from annotation.models import (
     CallBatch,
     GenerationReport,

@@ -11,10 +11,10 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation.call_enums import BatchState
-from annotation.calls.call_batches import acts_now
-from annotation.calls.tallies import CallTally, tally
 from annotation.generation.kernels.grounding import RULES
 from annotation.generation.making import IMPORT
+from annotation.model_calls.call_batches import acts_now
+from annotation.model_calls.tallies import CallTally, tally
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun
 
 FROM_IMPORT = "The import of questions refused it: {code}."

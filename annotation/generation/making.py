@@ -18,7 +18,6 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, Polarity
-from annotation.calls.batch_files import custom_id
 from annotation.enums import ImportKind
 from annotation.generation.kernels.answer_forms import NotInForm, WrittenQuestion, read_bullets, read_questions
 from annotation.generation.kernels.grounding import RULES_VERSION, fault_of, ground_bullet
@@ -31,6 +30,7 @@ from annotation.generation.kernels.made_questions import (
 )
 from annotation.generation.report_sources import exam_fields_of, text_of
 from annotation.generation.stored_answers import Answer, answers_of, reports_with_texts, usable_bullets
+from annotation.model_calls.batch_files import custom_id
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun, ModelCall, Revision
 from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import QuestionFile, import_questions

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation.calls.attempts import answers_of as texts_of
 from annotation.generation.kernels.generation_prompts import finding_line
 from annotation.generation.report_sources import text_of
+from annotation.model_calls.attempts import answers_of as texts_of
 from annotation.models import Bullet, CallBatch, GenerationReport, ModelCall
 
 

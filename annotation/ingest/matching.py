@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImageState
+from annotation.hashes import identifier_digest, image_path_digest
 from annotation.imaging.kernels.attributes import Identifiers
 from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.models import Exam, Image, QuestionBank, SourceIdentifier

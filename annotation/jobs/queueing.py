@@ -34,7 +34,7 @@ SWEEPS: list[str] = [
     "annotation.ingest.searching.begin_search",
     "annotation.bin.deleting.empty_bin",
     "annotation.bin.leftovers.sweep_leftovers",
-    "annotation.calls.asking.ask_in_background",
+    "annotation.model_calls.asking.ask_in_background",
     "annotation.webhooks.deliveries.follow_log",
 ]
 

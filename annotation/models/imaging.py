@@ -7,8 +7,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.digests import identifier_digest as identifier_digest
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, ViewPosition
+from annotation.hashes import identifier_digest as identifier_digest
 from annotation.models.fields import Deletable, KeptWithBank, PublicIdField, WordField
 
 
@@ -150,7 +150,7 @@ class SourceIdentifier(models.Model):
 
     Restricted: read by matching (import, ingest), and for coordinators only, who brought the file: the ids of
     questions (annotation/exports/source_names.py) and the names of missing images.
-    Looked up by ``digest`` (annotation/digests.py), then compared by ``value``.
+    Looked up by ``digest`` (annotation/hashes.py), then compared by ``value``.
     """
 
     digest = models.BigIntegerField()

@@ -18,13 +18,13 @@ from django.utils.translation import gettext as _
 from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
 from annotation.models import Review, ReviewRound
 from annotation.outcomes.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
+from annotation.review.kernels.anchors import GRADES
 from annotation.review.kernels.form import CANNOT_JUDGE
 from annotation.review.outcomes import newest_reviews, repeated_reviews
 from annotation.statistics.kernels import estimate
 from annotation.statistics.kernels.bootstrap import Units, units_of
 
 DRAWS = 2_000  # of the bootstrap: limits of 10,000 draws differ in the third decimal
-GRADES = (1, 2, 3, 4, 5)
 DIFFICULTIES = (Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD)
 DEGREES = (Degree.YES, Degree.PARTLY, Degree.NO)
 NO_OPTION = ""  # the blind answer that no option is acceptable

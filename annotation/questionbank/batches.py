@@ -16,8 +16,8 @@ from json.encoder import encode_basestring
 from django.conf import settings
 from django.db.models import Max
 
-from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImageState
+from annotation.hashes import identifier_digest, image_path_digest
 from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
 from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import Q
 
-from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImportKind, ImportState
+from annotation.hashes import identifier_digest, image_path_digest
 from annotation.models import AnswerKey, BankImport, Image, Revision, SourceIdentifier
 from annotation.questionbank.kernels.wording import Wording
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from annotation.call_enums import CallOutcome
-from annotation.calls.attempts import answers_of
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
+from annotation.model_calls.attempts import answers_of
 from annotation.models import AnswerKey, ModelCall, Revision, ValidatorRun
 from annotation.validators.asked_about import AskedAbout, FoundQuestions
 from annotation.validators.kernels.bias_table import counted

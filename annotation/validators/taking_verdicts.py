@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, CallOutcome
-from annotation.calls.attempts import answers_of
-from annotation.calls.kernels.question_text import question_values
 from annotation.enums import FindingPlace
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
+from annotation.model_calls.attempts import answers_of
+from annotation.model_calls.kernels.question_text import question_values
 from annotation.models import AnswerKey, CallBatch, Finding, ModelCall, ValidatorRun
 from annotation.quality.kernels.validity_parts import BIAS, RATING
 from annotation.validators.counterpart_calls import changed_stem, compared

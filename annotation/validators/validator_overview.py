@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.call_enums import BatchState, PromptPurpose
-from annotation.calls.call_batches import act_named, acts_now
-from annotation.calls.tallies import tallies
 from annotation.enums import KeySource
+from annotation.model_calls.call_batches import act_named, acts_now
+from annotation.model_calls.tallies import tallies
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Revision, User, ValidatorRun
 from annotation.prompts.shipped import stored_version
 from annotation.quality.kernels.validity_parts import PartState

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
-from annotation.calls.call_batches import permitted_and_priced, start
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.endpoints.probing import checked_model, newest_probe, refuted
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.ingest.model_pictures import policy_for
+from annotation.model_calls.call_batches import permitted_and_priced, start
 from annotation.models import (
     CallBatch,
     ModelCall,

@@ -17,23 +17,23 @@ from annotation.api.bodies import SentBody, cleaned
 from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, SentImages
-from annotation.calls.call_batches import change_cap, pause, stop
-from annotation.calls.tallies import tallies
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.imaging.kernels.picture_policies import QUARTER
+from annotation.model_calls.call_batches import change_cap, pause, stop
+from annotation.model_calls.tallies import tallies
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.model_list import OfModels
 from readerstudy.api.prediction_files import target_named
 from readerstudy.forms.model_runs import CapForm, ModelRunForm
 from readerstudy.forms.models import target_value
+from readerstudy.model_runs.choosing import prompts_to_answer, targets_to_run
+from readerstudy.model_runs.estimating import outlasts_permission
+from readerstudy.model_runs.following import RunProgress
+from readerstudy.model_runs.planning import MOST_REPEATS, RunPlan, plan_run, store_run
+from readerstudy.model_runs.run_access import runs_seen_by
+from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run, why_unknown
 from readerstudy.models import ModelRun
-from readerstudy.running.choosing import prompts_to_answer, targets_to_run
-from readerstudy.running.estimating import outlasts_permission
-from readerstudy.running.following import RunProgress
-from readerstudy.running.planning import MOST_REPEATS, RunPlan, plan_run, store_run
-from readerstudy.running.run_access import runs_seen_by
-from readerstudy.running.starting import ask_first_questions, resume_run, start_run, why_unknown
-from readerstudy.views.running.model_runs import check_runs_models, run_of
+from readerstudy.views.model_runs.model_runs import check_runs_models, run_of
 
 COUNTED = {"outcomes", "n_done", "n_asked_twice", "input_tokens", "output_tokens", "cost"}  # of all calls
 

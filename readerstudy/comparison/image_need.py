@@ -24,8 +24,8 @@ from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.proportions import accuracy, clustered_accuracy
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.comparison.variants import RunFamily, questions_asked
+from readerstudy.model_runs.raw_answers import hidden_from
 from readerstudy.models import ModelRun
-from readerstudy.running.raw_answers import hidden_from
 
 LOWEST_FIRST = (Degree.NO, Degree.PARTLY, Degree.YES)
 

@@ -12,7 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
-from annotation.calls.asking import ask_endpoint
 from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.endpoints.configured_endpoints import endpoint_named
@@ -31,6 +30,7 @@ from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation
 from annotation.generation.kernels.generation_prompts import QUESTIONS
 from annotation.imaging.kernels.picture_policies import STORED
+from annotation.model_calls.asking import ask_endpoint
 from annotation.models import (
     EndpointLease,
     GenerationRun,
@@ -48,11 +48,11 @@ from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_overview import act_on_run
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from readerstudy.demonstration.small_exams import fill_small_bank, small_exams
+from readerstudy.model_runs.planning import RunWanted, plan_run
+from readerstudy.model_runs.publishing import is_plain, publish
+from readerstudy.model_runs.starting import ask_first_questions, start_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
-from readerstudy.running.planning import RunWanted, plan_run
-from readerstudy.running.publishing import is_plain, publish
-from readerstudy.running.starting import ask_first_questions, start_run
 
 BANK = "Models at work (simulated)"
 N_EXAMS, FIRST_EXAM = 6, 201  # 30 questions

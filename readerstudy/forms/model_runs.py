@@ -18,9 +18,9 @@ from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.models import PromptVersion
 from readerstudy.forms.drafts import StudyPageForm
 from readerstudy.forms.models import target_choices, target_value, visible_name
+from readerstudy.model_runs.choosing import model_at
+from readerstudy.model_runs.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted
 from readerstudy.predictions.listing import Target
-from readerstudy.running.choosing import model_at
-from readerstudy.running.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted
 
 GROUPS = (
     (_("The model"), ("endpoint", "endpoint_model", "name", "version")),

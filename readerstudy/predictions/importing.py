@@ -19,7 +19,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.calls.kernels.extraction import RULE
+from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import User
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.questionbank.known import keys_of_questions

@@ -50,7 +50,8 @@ def take_write_lease(
 ) -> Lease:
     """A new session for this page, or its own again; with ``take_over`` also from a page that is alive.
 
-    A session that was not heard of for LEASE ends by itself. None begins for who could look the answers up.
+    The session of a page that was not heard of for LEASE ends here; one that nobody takes over is ended by
+    ``expiring.end_left_sessions``. None begins for who could look the answers up.
     """
     locked = lock_enrolment(enrolment, actor=actor)
     check_may_read(locked, at)

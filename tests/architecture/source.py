@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TEMPLATES = ROOT / "templates"
 
 GROUND = (  # what models and kernels share
-    *("annotation/enums.py", "annotation/call_enums.py", "annotation/digests.py", "annotation/refusals.py"),
+    *("annotation/enums.py", "annotation/call_enums.py", "annotation/hashes.py", "annotation/refusals.py"),
     "readerstudy/enums.py",
 )
 EDGES = ("views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms

@@ -81,7 +81,7 @@ def test_rooms_know_no_request_and_no_page() -> None:
 
 
 def test_models_know_no_room() -> None:
-    ground = ("models", "enums", "call_enums", "digests")
+    ground = ("models", "enums", "call_enums", "hashes")
     own = tuple(f"{app}.{one}" for app in ("annotation", "readerstudy") for one in ground)
 
     def rooms_of(path: Path) -> list[str]:

@@ -243,8 +243,8 @@ def _memory_mb() -> float:
 
 def _named_at_their_source(bank: Any) -> list[str]:
     """Names by which a file of predictions finds the first questions."""
-    from annotation.digests import identifier_digest
     from annotation.enums import IdentifierKind
+    from annotation.hashes import identifier_digest
     from annotation.models import Question, SourceIdentifier
 
     kind = IdentifierKind.QUESTION_KEY

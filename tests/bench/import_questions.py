@@ -225,7 +225,7 @@ def _bulk_create(records: list[QuestionRecord], bank: QuestionBank, imported: An
 
 
 def _identifier(kind: str, value: str, **more: Any) -> SourceIdentifier:
-    from annotation.digests import identifier_digest
+    from annotation.hashes import identifier_digest
     from annotation.models import SourceIdentifier
 
     return SourceIdentifier(digest=identifier_digest(kind, value), kind=kind, value=value, **more)

@@ -95,8 +95,8 @@ def run(milliseconds: int, n_questions: int) -> dict[str, Any]:
     from django.core.management import call_command
     from django.utils import timezone
 
-    from annotation.calls.asking import ask_endpoint
-    from annotation.calls.tallies import tally
+    from annotation.model_calls.asking import ask_endpoint
+    from annotation.model_calls.tallies import tally
     from annotation.models import CallBatch
 
     call_command("migrate", verbosity=0)
@@ -126,7 +126,7 @@ def filled(n_questions: int) -> Any:
     from annotation.imaging.kernels.picture_policies import STORED
     from annotation.ingest import storage
     from annotation.models import Image, ModelCall, ModelPicture
-    from tests.annotation.calls.simulated_calls import NOON, make_batch, make_permission
+    from tests.annotation.model_calls.simulated_calls import NOON, make_batch, make_permission
     from tests.annotation.review.cases import make_bank
 
     draw = np.random.default_rng(1)
@@ -175,7 +175,7 @@ def _posted(batch: Any, connections: int) -> float:
 
     from django.conf import settings
 
-    from annotation.calls.request_bodies import request_of
+    from annotation.model_calls.request_bodies import request_of
 
     calls = batch.calls.select_related("batch__prompt", "revision__question", "exam").order_by("number")[:N_POSTED]
     bodies = [request_of(call).body for call in calls]

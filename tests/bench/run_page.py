@@ -54,7 +54,7 @@ def run(n: int) -> dict[str, Any]:
     from annotation.enums import Role
     from annotation.models import Membership, User
     from tests.bench.review_site import BACKEND
-    from tests.readerstudy.running.made import STAND_IN
+    from tests.readerstudy.model_runs.made import STAND_IN
 
     call_command("migrate", verbosity=0)
     person = User.objects.create_user("coordinator@example.org", None, name="Coordinator")
@@ -103,7 +103,7 @@ def asked(n: int) -> Any:
     from annotation.models import CallAttempt, ModelCall
     from readerstudy.predictions.listing import Target
     from tests.annotation.review.cases import NOON, make_bank, make_revisions
-    from tests.readerstudy.running.made import MODEL, answer, end, planned, set_price
+    from tests.readerstudy.model_runs.made import MODEL, answer, end, planned, set_price
 
     bank = make_bank("Asked")
     for first in range(1, n + 1, AT_ONCE):

@@ -42,9 +42,9 @@ def fill() -> dict[str, Any]:
     from tests.conftest import NOON, make_person
     from tests.readerstudy.design.drafts import TEXTS
     from tests.readerstudy.design.made import plan_for
+    from tests.readerstudy.model_runs.made import planned
     from tests.readerstudy.predictions.made import keyed_bank
     from tests.readerstudy.report.made import reported_analysis
-    from tests.readerstudy.running.made import planned
     from tests.readerstudy.studies import enrol, make_study
 
     people = {role: make_person(role.value.title(), role) for role in Role}
@@ -113,9 +113,9 @@ def _work(bank: Any, actor: Any) -> None:
     from annotation.models import ColumnMatching, Question, Report
     from annotation.review.round_design import store_form
     from annotation.validators.validator_plans import plan_check, store_check
-    from tests.annotation.calls.simulated_calls import make_permission
     from tests.annotation.feedback.trials import trial_wanted, two_versions
     from tests.annotation.generation.made import wanted_of
+    from tests.annotation.model_calls.simulated_calls import make_permission
     from tests.annotation.questionbank.sheets import SHEET_MATCHING
     from tests.annotation.rounds.test_design import SHORT
     from tests.annotation.validators.validated import FINDINGS

@@ -45,6 +45,7 @@ from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
+from readerstudy.views.model_runs.model_runs import run_of
 from readerstudy.views.predictions.models import (
     changeable_entry,
     check_enters_models,
@@ -54,7 +55,6 @@ from readerstudy.views.predictions.models import (
 )
 from readerstudy.views.predictions.uploads import changeable_run, import_of, known_run, listed_entry
 from readerstudy.views.results.access import check_seen, seen_analysis
-from readerstudy.views.running.model_runs import run_of
 from readerstudy.views.study.access import coordinated_study, listed_studies, overseen_study
 
 Values = dict[str, Any]

@@ -36,7 +36,7 @@ from tests.permissions.rule_of_routes import OWN
 from tests.permissions.rules import ROLE
 from tests.permissions.table import ANYONE, METHODS, Answer, Line, Route, expected, is_there, lines, routes, things_for
 from tests.permissions.things import Thing, things_of
-from tests.readerstudy.running.made import STAND_IN
+from tests.readerstudy.model_runs.made import STAND_IN
 
 pytestmark = pytest.mark.django_db
 # Everybody asks of a thing in these states; in others who has a part in it, and who is answered otherwise there.

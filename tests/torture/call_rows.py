@@ -13,7 +13,7 @@ def fill(n_calls: int) -> dict[str, object]:
     from django.db import transaction
     from django.utils import timezone
 
-    from tests.annotation.calls.simulated_calls import make_batch, make_permission
+    from tests.annotation.model_calls.simulated_calls import make_batch, make_permission
     from tests.annotation.review.cases import make_bank
 
     with transaction.atomic():
@@ -33,7 +33,7 @@ def state() -> dict[str, object]:
 def stored() -> dict[str, object]:
     from annotation.audit.verifying import verify
     from annotation.call_enums import CallOutcome
-    from annotation.calls.tallies import tally
+    from annotation.model_calls.tallies import tally
     from annotation.models import CallAttempt, CallBatch, ModelCall
 
     final = CallAttempt.objects.filter(outcome=CallOutcome.ANSWERED)

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, SentBody
-from annotation.api.calls.asked_models import OfNoPlace
+from annotation.api.model_calls.asked_models import OfNoPlace
 from annotation.api.questionbank.incoming_files import ImportShape, OneImport
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName

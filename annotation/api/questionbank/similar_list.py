@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, SentBody
-from annotation.api.calls.validator_list import OfJudgedBank
 from annotation.api.job_list import JobShape
+from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.diversity import embedded_questions

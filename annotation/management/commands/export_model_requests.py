@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotation.calls.batch_files import write_requests
-from annotation.calls.call_batches import batch_named
 from annotation.management.base import ActCommand
+from annotation.model_calls.batch_files import write_requests
+from annotation.model_calls.call_batches import batch_named
 
 
 class Command(ActCommand):

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.calls.batch_files import import_responses
-from annotation.calls.call_batches import batch_named
 from annotation.management.base import ActCommand
+from annotation.model_calls.batch_files import import_responses
+from annotation.model_calls.call_batches import batch_named
 
 
 class Command(ActCommand):

@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotation.calls.batch_files import custom_id
-from annotation.calls.call_batches import show_call
-from annotation.calls.request_bodies import request_of
 from annotation.management.base import ActCommand
+from annotation.model_calls.batch_files import custom_id
+from annotation.model_calls.call_batches import show_call
+from annotation.model_calls.request_bodies import request_of
 
 
 class Command(ActCommand):

@@ -10,8 +10,8 @@ import marshal
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from annotation.digests import sha256_of
 from annotation.enums import Sex, ViewPosition
+from annotation.hashes import sha256_of
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.strictjson import Fault
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
-from annotation.digests import sha256_of
 from annotation.enums import Difficulty, Task
+from annotation.hashes import sha256_of
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.column_matching import MatchedEntries, Matching

@@ -12,6 +12,8 @@ def _(text: str) -> str:
     return text
 
 
+GRADES = (1, 2, 3, 4, 5)  # the scale; a codebook and the words of a form name its ends
+
 GRADES_IN_GENERAL: Mapping[int, str] = {
     5: _("nothing to change"),
     4: _("wording only"),

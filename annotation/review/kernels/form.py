@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict
+from annotation.review.kernels.anchors import GRADES
 from annotation.review.kernels.form_design import FOLLOWING, PAPER, FormDesign
 from annotation.review.kernels.transitions import ReviewRefused
 
@@ -216,7 +217,7 @@ def _check_grades(judgement: Judgement, design: FormDesign) -> list[FormProblem]
         grade = judgement.grades.get(name.value)
         if grade is None:
             problems.append(FormProblem(name.value, "missing", _("Choose a grade from 1 to 5, or cannot judge.")))
-        elif not (grade == CANNOT_JUDGE or (type(grade) is int and 1 <= grade <= 5)):
+        elif not (grade == CANNOT_JUDGE or (type(grade) is int and grade in GRADES)):
             problems.append(FormProblem(name.value, "unknown_grade", _("A grade is 1, 2, 3, 4, 5 or “cannot judge”.")))
     if set(judgement.grades) - {name.value for name in design.grades}:
         problems.append(FormProblem("grades", "unknown_grade", _("This grade is not asked in this round.")))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.enums import Degree, Flag, GradeName
-from annotation.review.kernels.anchors import NEEDS_IMAGE_ANCHORS, RELEVANT_ANCHORS, anchor_of
+from annotation.review.kernels.anchors import GRADES, NEEDS_IMAGE_ANCHORS, RELEVANT_ANCHORS, anchor_of
 from annotation.review.kernels.transitions import ReviewRefused
 
 
@@ -73,7 +73,7 @@ def paper_anchor(name: str, value: str) -> str:
 
 def anchored() -> list[tuple[str, str]]:
     """Every value that has an anchor, as field and value, in the order of the form."""
-    grades = [(name.value, str(grade)) for name in GradeName for grade in range(5, 0, -1)]
+    grades = [(name.value, str(grade)) for name in GradeName for grade in reversed(GRADES)]
     return grades + [(name, degree.value) for name, anchors in CHOICES.items() for degree in anchors]
 
 

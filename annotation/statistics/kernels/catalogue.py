@@ -1,7 +1,7 @@
 """What each statistic is called, what it means, how it is shown, how its interval is made, and where it appears. Pure.
 
 Pages, figures, codebooks, printed tables and docs/analysis.md read it. A statistic of pairs that is computed
-(``pair_intervals``) and declared (``readerstudy.analysis.kernels.result``) needs a line here to be shown everywhere.
+(``pair_intervals``) and declared (``readerstudy.analysis.kernels.panel_result``) needs a line here to be shown.
 """
 
 from __future__ import annotations

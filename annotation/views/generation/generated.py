@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.calls.call_batches import act_named
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
 from annotation.forms.generation_runs import GenerationForm
@@ -20,6 +19,7 @@ from annotation.generation.generation_plans import (
     plan_generation,
 )
 from annotation.generation.generation_progress import GenerationProgress
+from annotation.model_calls.call_batches import act_named
 from annotation.models import GenerationRun, QuestionBank
 from annotation.views.site.confirming import run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, role_required

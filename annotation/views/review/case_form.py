@@ -13,6 +13,7 @@ from annotation.review.kernels.anchors import (
     DIFFICULTY_ANCHORS,
     DISAGREEMENT_ANCHORS,
     GRADE_QUESTIONS,
+    GRADES,
 )
 from annotation.review.kernels.form import CANNOT_JUDGE, FormProblem, differs
 from annotation.review.kernels.form_design import CHOICE_LABELS, FOLLOWING, FormDesign
@@ -34,7 +35,7 @@ SHORT_FLAGS = {
     Flag.IDENTIFIES: _lazy("patient identifiable"),
 }
 PARTS = "annotation/review/"
-GRADES = ("1", "2", "3", "4", "5", CANNOT_JUDGE)
+GIVEN_GRADES = tuple(str(grade) for grade in GRADES)
 GIVEN_DEGREES = tuple(degree for degree in Degree if degree != Degree.CANNOT_JUDGE)
 FIRST_FOLLOWING = 9  # keys 1 to 8 are for the others, in order; those after the eighth have none
 FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OPTION: "N"}
@@ -74,7 +75,7 @@ def _known(values: Mapping[str, Any], name: str, words: type[Word]) -> str:
 
 def _chosen_grade(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
-    return value if value in GRADES else ""
+    return value if value in (*GIVEN_GRADES, CANNOT_JUDGE) else ""
 
 
 def _all_known(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ def _all_known(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 # --- the parts ------------------------------------------------------------------------------------
 def _grade(design: FormDesign, values: Mapping[str, Any], name: GradeName) -> str:
-    anchors = tuple(design.anchor(name, str(grade)) for grade in range(5, 0, -1))
+    anchors = tuple(design.anchor(name, str(grade)) for grade in reversed(GRADES))
     return kept_fragment(PARTS + "_row.html", _grade_row, name, anchors, _chosen_grade(values, name))
 
 
@@ -116,10 +117,10 @@ def _grade_row(name: GradeName, anchors: tuple[str, ...], chosen: str) -> dict[s
         "label": _(name.label),
         "question": _(GRADE_QUESTIONS[name]) if name in GRADE_QUESTIONS else "",
         "choices": [
-            *({"value": grade, "label": grade, "checked": chosen == grade, "key": grade} for grade in GRADES[:-1]),
+            *({"value": grade, "label": grade, "checked": chosen == grade, "key": grade} for grade in GIVEN_GRADES),
             _cannot_judge(chosen),
         ],
-        "anchors": [(str(grade), _(text)) for grade, text in zip(range(5, 0, -1), anchors, strict=True)],
+        "anchors": [(str(grade), _(text)) for grade, text in zip(reversed(GRADES), anchors, strict=True)],
     }
     return {"row": row}
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.calls.kernels.extraction import RULES
 from annotation.management.base import ActCommand
+from annotation.model_calls.kernels.extraction import RULES
 from readerstudy.management.arguments import find_model_run
-from readerstudy.running.replaying import Replay, show_replay
+from readerstudy.model_runs.replaying import Replay, show_replay
 
 SHOWN = 20  # answers in words; --json prints all
 

@@ -14,24 +14,24 @@ from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
 
 from annotation.call_enums import BatchState, SentImages
-from annotation.calls.tallies import tally
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED
 from annotation.management.base import ActCommand, progress_bar
+from annotation.model_calls.tallies import tally
 from annotation.models import QuestionBank
 from annotation.prompts.shipped import OUR_READING
 from annotation.prompts.versions import prompt_written
 from annotation.site.health import has_worker
 from annotation.site.slugs import the_one
 from readerstudy.management.arguments import find_model_run, find_study
+from readerstudy.model_runs.asked_questions import RunningRefused
+from readerstudy.model_runs.choosing import model_at
+from readerstudy.model_runs.following import estimate_rows, run_as_json
+from readerstudy.model_runs.kernels.first_questions import N_FIRST
+from readerstudy.model_runs.planning import ORDERS, RunWanted, plan_run
+from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
-from readerstudy.running.asked_questions import RunningRefused
-from readerstudy.running.choosing import model_at
-from readerstudy.running.following import estimate_rows, run_as_json
-from readerstudy.running.kernels.first_questions import N_FIRST
-from readerstudy.running.planning import ORDERS, RunWanted, plan_run
-from readerstudy.running.starting import ask_first_questions, resume_run, start_run
 
 
 class Command(ActCommand):

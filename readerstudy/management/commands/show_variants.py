@@ -12,7 +12,7 @@ from annotation.management.base import ActCommand
 from readerstudy.comparison.image_need import image_need
 from readerstudy.comparison.variants import RunFamily, facts_of, family_of, tables_now
 from readerstudy.management.arguments import find_model_run
-from readerstudy.running.publishing import target_of_run
+from readerstudy.model_runs.publishing import target_of_run
 from readerstudy.templatetags.results import as_percent, as_points, bare_p, percent_limits, points_limits
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from annotation.calls.kernels.extraction import LETTERS, extract
+from annotation.model_calls.kernels.extraction import LETTERS, extract
 from annotation.questionbank.kernels.fields import FieldRefused, split_options
 from readerstudy.predictions.kernels.records import PredictionProblem, Record
 

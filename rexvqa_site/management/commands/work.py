@@ -13,9 +13,9 @@ from django.core.management.base import CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from annotation.calls.asking import stop_asking
 from annotation.jobs.queueing import sweep
 from annotation.management.base import ActCommand
+from annotation.model_calls.asking import stop_asking
 from annotation.site.privacy import make_private
 from rexvqa_site.celery import app
 

@@ -24,9 +24,9 @@ from annotation.models import (
 )
 from annotation.models.programs import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
-from tests.annotation.calls.simulated_calls import ENDPOINT
 from tests.annotation.feedback.trials import endpoint_is_there, made_trial, planned_trial, two_versions
 from tests.annotation.generation.made import bank_with_reports, written_run
+from tests.annotation.model_calls.simulated_calls import ENDPOINT
 from tests.annotation.review.cases import make_bank
 from tests.annotation.validators.validated import NAMED, begun, judged, judged_bank
 

@@ -14,7 +14,7 @@ from annotation.enums import Role
 from annotation.models import Job, Price, QuestionBank, User
 from annotation.models.programs import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of, send_json
-from tests.annotation.calls.simulated_calls import ENDPOINT, make_permission
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.conftest import NOON
 

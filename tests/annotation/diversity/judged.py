@@ -7,7 +7,7 @@ import numpy as np
 from annotation.diversity.judging_pairs import draw_pairs, judge_pair
 from annotation.management.commands.probe_endpoint import ShownProgress
 from annotation.models import Embedding, PairTrial, QuestionBank, QuestionVector, Revision, User
-from tests.annotation.calls.simulated_calls import NOON
+from tests.annotation.model_calls.simulated_calls import NOON
 
 
 def with_vectors(bank: QuestionBank, *, model: str = "embedding", seed: int = 4) -> Embedding:

@@ -44,8 +44,8 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.failed_imports import sweep_import
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, SHORT, make_permission
-from tests.annotation.calls.simulated_calls import asked_server as named_server
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, SHORT, make_permission
+from tests.annotation.model_calls.simulated_calls import asked_server as named_server
 from tests.annotation.review.cases import make_bank, make_revisions
 
 QUIET = ShownProgress(None)

@@ -24,8 +24,8 @@ from annotation.jobs import running
 from annotation.management.commands.probe_endpoint import ShownProgress
 from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector, User
 from rexvqa_site.env import env_folders
-from tests.annotation.calls.simulated_calls import NOON
 from tests.annotation.diversity.bert_model import LONGEST, SIZE, drawn_weights, real_folder, tiny_folder
+from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_bank, make_revisions
 
 QUIET = ShownProgress(None)

@@ -44,8 +44,8 @@ from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.review.onlookers import revisions_in_pairs_of
 from annotation.statistics.kernels.intervals import wilson
-from tests.annotation.calls.simulated_calls import NOON
 from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors
+from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 from tests.conftest import make_person
 from tests.refusals import refuses

@@ -16,8 +16,8 @@ from annotation.bin.deleting import archive
 from annotation.enums import ImageState
 from annotation.ingest.model_pictures import images_never_sent
 from annotation.models import Image, QuestionBank, SendingPermission, User
-from tests.annotation.calls.simulated_calls import make_permission
 from tests.annotation.endpoints.test_permissions import NAMED, TERMS
+from tests.annotation.model_calls.simulated_calls import make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.pages import markup
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from annotation.call_enums import Ending, EndpointPlace
-from annotation.calls.kernels.answer_field import answer_in
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.kernels.completions import Completion, read_completion
 from annotation.endpoints.kernels.endpoint_list import Endpoint
@@ -35,6 +34,7 @@ from annotation.generation.kernels.answer_forms import (
     read_bullets,
     read_questions,
 )
+from annotation.model_calls.kernels.answer_field import answer_in
 from annotation.prompts.shipped import OUR_READING, SHIPPED
 from tests.annotation.endpoints.llama_server import MODEL, llama_server, write_model, write_projector
 from tests.architecture.source import ROOT

@@ -21,7 +21,7 @@ from annotation.models import (
     SendingPermission,
     User,
 )
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_revisions
 from tests.annotation.rounds.made import say
 

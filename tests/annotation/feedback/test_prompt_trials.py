@@ -44,7 +44,6 @@ from annotation.review.ending import close_round, complete_reviews
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import create_round, open_round
 from annotation.statistics.kernels.intervals import share
-from tests.annotation.calls.simulated_calls import NOON
 from tests.annotation.feedback.made import questions_prompt
 from tests.annotation.feedback.trials import (
     LARGE,
@@ -59,6 +58,7 @@ from tests.annotation.feedback.trials import (
     two_versions,
 )
 from tests.annotation.generation.made import bank_with_reports
+from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.test_two_worlds import Answer, Answers, in_a_world, seen_by
 from tests.annotation.rounds.made import say
 from tests.conftest import make_person

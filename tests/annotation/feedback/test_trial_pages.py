@@ -18,7 +18,6 @@ from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.enums import Flag, Role
 from annotation.feedback.kernels.paper_review import first_review, later_errors
 from annotation.models import GenerationRun, PromptTrial, QuestionBank, User
-from tests.annotation.calls.simulated_calls import ENDPOINT
 from tests.annotation.feedback.made import questions_prompt
 from tests.annotation.feedback.trials import (
     by_version,
@@ -30,6 +29,7 @@ from tests.annotation.feedback.trials import (
     two_versions,
 )
 from tests.annotation.generation.made import bank_with_reports
+from tests.annotation.model_calls.simulated_calls import ENDPOINT
 from tests.annotation.rounds.made import say
 from tests.conftest import make_person
 from tests.pages import markup

@@ -31,8 +31,8 @@ from annotation.models import (
 from annotation.prompts.shipped import version_of
 from annotation.prompts.versions import make_version
 from annotation.review.rounds import create_round
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON
 from tests.annotation.generation.made import answer_batch
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON
 from tests.annotation.review.cases import images_are_there
 
 LARGE = TrialAssumptions(issue_rate=0.9, difference=0.8, power=0.8)  # 8 pairs

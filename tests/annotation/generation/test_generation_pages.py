@@ -15,8 +15,8 @@ from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.enums import Role, RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, SendingPermission, User
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON
 from tests.annotation.generation.made import bank_with_reports, written_run
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON
 from tests.annotation.review.cases import make_round
 from tests.conftest import make_person
 

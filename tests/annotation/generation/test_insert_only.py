@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 from annotation.models import Bullet, GenerationReport, ModelCall
 from annotation.call_enums import EndpointPlace
 from annotation.generation.generation_plans import plan_generation
-from tests.annotation.calls.simulated_calls import NOON, asked_server
+from tests.annotation.model_calls.simulated_calls import NOON, asked_server
 from tests.annotation.generation.made import bank_with_reports, wanted_of
 with tempfile.TemporaryDirectory() as folder, asked_server(place=EndpointPlace.MACHINE):
     plan_generation(wanted_of(bank_with_reports(Path(folder), 3)), actor=None, at=NOON)

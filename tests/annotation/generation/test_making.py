@@ -11,10 +11,6 @@ import pytest
 from django.db import transaction
 
 from annotation.call_enums import BatchState, Ending, EndpointPlace
-from annotation.calls.asking import ask_endpoint
-from annotation.calls.attempts import Received, read_attempt, store_attempts
-from annotation.calls.call_batches import call_named, complete, start
-from annotation.calls.request_bodies import contents_of, request_of
 from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back
@@ -22,6 +18,10 @@ from annotation.generation.continuing import KIND, continue_run, run_continuing
 from annotation.generation.generation_plans import begin_generation
 from annotation.generation.making import import_made, replay, take_bullets
 from annotation.generation.origins import generated_in, history_of_generated
+from annotation.model_calls.asking import ask_endpoint
+from annotation.model_calls.attempts import Received, read_attempt, store_attempts
+from annotation.model_calls.call_batches import call_named, complete, start
+from annotation.model_calls.request_bodies import contents_of, request_of
 from annotation.models import (
     AnswerKey,
     AuditEvent,
@@ -40,10 +40,10 @@ from annotation.models import (
 )
 from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, asked_server
 from tests.annotation.generation.made import FINDINGS, bank_with_reports, finished_run, wanted_of
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION
 from tests.annotation.generation.test_planning_generation import reports_file
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,12 +15,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.call_enums import EndpointPlace, PromptPurpose, ReportSource
-from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.stand_in import StandIn
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
 from annotation.generation.report_sources import reports_of_bank
 from annotation.generation.stored_answers import fill_calls
+from annotation.model_calls.request_bodies import contents_of
 from annotation.models import (
     AuditEvent,
     CallBatch,
@@ -36,8 +36,8 @@ from annotation.prompts.kernels.filling import undeclared, unused
 from annotation.prompts.kernels.known_variables import KNOWN
 from annotation.prompts.versions import make_version
 from annotation.refusals import Refused
-from tests.annotation.calls.simulated_calls import NOON, asked_server, make_permission, make_prompt
 from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of
+from tests.annotation.model_calls.simulated_calls import NOON, asked_server, make_permission, make_prompt
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db

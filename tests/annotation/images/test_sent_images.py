@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from annotation.call_enums import BatchState, SentImages
-from annotation.calls.asking import ask_endpoint
-from annotation.calls.request_bodies import request_of
-from annotation.calls.sent_pictures import swapped_exams
 from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import BLANK_GREY, QUARTER, STORED, greys_of
 from annotation.ingest import quarantine
 from annotation.ingest.model_pictures import PictureRefused
+from annotation.model_calls.asking import ask_endpoint
+from annotation.model_calls.request_bodies import request_of
+from annotation.model_calls.sent_pictures import swapped_exams
 from annotation.models import CallBatch, Exam, Image, ModelCall, QuestionBank, User
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, SHORT, asked_server, make_batch
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, SHORT, asked_server, make_batch
 
 from .conftest import MakeImage
 

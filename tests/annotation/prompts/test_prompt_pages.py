@@ -16,7 +16,7 @@ from django.urls import reverse
 from annotation.models import PromptVersion, User
 from annotation.prompts.shipped import LETTER_ALONE, store_shipped
 from annotation.prompts.versions import prompt_named
-from tests.annotation.calls.simulated_calls import make_batch
+from tests.annotation.model_calls.simulated_calls import make_batch
 from tests.pages import markup
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,9 @@ from datetime import datetime
 import pytest
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.calls.kernels.extraction import extract
-from annotation.calls.kernels.question_text import question_values
 from annotation.endpoints.kernels.model_requests import ChatSettings, Message, chat_request
+from annotation.model_calls.kernels.extraction import extract
+from annotation.model_calls.kernels.question_text import question_values
 from annotation.models import PromptVersion, User
 from annotation.prompts.kernels.filling import fill
 from annotation.prompts.shipped import LETTER_ALONE, OUR_READING, SHIPPED, store_shipped

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.bin.deleting import archive, bring_back, empty_bin, move_to_bin
-from annotation.digests import image_path_digest
 from annotation.enums import IdentifierKind, ImageState, ImportState
+from annotation.hashes import image_path_digest
 from annotation.models import (
     AnswerKey,
     AuditEvent,

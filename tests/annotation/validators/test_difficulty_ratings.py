@@ -20,7 +20,7 @@ from annotation.sampling.samples import SampleRefused, draw_sample, preview_samp
 from annotation.validators.difficulty_ratings import compare_sources, readers_right
 from annotation.validators.kernels.reader_difficulty import difficulty_of_share
 from annotation.validators.taking_verdicts import take_verdicts
-from tests.annotation.calls.simulated_calls import NOON
+from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round
 from tests.annotation.validators.validated import answer_calls, begun, judged_bank
 

@@ -13,9 +13,9 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.kernels.simulated_models import JUDGES
 from annotation.enums import AssignmentState, RoundState
+from annotation.model_calls.request_bodies import contents_of
 from annotation.models import (
     Assignment,
     Finding,
@@ -34,7 +34,7 @@ from annotation.validators.kernels.planted_defects import Defect
 from annotation.validators.kernels.validator_exam import JudgedTwice, examine, has_fault, says_fault
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_exams import exams_by_defects, exams_by_reviewers
-from tests.annotation.calls.simulated_calls import NOON
+from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_round
 from tests.annotation.validators.test_validator_pages import check, hold_for_good, send
 from tests.annotation.validators.validated import answer_calls, begun, judged, judged_bank, verdict_json

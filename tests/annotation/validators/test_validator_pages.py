@@ -27,7 +27,7 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
-from tests.annotation.calls.simulated_calls import ENDPOINT
+from tests.annotation.model_calls.simulated_calls import ENDPOINT
 from tests.annotation.review.cases import make_round
 from tests.annotation.validators.validated import NAMED, begun, judged, judged_bank
 from tests.conftest import make_person

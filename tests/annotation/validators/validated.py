@@ -9,16 +9,16 @@ from django.db import transaction
 from django.test import override_settings
 
 from annotation.call_enums import Ending, EndpointPlace, PromptPurpose
-from annotation.calls.attempts import Received, read_attempt, store_attempts
-from annotation.calls.call_batches import complete
-from annotation.calls.request_bodies import contents_of
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.simulated_models import JUDGES
+from annotation.model_calls.attempts import Received, read_attempt, store_attempts
+from annotation.model_calls.call_batches import complete
+from annotation.model_calls.request_bodies import contents_of
 from annotation.models import CallBatch, Finding, ModelCall, PromptVersion, QuestionBank, Report, ValidatorRun
 from annotation.validators.kernels.validator_prompts import ANSWER_SCHEMA
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
-from tests.annotation.calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_bank, make_revisions
 
 FINDINGS = "The lungs are clear and the heart is of usual size."

@@ -14,9 +14,9 @@ import django
 def work(endpoint: str) -> None:
     from django.utils import timezone
 
-    from annotation.calls.asking import ask_endpoint
     from annotation.enums import JobState
     from annotation.jobs import running
+    from annotation.model_calls.asking import ask_endpoint
     from annotation.models import Job
 
     while True:

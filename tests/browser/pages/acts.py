@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import FilePayload, Page, expect
 
-from tests.annotation.calls.simulated_calls import ENDPOINT
+from tests.annotation.model_calls.simulated_calls import ENDPOINT
 
 Act = Callable[[Page], None]
 PATIENCE = 20_000  # milliseconds

@@ -17,8 +17,8 @@ from annotation.models import (
     Revision,
     SampledQuestion,
 )
-from tests.annotation.calls.simulated_calls import NOON
 from tests.annotation.feedback.made import generated, questions_prompt, reviewed
+from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_bank, make_round
 from tests.browser.pages.place import Place
 

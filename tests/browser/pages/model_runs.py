@@ -14,20 +14,20 @@ from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, Job, ModelCall
 from readerstudy.comparison.comparison_job import VARIANTS
 from readerstudy.comparison.variants import family_of, tables_for
+from readerstudy.model_runs.publishing import publish
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
-from readerstudy.running.publishing import publish
 from tests.annotation.review.cases import images_are_there, make_round
 from tests.browser.pages.place import Place
 from tests.readerstudy.comparison.variant_runs import review, right_on
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.running.made import answer, end, make_prompt, planned, set_price
+from tests.readerstudy.model_runs.made import answer, end, make_prompt, planned, set_price
 
 OUTCOMES = {1: CallOutcome.REFUSED, 2: CallOutcome.CUT, 3: CallOutcome.FAILED}
 
 
 def run_models(place: Place) -> None:
-    """Needs the endpoint of tests.readerstudy.running.made."""
+    """Needs the endpoint of tests.readerstudy.model_runs.made."""
     prompt = make_prompt(place.named("reading of a run")[:100], text=place.said("{{question}}\n{{options}}"))
     set_price()
 

@@ -23,7 +23,7 @@ from tests.browser.pages.place import LONG, Place, cast
 from tests.browser.pages.sending import NAMED
 from tests.browser.pages.shown import EMPTY, FULL
 from tests.browser.server import leave
-from tests.readerstudy.running.made import STAND_IN
+from tests.readerstudy.model_runs.made import STAND_IN
 
 SIZE: ViewportSize = {"width": 1366, "height": 768}
 LARGE: ViewportSize = {"width": 1920, "height": 1080}

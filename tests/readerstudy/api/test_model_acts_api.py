@@ -19,8 +19,8 @@ from readerstudy.predictions.listing import Target, open_submissions
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON, make_person
 from tests.readerstudy.api.programs import everybody, statuses
+from tests.readerstudy.model_runs.made import name_endpoints, planned
 from tests.readerstudy.predictions.made import answers, entry_named, give_keys, import_file, keyed_bank
-from tests.readerstudy.running.made import name_endpoints, planned
 from tests.readerstudy.studies import make_study
 
 pytestmark = pytest.mark.django_db

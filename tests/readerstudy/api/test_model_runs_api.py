@@ -14,14 +14,14 @@ from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.models import CallBatch, Job, QuestionBank, User
 from annotation.models.programs import TokenScope
+from readerstudy.model_runs.publishing import publish, publish_later
 from readerstudy.models import ModelRun, ReaderStudy, StudyRole
 from readerstudy.predictions.listing import Target
-from readerstudy.running.publishing import publish, publish_later
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON, make_person
 from tests.readerstudy.api.programs import everybody, statuses
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.running.made import (
+from tests.readerstudy.model_runs.made import (
     ENDPOINT,
     MODEL,
     answer,

@@ -11,7 +11,7 @@ from annotation.models import QuestionBank, ReviewRound, User
 from tests.annotation.review.cases import images_are_there, make_round
 from tests.readerstudy.comparison.variant_runs import review
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.running.made import name_endpoints
+from tests.readerstudy.model_runs.made import name_endpoints
 
 
 @pytest.fixture

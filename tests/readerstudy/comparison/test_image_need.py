@@ -16,7 +16,7 @@ from readerstudy.comparison.variants import family_of
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import make_round
 from tests.readerstudy.comparison.variant_runs import blind_run, complete, review, right_on
-from tests.readerstudy.running.made import end
+from tests.readerstudy.model_runs.made import end
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("endpoints")]
 

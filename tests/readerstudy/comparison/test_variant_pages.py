@@ -25,7 +25,7 @@ from readerstudy.models import ModelRun, ReaderStudy, StudyRole
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, make_bank, make_revisions, make_round
 from tests.readerstudy.comparison.variant_runs import blind_run, complete, reading, review, right_on
-from tests.readerstudy.running.made import make_prompt, planned
+from tests.readerstudy.model_runs.made import make_prompt, planned
 from tests.readerstudy.studies import enrol, make_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("endpoints")]

@@ -17,13 +17,13 @@ from annotation.models import (
 )
 from readerstudy.comparison.variants import family_of, other_settings, tables_now
 from readerstudy.enums import StudyState
+from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.models import ModelRun, ReaderStudy, Voiding
 from readerstudy.predictions.listing import Target
-from readerstudy.running.asked_questions import RunningRefused
 from tests.annotation.review.cases import NOON, images_are_there, make_bank
 from tests.readerstudy.comparison.variant_runs import complete, reading, right_on
 from tests.readerstudy.design.made import same_patient
-from tests.readerstudy.running.made import answer, end, make_prompt, planned
+from tests.readerstudy.model_runs.made import answer, end, make_prompt, planned
 from tests.readerstudy.studies import make_study
 from tests.refusals import refuses
 

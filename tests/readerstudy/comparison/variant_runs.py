@@ -10,7 +10,7 @@ from annotation.models import Assignment, ModelCall, PromptVersion, QuestionBank
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.running.made import answer, end, make_prompt, planned
+from tests.readerstudy.model_runs.made import answer, end, make_prompt, planned
 
 
 def number_of(call: ModelCall) -> int:

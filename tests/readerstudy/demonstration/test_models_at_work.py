@@ -9,7 +9,6 @@ import pytest
 from pytest_django import Settings
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
-from annotation.calls.asking import Clock, ask_endpoint
 from annotation.demonstration.building import add_people
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.endpoints.configured_endpoints import endpoints
@@ -20,6 +19,7 @@ from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
 from annotation.feedback.kernels.trial_states import TrialState
 from annotation.feedback.prompt_trials import trial_state
 from annotation.jobs import queueing
+from annotation.model_calls.asking import Clock, ask_endpoint
 from annotation.models import (
     CallBatch,
     EndpointProbe,

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.digests import identifier_digest
 from annotation.enums import IdentifierKind, Task
+from annotation.hashes import identifier_digest
 from annotation.models import Revision, SourceIdentifier, User
 from readerstudy.design.forecasting import update_assumptions
 from readerstudy.design.freezing import freeze_study

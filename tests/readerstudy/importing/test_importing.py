@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 from django.db.models import Model
 
-from annotation.digests import identifier_digest
 from annotation.enums import IdentifierKind
+from annotation.hashes import identifier_digest
 from annotation.models import AuditEvent, SourceIdentifier, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response

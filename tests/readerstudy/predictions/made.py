@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from annotation.digests import identifier_digest
 from annotation.enums import IdentifierKind
+from annotation.hashes import identifier_digest
 from annotation.models import Question, QuestionBank, SourceIdentifier, User
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions

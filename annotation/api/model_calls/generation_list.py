@@ -1,0 +1,221 @@
+"""Runs in which a model writes questions from reports of a bank: planned, begun, read, paused. No word of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.api.model_calls.asked_models import (
+    AskingSent,
+    CallsShape,
+    ConfirmedSent,
+    calls_shown,
+    chat_of,
+    check_confirmed,
+    prompt_chosen,
+)
+from annotation.api.questionbank.question_list import bank_named
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.call_enums import BatchState, PromptPurpose, ReportSource
+from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.probing import checked_model
+from annotation.enums import Role
+from annotation.generation.generation_plans import (
+    MOST_EXAMS,
+    GenerationPlan,
+    GenerationWanted,
+    begin_planned,
+    plan_generation,
+)
+from annotation.generation.generation_progress import GenerationProgress
+from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
+from annotation.model_calls.call_batches import act_named
+from annotation.models import CallBatch, GenerationRun, QuestionBank
+from annotation.people.kept_answers import MadeAnswer
+
+
+class GenerationSent(AskingSent):
+    exams = serializers.IntegerField(min_value=1, max_value=MOST_EXAMS, help_text="drawn by the seed; one report each")
+    per_exam = serializers.IntegerField(
+        min_value=1, max_value=MOST_QUESTIONS, default=3, help_text="questions, at most"
+    )
+    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=1)
+    bullets_prompt = serializers.CharField(
+        max_length=40, default=None, allow_null=True, help_text="id of a prompt for findings; null: that of the program"
+    )
+    questions_prompt = serializers.CharField(
+        max_length=40, default=None, allow_null=True, help_text="id of a prompt for questions"
+    )
+
+
+class GenerationBegun(ConfirmedSent, GenerationSent):
+    pass
+
+
+def generation_wanted(bank: QuestionBank, sent: dict[str, Any]) -> GenerationWanted:
+    """Raises ValidationError and EndpointRefused."""
+    return GenerationWanted(
+        bank=bank,
+        endpoint=sent["endpoint"],
+        model=checked_model(endpoint_named(sent["endpoint"]), sent["model"]),
+        per_exam=sent["per_exam"],
+        seed=sent["seed"],
+        n_exams=sent["exams"],
+        bullets_prompt=prompt_chosen("bullets_prompt", sent["bullets_prompt"], PromptPurpose.BULLETS),
+        questions_prompt=prompt_chosen("questions_prompt", sent["questions_prompt"], PromptPurpose.QUESTIONS),
+        chat=chat_of(sent),
+        cap=sent["cap"],
+    )
+
+
+class GenerationPlanShape(Shown):
+    """What a run would ask, and under which permission. Nothing is stored or sent by it."""
+
+    reports = serializers.IntegerField()
+    characters = serializers.IntegerField(help_text="of all reports")
+    refused = serializers.ListField(child=serializers.DictField(), help_text="exams that the identifier check left out")
+    per_exam = serializers.IntegerField()
+    seed = serializers.IntegerField()
+    calls = serializers.IntegerField()
+    questions_at_most = serializers.IntegerField()
+    endpoint = serializers.CharField()
+    model = serializers.CharField()
+    prompts = serializers.ListField(child=serializers.CharField())
+    permission = serializers.CharField()
+    permission_until = serializers.CharField()
+    price = serializers.CharField(allow_null=True)
+    cap = serializers.CharField(allow_null=True)
+
+
+class GenerationRunLine(Shown):
+    id = serializers.CharField(source="public_id")
+    endpoint = serializers.CharField(source="bullets_batch.endpoint")
+    model = serializers.CharField(source="bullets_batch.model")
+    reports_of = WordChoice(ReportSource, source="source")
+    per_exam = serializers.IntegerField()
+    seed = serializers.IntegerField()
+    state = WordChoice(BatchState, source="batch_state", help_text="of the calls that are asked at the moment")
+    n_made = serializers.IntegerField(help_text="questions")
+    created_by = PersonName()
+    created_at = Moment()
+    finished_at = Moment(allow_null=True)
+
+
+class GenerationRunShape(GenerationRunLine):
+    says = serializers.SerializerMethodField(help_text="its state, and what can be done")
+    acts = serializers.SerializerMethodField(help_text="that are possible now")
+    n_reports = serializers.SerializerMethodField()
+    refused = serializers.ListField(child=serializers.DictField(), help_text="exams that the identifier check left out")
+    n_findings = serializers.SerializerMethodField()
+    n_findings_usable = serializers.SerializerMethodField()
+    n_not_made = serializers.SerializerMethodField(help_text="questions that the model wrote and a rule kept out")
+    not_made = serializers.SerializerMethodField(help_text="by rule")
+    calls = serializers.SerializerMethodField(help_text="for findings, then for questions")
+
+    def to_representation(self, instance: GenerationRun) -> Any:
+        self.progress = GenerationProgress(instance)
+        return super().to_representation(instance)
+
+    def get_says(self, run: GenerationRun) -> str:
+        return self.progress.sentence
+
+    def get_acts(self, run: GenerationRun) -> list[str]:
+        return [name for name, _label in self.progress.acts]
+
+    def get_n_reports(self, run: GenerationRun) -> int:
+        return self.progress.n_reports
+
+    def get_n_findings(self, run: GenerationRun) -> int:
+        return self.progress.n_bullets
+
+    def get_n_findings_usable(self, run: GenerationRun) -> int:
+        return self.progress.n_usable
+
+    def get_n_not_made(self, run: GenerationRun) -> int:
+        return self.progress.n_not_made
+
+    def get_not_made(self, run: GenerationRun) -> dict[str, int]:
+        return {one.rule: one.n for one in self.progress.not_made}
+
+    def get_calls(self, run: GenerationRun) -> list[dict[str, Any]]:
+        return [dict(CallsShape(calls_shown(*one)).data) for one in self.progress.calls]
+
+
+def batch_now(run: GenerationRun) -> CallBatch:
+    """That is asked at the moment, or was last."""
+    return run.questions_batch or run.bullets_batch
+
+
+class _OfGeneration(Resource):
+    """Begins with the bank of the address, which a token reaches or not."""
+
+    roles = (Role.COORDINATOR,)
+    reach = None
+
+    @property
+    def bank(self) -> QuestionBank:
+        return bank_named(self.person, self.kwargs["slug"])
+
+    def rows(self) -> QuerySet[GenerationRun]:
+        rows = GenerationRun.objects.filter(bank=self.bank).select_related("created_by", "questions_prompt")
+        steps = ("bullets_batch", "questions_batch")
+        rows = rows.annotate(batch_state=Coalesce("questions_batch__state", "bullets_batch__state"))
+        return rows.select_related(*(f"{step}__{part}" for step in steps for part in ("prompt", "price")))
+
+
+class PlanGeneration(_OfGeneration):
+    """How many calls a run would make, of which reports and under which permission. It stores and sends nothing."""
+
+    http_method_names = ["post"]
+    shape, body = GenerationPlanShape, GenerationSent
+    summary = "Plan a run that writes questions"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        wanted = generation_wanted(self.bank, self.sent(GenerationSent))
+        return Response(self.shown(plan_generation(wanted, dry_run=True, **self.by()).as_json()))
+
+
+class GenerationRuns(_OfGeneration, ListOf[GenerationRun]):
+    """Runs in which a model writes questions from reports. A POST begins one: the number of its calls, which the plan
+    tells, must be confirmed; a worker asks the model then.
+    """
+
+    shape, body = GenerationRunLine, GenerationBegun
+    makes, status = True, 201
+    summary, post_summary = "List runs that write questions", "Begin a run that writes questions"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        bank, sent = self.bank, self.sent(GenerationBegun)
+        wanted = generation_wanted(bank, sent)
+
+        def begin(plan: GenerationPlan) -> MadeAnswer:
+            check_confirmed(sent, plan.as_json()["calls"])
+            run = begin_planned(plan, **self.by()).run
+            assert run is not None
+            address = reverse("api-generation-run", args=[bank.slug, run.public_id])
+            return MadeAnswer(201, self.shown(self.rows().get(pk=run.pk)), address)
+
+        return self.once_planned(lambda: plan_generation(wanted, dry_run=True, **self.by()), begin)
+
+
+class OneGenerationRun(_OfGeneration, OneOf[GenerationRun]):
+    """One run: how far it is, what it made and what not by which rule, tokens and cost."""
+
+    shape = GenerationRunShape
+    summary = "Read one run that writes questions"
+
+
+class ActOnGenerationRun(ActOn[GenerationRun], OneGenerationRun):
+    """``pause``, ``resume`` or ``stop`` (for good) the calls that are asked at the moment."""
+
+    summary = "Pause, resume or stop a run that writes questions"
+
+    def act_on(self, run: GenerationRun) -> None:
+        act_named(batch_now(run), self.kwargs["act"], **self.by())

@@ -1,0 +1,292 @@
+"""V(Q) of a bank: the results of its questions in each part, validators that are asked, what is kept out of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.api.bodies import SentBody
+from annotation.api.model_calls.asked_models import (
+    AskingSent,
+    CallsShape,
+    ConfirmedSent,
+    calls_shown,
+    chat_of,
+    check_confirmed,
+    prompt_chosen,
+)
+from annotation.api.questionbank.question_list import bank_named
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.call_enums import BatchState, PromptPurpose
+from annotation.enums import Role
+from annotation.model_calls.tallies import tallies
+from annotation.models import QuestionBank, ValidatorRun
+from annotation.people.kept_answers import MadeAnswer
+from annotation.quality.keeping_out import keep_out, n_kept_out
+from annotation.quality.kernels.validity_parts import ASKED, CAN_FAIL, JUDGED, RATING
+from annotation.quality.validity import count_parts
+from annotation.review.onlookers import withheld_questions
+from annotation.validators.asked_about import check_reads_none
+from annotation.validators.planting import MOST_PLANTED
+from annotation.validators.validator_overview import RunRow, act_on_run
+from annotation.validators.validator_plans import ALL, CheckPlan, CheckWanted, begin_checks, checks_wanted, plan_checks
+
+
+class OfJudgedBank(Resource):
+    """Begins with the bank of the address: whoever reads its questions in a study that is not over is refused."""
+
+    roles = (Role.COORDINATOR,)
+    reach = None
+
+    @property
+    def bank(self) -> QuestionBank:
+        bank = bank_named(self.person, self.kwargs["slug"])
+        check_reads_none(self.person, bank)
+        return bank
+
+
+class PartShape(Shown):
+    code = serializers.CharField(source="part.code")
+    name = serializers.CharField(source="part.label")
+    is_validator = serializers.SerializerMethodField(help_text="a model is asked")
+    keeps_out = serializers.SerializerMethodField(help_text="of new samples, what fails it")
+    n_pass = serializers.IntegerField()
+    n_fail = serializers.IntegerField()
+    n_undecided = serializers.IntegerField()
+    n_not_examined = serializers.IntegerField()
+
+    def get_is_validator(self, count: Any) -> bool:
+        return count.part.code in JUDGED
+
+    def get_keeps_out(self, count: Any) -> bool:
+        return count.part.code in self.context["kept_out_by"]
+
+
+class ValidityShape(Shown):
+    n_questions = serializers.IntegerField(help_text="without those that you judge in a round under way")
+    n_kept_out = serializers.IntegerField()
+    kept_out_by = serializers.ListField(child=serializers.CharField(), help_text="codes of parts")
+    parts = PartShape(many=True)
+
+
+class BankValidity(OfJudgedBank, OneOf[QuestionBank]):
+    """How many current questions of a bank pass each part; no verdict of a model on a question is shown here."""
+
+    shape = ValidityShape
+    summary = "Read the counts of a bank in each part of validity"
+
+    def get(self, request: Request, **named: Any) -> Response:
+        return self.conditional(self.validity_of(self.bank))
+
+    def validity_of(self, bank: QuestionBank) -> Any:
+        self.kept_out_by = list(bank.kept_out_by)
+        hidden = withheld_questions(self.person)
+        counts = count_parts(bank, hidden)
+        facts = {"n_questions": counts[0].n_questions, "n_kept_out": n_kept_out(bank, hidden), "parts": counts}
+        return self.shown({**facts, "kept_out_by": self.kept_out_by}, self.only())
+
+    def context(self) -> dict[str, Any]:
+        return {"view": self, "kept_out_by": self.kept_out_by}
+
+
+class KeepingOutSent(SentBody):
+    parts = serializers.ListField(
+        child=serializers.ChoiceField(choices=[(code, code) for code in CAN_FAIL]),
+        help_text="none: nothing is kept out",
+    )
+
+
+class KeepOut(BankValidity):
+    """From now on no sample draws a question that fails one of these parts; earlier samples stay."""
+
+    http_method_names = ["post"]
+    body = KeepingOutSent
+    summary = "Say what is kept out of samples"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        bank = self.bank
+        keep_out(bank, self.sent(KeepingOutSent)["parts"], **self.by())
+        bank.refresh_from_db()
+        return Response(self.validity_of(bank))
+
+    def check_unchanged(self, row: object) -> None:
+        """Counts are no state that somebody changes."""
+
+
+# --- runs -------------------------------------------------------------------------------------------
+class CheckSent(AskingSent):
+    check = serializers.ChoiceField(
+        choices=[(code, code) for code in (ALL, *JUDGED, RATING)], help_text="all: three validators"
+    )
+    prompt = serializers.CharField(
+        max_length=40, default=None, allow_null=True, help_text="id of a prompt; null: that of the program"
+    )
+    planted = serializers.IntegerField(
+        min_value=0, max_value=MOST_PLANTED, default=0, help_text="examine with so many questions with planted defects"
+    )
+    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=1)
+
+
+class CheckBegun(ConfirmedSent, CheckSent):
+    pass
+
+
+class CheckPlanShape(Shown):
+    check = serializers.CharField()
+    endpoint = serializers.CharField()
+    model = serializers.CharField()
+    prompt = serializers.CharField()
+    images = serializers.CharField()
+    planted = serializers.IntegerField()
+    questions = serializers.IntegerField()
+    calls = serializers.IntegerField()
+    known = serializers.IntegerField(help_text="judged by this model and prompt already")
+    left_out = serializers.DictField(child=serializers.IntegerField(), help_text="by reason")
+    permission = serializers.CharField()
+    permission_until = serializers.CharField()
+    price = serializers.CharField(allow_null=True)
+    cap = serializers.CharField(allow_null=True)
+
+
+class CheckPlansShape(Shown):
+    calls = serializers.IntegerField(help_text="of all together, to be confirmed")
+    plans = CheckPlanShape(many=True)
+
+
+class ValidatorRunShape(Shown):
+    id = serializers.CharField(source="run.public_id")
+    check = serializers.CharField(source="run.validator")
+    is_exam = serializers.BooleanField(source="run.is_exam", help_text="with planted defects: it judges no question")
+    state = WordChoice(BatchState, source="run.batch.state")
+    says = serializers.CharField(source="sentence")
+    acts = serializers.SerializerMethodField(help_text="that are possible now")
+    n_left_out = serializers.SerializerMethodField()
+    n_unread = serializers.IntegerField(source="run.n_unread", help_text="answers without a verdict")
+    calls = serializers.SerializerMethodField()
+    created_by = PersonName(source="run.created_by")
+    created_at = Moment(source="run.created_at")
+    taken_at = Moment(source="run.taken_at", allow_null=True, help_text="when the verdicts were stored")
+
+    def get_acts(self, row: RunRow) -> list[str]:
+        return [name for name, _label in row.acts]
+
+    def get_n_left_out(self, row: RunRow) -> int:
+        return len(row.run.left_out)
+
+    def get_calls(self, row: RunRow) -> dict[str, Any]:
+        return dict(CallsShape(calls_shown(row.run.batch, self.context["tallies"][row.run.batch_id])).data)
+
+
+class BegunShape(Shown):
+    runs = ValidatorRunShape(many=True)
+
+
+def wanted_checks(bank: QuestionBank, sent: dict[str, Any]) -> list[CheckWanted]:
+    """Raises ValidationError, EndpointRefused, ValidatorRefused."""
+    return checks_wanted(
+        bank,
+        sent["check"],
+        endpoint=sent["endpoint"],
+        model=sent["model"],
+        prompt=prompt_chosen("prompt", sent["prompt"], PromptPurpose.CHECK),
+        chat=chat_of(sent),
+        cap=sent["cap"],
+        n_planted=sent["planted"],
+        seed=sent["seed"],
+    )
+
+
+class _OfRuns(OfJudgedBank):
+    def rows(self) -> QuerySet[ValidatorRun]:
+        rows = ValidatorRun.objects.filter(bank=self.bank)
+        return rows.select_related("batch__prompt", "batch__price", "batch__permission", "batch__bank", "created_by")
+
+    def lines(self, runs: Sequence[ValidatorRun]) -> list[RunRow]:
+        self.tallies = found = tallies([run.batch_id for run in runs])
+        return [RunRow(run, found[run.batch_id].n_done, found[run.batch_id].n_asked_twice) for run in runs]
+
+    def context(self) -> dict[str, Any]:
+        return {"view": self, "tallies": getattr(self, "tallies", {})}
+
+
+class PlanChecks(OfJudgedBank):
+    """What validators would be asked, and under which permission. It stores and sends nothing."""
+
+    http_method_names = ["post"]
+    shape, body = CheckPlansShape, CheckSent
+    summary = "Plan asking validators"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        wanted = wanted_checks(self.bank, self.sent(CheckSent))
+        plans = plan_checks(wanted, **self.by())
+        return Response(self.shown({"calls": calls_of(plans), "plans": [one.as_json() for one in plans]}))
+
+
+def calls_of(plans: list[CheckPlan]) -> int:
+    return sum(one.n_calls for one in plans)
+
+
+class ValidatorRunFilters(django_filters.FilterSet):
+    check = django_filters.ChoiceFilter(field_name="validator", choices=[(code, code) for code in ASKED])
+
+
+class ValidatorRuns(_OfRuns, ListOf[ValidatorRun]):
+    """Runs in which a model is asked as a validator, with tokens and cost; verdicts are shown with the questions."""
+
+    http_method_names = ["get", "head"]
+    shape = ValidatorRunShape
+    filters = ValidatorRunFilters
+    summary = "List runs of validators"
+
+    def listed(self, rows: Any, cursor: str, only: Any) -> Response:
+        return super().listed(self.lines(rows), cursor, only)
+
+
+class BeginChecks(_OfRuns):
+    """Ask one validator, or all three: all of the runs begin, or none. The number of calls, which the plan tells, must
+    be confirmed; a worker asks the model then.
+    """
+
+    http_method_names = ["post"]
+    shape, body = BegunShape, CheckBegun
+    makes, status = True, 201
+    summary = "Ask validators"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        bank, sent = self.bank, self.sent(CheckBegun)
+        wanted = wanted_checks(bank, sent)
+
+        def begin(plans: list[CheckPlan]) -> MadeAnswer:
+            check_confirmed(sent, calls_of(plans))
+            begun = [plan.run.pk for plan in begin_checks(plans, **self.by()) if plan.run]
+            runs = list(self.rows().filter(pk__in=begun).order_by("pk"))
+            return MadeAnswer(201, self.shown({"runs": self.lines(runs)}))
+
+        return self.once_planned(lambda: plan_checks(wanted, **self.by()), begin)
+
+
+class OneValidatorRun(_OfRuns, OneOf[ValidatorRun]):
+    """One run of a validator."""
+
+    shape = ValidatorRunShape
+    summary = "Read one run of a validator"
+
+    def shown(self, row: Any, only: Any = None) -> Any:
+        [line] = self.lines([row])
+        return super().shown(line, only)
+
+
+class ActOnValidatorRun(ActOn[ValidatorRun], OneValidatorRun):
+    """``pause``, ``resume`` or ``stop`` (for good) a run; the verdicts of a stopped one are taken."""
+
+    summary = "Pause, resume or stop a run of a validator"
+
+    def act_on(self, run: ValidatorRun) -> None:
+        act_on_run(run, self.kwargs["act"], **self.by())

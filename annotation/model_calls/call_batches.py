@@ -1,0 +1,207 @@
+"""People start, pause, resume and stop the calls of a batch; the worker that asks reads the state before each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.call_enums import BatchState
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask
+from annotation.endpoints.prices import price_on
+from annotation.endpoints.sending_permissions import permission_in_force
+from annotation.model_calls.kernels.batch_states import may_become
+from annotation.models import CallBatch, ModelCall, Price, QuestionBank, SendingPermission, User
+from annotation.refusals import Refused
+from annotation.site.hooks import Hooks
+
+completed: Hooks[Callable[[CallBatch, datetime], None]] = Hooks()  # in the transaction that stores the last answer
+
+
+class BatchRefused(Refused):
+    """Something cannot be done with a batch of calls."""
+
+
+def ask_first(batch: CallBatch, n_calls: int, *, actor: User | None, at: datetime) -> None:
+    """Ask the first calls of a planned batch, for its estimate. They count as part of it."""
+    with transaction.atomic():
+        lock_batch(batch)
+        _check_may_be_asked(batch, at)
+        batch.n_first = n_calls
+        _move(batch, BatchState.TRYING, actor=actor, at=at, facts={"first": n_calls})
+
+
+def start(batch: CallBatch, *, actor: User | None, at: datetime) -> None:
+    """Ask all calls. A paused batch goes on with those that have no answer of the model yet."""
+    with transaction.atomic():
+        lock_batch(batch)
+        _check_may_be_asked(batch, at)
+        batch.started_at = batch.started_at or at
+        _move(batch, BatchState.RUNNING, actor=actor, at=at)
+
+
+def pause(batch: CallBatch, *, actor: User | None, at: datetime, because: str = "") -> None:
+    """Calls under way are still stored; no other is sent. What asks its first calls is planned again.
+
+    ``because``: a sentence where the program does it.
+    """
+    with transaction.atomic():
+        lock_batch(batch)
+        was_tried = batch.state == BatchState.TRYING
+        after = BatchState.PLANNED if was_tried else BatchState.PAUSED
+        _move(batch, after, actor=actor, at=at, because=because)
+
+
+def stop(batch: CallBatch, *, actor: User | None, at: datetime) -> None:
+    """For good. What was answered stays."""
+    with transaction.atomic():
+        lock_batch(batch)
+        batch.finished_at = at
+        _move(batch, BatchState.STOPPED, actor=actor, at=at)
+
+
+ACTS = {"pause": pause, "resume": start, "stop": stop}
+_LABELS = {"pause": "Pause", "resume": "Resume", "stop": "Stop for good"}
+_AFTER = {"pause": BatchState.PAUSED, "resume": BatchState.RUNNING, "stop": BatchState.STOPPED}
+
+
+def act_named(batch: CallBatch, act: str, *, actor: User | None, at: datetime) -> None:
+    """Pause, resume or stop it. Raises BatchRefused, also for another word."""
+    if act not in ACTS:
+        raise BatchRefused("no_act", _("A run is paused, resumed or stopped."), status=404)
+    ACTS[act](batch, actor=actor, at=at)
+
+
+def acts_now(batch: CallBatch) -> list[tuple[str, str]]:
+    """What can be done with it, with the words of the button."""
+    return [(name, _LABELS[name]) for name, after in _AFTER.items() if may_become(batch.state, after)]
+
+
+def change_cap(batch: CallBatch, cap: Decimal, *, actor: User | None, at: datetime) -> None:
+    """What the calls may cost in all, at any time. A lower one holds from the next call on."""
+    with transaction.atomic():
+        lock_batch(batch)
+        check_cap(cap, batch.price)
+        before, batch.cap = batch.cap, cap
+        batch.save(update_fields=["cap"])
+        facts = {"cap": str(cap), "before": "" if before is None else str(before)}
+        record("calls.cap_changed", actor=actor, at=at, subject=batch, facts=facts)
+
+
+def permitted_and_priced(
+    bank: QuestionBank,
+    endpoint: str,
+    model: str,
+    *,
+    at: datetime,
+    cap: Decimal | None = None,
+    images: bool = False,
+    reports: bool = False,
+) -> tuple[SendingPermission, Price | None]:
+    """The permission that calls would name, and what the model costs now; None where nobody has stated it.
+
+    Raises EndpointRefused, SendingRefused, and BatchRefused for a cap that cannot be kept.
+    """
+    endpoint_to_ask(endpoint)
+    permission = permission_in_force(bank, endpoint, at=at, images=images, reports=reports)
+    price = price_on(endpoint, model, at.date())
+    if cap is not None:
+        check_cap(cap, price)
+    return permission, price
+
+
+def check_cap(cap: Decimal, price: Price | None) -> None:
+    """Raises BatchRefused (``cap_without_price``, ``bad_cap``)."""
+    if price is None:
+        sentence = _("No price is known for this model at this endpoint, so that no cap can be kept. Enter its price.")
+        raise BatchRefused("cap_without_price", sentence, status=422, field="cap")
+    if cap <= 0:
+        raise BatchRefused("bad_cap", _("The cap must be more than 0."), status=422, field="cap")
+
+
+def return_to_plan(batch: CallBatch, *, at: datetime) -> None:
+    """The first calls are asked."""
+    _move(batch, BatchState.PLANNED, actor=None, at=at)
+
+
+def complete(batch: CallBatch, *, at: datetime) -> None:
+    """Every call has an answer of the model. Whoever made the batch hears of it in the same transaction."""
+    batch.finished_at = at
+    _move(batch, BatchState.COMPLETE, actor=None, at=at)
+    for follow in completed:
+        follow(batch, at)
+
+
+def batch_named(public_id: str) -> CallBatch:
+    """Raises BatchRefused (``unknown``)."""
+    found = CallBatch.objects.filter(public_id=public_id).select_related("prompt", "permission", "price", "bank")
+    batch = found.first()
+    if batch is None:
+        raise BatchRefused("unknown", _("There is no run with the id “%(id)s”.") % {"id": public_id}, status=404)
+    return batch
+
+
+def call_named(name: str) -> ModelCall:
+    """By the id of its batch and its number, with a hyphen between. Raises BatchRefused (``unknown``)."""
+    run, _hyphen, number = name.rpartition("-")
+    calls = ModelCall.objects.select_related("batch__prompt", "revision", "exam")
+    is_number = number.isdecimal() and len(number) < 10
+    call = calls.filter(batch__public_id=run, number=int(number)).first() if is_number else None
+    if call is None:
+        raise BatchRefused("unknown", _("There is no call with the id “%(id)s”.") % {"id": name}, status=404)
+    return call
+
+
+@transaction.atomic
+def show_call(name: str, *, actor: User | None, at: datetime) -> ModelCall:
+    """The same for somebody who is shown what was asked and answered, which the audit log keeps."""
+    call = call_named(name)
+    record("call.shown", actor=actor, at=at, subject=call.batch, facts={"number": call.number})
+    return call
+
+
+def lock_batch(batch: CallBatch) -> None:
+    """Bring the row up to date and lock it until the transaction ends."""
+    batch.refresh_from_db(from_queryset=CallBatch.objects.select_for_update(of=("self",)).select_related("price"))
+
+
+def _check_may_be_asked(batch: CallBatch, at: datetime) -> None:
+    endpoint_named(batch.endpoint)
+    if batch.bank.archived_at is not None:
+        raise BatchRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": batch.bank.name})
+    if not batch.permission.holds_at(at):
+        raise BatchRefused("permission_over", permission_is_over(batch))
+
+
+def permission_is_over(batch: CallBatch) -> str:
+    """The sentence that a person reads where a batch is stopped by it."""
+    sentence = _(
+        "The permission to send “%(bank)s” to the endpoint “%(endpoint)s” was withdrawn or has expired. "
+        "Plan the calls again under a new one."
+    )
+    return sentence % {"bank": batch.bank.name, "endpoint": batch.endpoint}
+
+
+def _move(
+    batch: CallBatch,
+    after: BatchState,
+    *,
+    actor: User | None,
+    at: datetime,
+    because: str = "",
+    facts: dict[str, object] | None = None,
+) -> None:
+    before = batch.state
+    if not may_become(before, after):
+        sentence = _("These calls are %(state)s: reload the page.")
+        raise BatchRefused("wrong_state", sentence % {"state": batch.get_state_display()})
+    batch.state, batch.paused_because = after, because
+    batch.save(update_fields=["state", "paused_because", "n_first", "started_at", "finished_at"])
+    noted = {"before": before, "endpoint": batch.endpoint, "model": batch.model, **(facts or {})}
+    record(
+        f"calls.{after.value}", actor=actor, at=at, subject=batch, facts=noted | ({"why": because} if because else {})
+    )

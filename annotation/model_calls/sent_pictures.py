@@ -1,0 +1,99 @@
+"""Which pictures go with a call, and whose images are swapped with whose."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from annotation.call_enums import SentImages
+from annotation.enums import ImageState
+from annotation.imaging.kernels.picture_policies import BLANK, PicturePolicy, policy_named
+from annotation.ingest.model_pictures import (
+    PictureRefused,
+    images_of_exam,
+    in_batches,
+    known_pictures,
+    pictures_for,
+    policy_for,
+)
+from annotation.model_calls.kernels.swapping import SwappableExam, swapped
+from annotation.models import CallBatch, Exam, Image, ModelCall, ModelPicture, QuestionBank
+from annotation.site.kept_queries import KeptQuery
+
+EXAMS_AT_ONCE = 8
+
+_images_of = KeptQuery(
+    lambda *exams: (
+        Image.objects.filter(exam__in=exams)
+        .order_by("position", "pk")
+        .only("exam", "public_id", "state", "object_name", "display")
+    ),
+    *[int] * EXAMS_AT_ONCE,
+)  # what making a picture needs: a row has 40 columns
+
+
+@dataclass(frozen=True)
+class CallPictures:
+    """What goes with a call: the images of its exam as they are now, and the pictures that were made of them before."""
+
+    batch: CallBatch
+    call: ModelCall
+    images: Sequence[Image] = ()
+    known: Mapping[int, ModelPicture] = field(default_factory=dict)
+
+    def made(self, *, at: datetime) -> list[str]:
+        """Their hashes, in the order in which a reviewer sees the images; made where they are missing.
+
+        Raises PictureRefused while an image must not be sent, and for those of another bank.
+        """
+        batch, call = self.batch, self.call
+        if not _sends_images(batch, call):
+            return []
+        assert call.exam is not None
+        if call.exam.bank_id != batch.bank_id:
+            raise PictureRefused("other_bank", _("The exam of call %(n)d is of another bank.") % {"n": call.number})
+        own = call.revision is not None and call.revision.question.exam_id == call.exam_id
+        left_out = call.revision.left_out if own and call.revision is not None else frozenset[str]()
+        images = images_of_exam(call.exam, self.images, left_out)
+        images = images[:1] if batch.images == SentImages.FIRST else images
+        return [one.sha256 for one in pictures_for(images, _policy_of(batch), self.known, at=at)]
+
+
+def pictures_of(batch: CallBatch, calls: Sequence[ModelCall]) -> list[CallPictures]:
+    """Of each of these calls, with exam and question loaded, as their images are now."""
+    exams = {call.exam_id for call in calls if call.exam_id is not None and _sends_images(batch, call)}
+    images: dict[int, list[Image]] = defaultdict(list)
+    for some in in_batches(exams, EXAMS_AT_ONCE):
+        for image in _images_of(*some):
+            images[image.exam_id].append(image)
+    found = [image.pk for of_exam in images.values() for image in of_exam]
+    known = known_pictures(found, _policy_of(batch)) if found else {}
+    return [CallPictures(batch, call, images.get(call.exam_id or 0, ()), known) for call in calls]
+
+
+def _sends_images(batch: CallBatch, call: ModelCall) -> bool:
+    return batch.images != SentImages.NONE and call.exam_id is not None
+
+
+def _policy_of(batch: CallBatch) -> PicturePolicy:
+    return policy_named(BLANK) if batch.images == SentImages.BLANK else policy_for(batch.bank, batch.picture_policy)
+
+
+def swapped_exams(bank: QuestionBank, exams: Iterable[int], *, seed: int) -> Mapping[int, int]:
+    """For each of these exams of the bank one of another patient with as many images of the same views, where there is
+    one. Two queries.
+    """
+    views: dict[int, list[str]] = defaultdict(list)
+    waits: set[int] = set()
+    rows = Image.objects.filter(exam__bank=bank).exclude(state=ImageState.REMOVED).order_by()
+    for exam, view, state in rows.values_list("exam_id", "view_position", "state"):
+        views[exam].append(view)
+        if state != ImageState.AVAILABLE:
+            waits.add(exam)
+    patients = Exam.objects.filter(bank=bank).values_list("pk", "patient_pseudonym")
+    known = [SwappableExam(pk, patient, tuple(sorted(views[pk]))) for pk, patient in patients if pk not in waits]
+    return swapped(known, exams, seed=seed)

@@ -1,0 +1,246 @@
+"""How far a run is: what its page, the list of runs and the command tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.call_enums import BatchState, CallOutcome
+from annotation.model_calls.kernels.batch_states import may_become
+from annotation.model_calls.tallies import CallTally, tally
+from annotation.models import Job
+from readerstudy.model_runs.estimating import estimate_of
+from readerstudy.model_runs.kernels.estimates import RunEstimate
+from readerstudy.model_runs.kernels.first_questions import N_FIRST
+from readerstudy.model_runs.publishing import KIND, is_plain, target_of_run
+from readerstudy.models import ModelRun, PredictionRun
+
+
+@dataclass(frozen=True)
+class OutcomeCount:
+    outcome: CallOutcome
+    label: str
+    n: int
+    percent: float
+
+
+@dataclass
+class RunProgress:
+    """Everything of one run, from its batch, a tally in one query, and the runs of predictions that it became."""
+
+    run: ModelRun
+
+    @property
+    def state(self) -> BatchState:
+        return BatchState(self.run.batch.state)
+
+    @cached_property
+    def tally(self) -> CallTally:
+        return tally(self.run.batch)
+
+    @property
+    def outcomes(self) -> list[OutcomeCount]:
+        """Each of its own; not asked last."""
+        n_calls = max(1, self.run.batch.n_calls)
+        return [
+            OutcomeCount(one, _(one.label), self.tally.n(one), 100 * self.tally.n(one) / n_calls) for one in CallOutcome
+        ]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many calls came to each outcome, by its word."""
+        return {one.value: self.tally.n(one) for one in CallOutcome}
+
+    @property
+    def spent(self) -> str | None:
+        """In the currency of the price; None without one."""
+        return f"{self.tally.cost:.8f}" if self.run.batch.price else None
+
+    @property
+    def shown_estimate(self) -> dict[str, Any] | None:
+        """Before the start the present estimate, afterwards that of the start, as JSON."""
+        if self.estimate is not None:
+            return self.estimate.as_json()
+        return {name: one for name, one in (self.run.estimate or {}).items() if name != "questions_by_images"} or None
+
+    @cached_property
+    def published(self) -> Sequence[PredictionRun]:
+        return list(PredictionRun.objects.filter(made_by__model_run=self.run).order_by("made_by__repeat"))
+
+    @cached_property
+    def estimate(self) -> RunEstimate | None:
+        """Of a run that was not started yet; the estimate at the start is kept with the run."""
+        return estimate_of(self.run) if self.state in (BatchState.PLANNED, BatchState.TRYING) else None
+
+    @property
+    def time_left(self) -> str:
+        """Of a run at work, in words: its share of what was estimated at the start; empty where that is not known."""
+        hours = (self.run.estimate or {}).get("hours")
+        if self.state != BatchState.RUNNING or not hours:
+            return ""
+        return hours_words(hours["value"] * (1 - self.tally.n_done / max(1, self.run.batch.n_calls)))
+
+    @property
+    def n_first(self) -> int:
+        return min(N_FIRST, self.run.batch.n_calls)
+
+    @property
+    def n_first_done(self) -> int:
+        return min(self.tally.n_done, self.n_first)
+
+    @property
+    def target_name(self) -> str:
+        return target_of_run(self.run).name
+
+    @property
+    def currency(self) -> str:
+        return self.run.batch.price.currency if self.run.batch.price else ""
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the page looks again by itself."""
+        return self.state in (BatchState.TRYING, BatchState.RUNNING) or self.is_being_published
+
+    @property
+    def is_being_published(self) -> bool:
+        return self._is_to_be_published and self.failed_job is None
+
+    @property
+    def _is_to_be_published(self) -> bool:
+        return self.state == BatchState.COMPLETE and is_plain(self.run) and not self.published
+
+    @cached_property
+    def failed_job(self) -> Job | None:
+        """The job that could not publish the run; it says why, and can be tried again."""
+        if not self._is_to_be_published:
+            return None
+        newest = Job.objects.filter(kind=KIND, params__run=self.run.batch.public_id).order_by("-pk").first()
+        return newest if newest is not None and not newest.is_unfinished else None
+
+    @property
+    def may_stop(self) -> bool:
+        return may_become(self.state, BatchState.STOPPED)
+
+    @property
+    def sentence(self) -> str:
+        """How far the run is, and what can be done."""
+        batch, counts = self.run.batch, {"done": self.tally.n_done, "all": self.run.batch.n_calls}
+        if self.state == BatchState.PLANNED:
+            return batch.paused_because or self._planned()
+        if self.state == BatchState.TRYING:
+            return _("The first %(n)d questions are being asked; their answers are part of the run.") % {
+                "n": self.n_first
+            }
+        if self.state == BatchState.RUNNING:
+            return _("Questions are being asked. You can leave this page and come back.")
+        if self.state == BatchState.PAUSED:
+            return batch.paused_because or _("Somebody paused this run. Nothing is sent until it is resumed.")
+        if self.state == BatchState.STOPPED:
+            return (
+                _(
+                    "Stopped for good after %(done)d of %(all)d calls. What was answered stays; nothing of it is "
+                    "published."
+                )
+                % counts
+            )
+        return self._complete()
+
+    def _planned(self) -> str:
+        if self.tally.n_done:
+            return ngettext(
+                "%(n)d question was asked. The estimate says what the run will take; start it when you agree.",
+                "%(n)d questions were asked. The estimate says what the run will take; start it when you agree.",
+                self.tally.n_done,
+            ) % {"n": self.tally.n_done}
+        return _("Planned; nothing was sent. Ask the first %(n)d questions to see what the run will take.") % {
+            "n": self.n_first
+        }
+
+    def _complete(self) -> str:
+        if not is_plain(self.run):
+            return _(
+                "Complete. It asks otherwise than its prompt says (%(images)s): it is compared with the plain run, and "
+                "never represents the model in figures."
+            ) % {"images": self.run.batch.get_images_display()}
+        if self.failed_job is not None:
+            return _("Complete, but its answers could not be published: %(why)s") % {"why": self.failed_job.error}
+        if not self.published:
+            return _("Complete. Its answers are being published as predictions of the model.")
+        return _("Complete, and published as predictions of the model.")
+
+
+@dataclass(frozen=True)
+class EstimateRow:
+    """One line of the estimate, in words."""
+
+    label: str
+    expected: str
+    low: str = ""
+    high: str = ""
+
+
+def estimate_rows(estimate: Mapping[str, Any], n_calls: int, currency: str) -> list[EstimateRow]:
+    """What a run comes to, of an estimate as JSON; what nobody knows yet says so."""
+    parts: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+        (_("Bytes sent"), "bytes", lambda n: str(filesizeformat(n))),
+        (_("Tokens read by the model"), "input_tokens", count_words),
+        (_("Tokens written by the model"), "output_tokens", count_words),
+        (_("Time"), "hours", hours_words),
+        (_("Cost"), "cost", lambda cost: f"{cost:,.2f} {currency}"),
+    )
+    rows = [
+        EstimateRow(label, *(words(one[end]) for end in ("value", "low", "high")))
+        if (one := estimate.get(name))
+        else EstimateRow(label, _("unknown"))
+        for label, name, words in parts
+    ]
+    return [EstimateRow(_("Calls"), count_words(n_calls)), *rows]
+
+
+def count_words(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def hours_words(hours: float) -> str:
+    if hours < 1 / 60:
+        return _("under a minute")
+    if hours < 2:
+        return _("%(n)d min") % {"n": round(60 * hours)}
+    return _("%(n)s h") % {"n": f"{hours:,.1f}"} if hours < 72 else _("%(n)s days") % {"n": f"{hours / 24:,.1f}"}
+
+
+def run_as_json(run: ModelRun) -> dict[str, Any]:
+    """What the command prints."""
+    run.batch.refresh_from_db()
+    found = RunProgress(run)
+    batch, counted = run.batch, found.tally
+    return {
+        "run": batch.public_id,
+        "model": run.entry.name,
+        "version": run.entry.version,
+        "study" if run.study else "bank": target_of_run(run).slug,
+        "endpoint": batch.endpoint,
+        "endpoint_model": batch.model,
+        "prompt": str(batch.prompt),
+        "images": batch.images,
+        "orders": batch.n_orders,
+        "repeats": batch.n_repeats,
+        "state": batch.state,
+        "says": found.sentence,
+        "calls": batch.n_calls,
+        "outcomes": found.counts,
+        "asked_twice": counted.n_asked_twice,
+        "input_tokens": counted.n_input,
+        "output_tokens": counted.n_output,
+        "cost": found.spent,
+        "currency": found.currency or None,
+        "cap": None if batch.cap is None else str(batch.cap),
+        "estimate": found.shown_estimate,
+        "published": [one.public_id for one in found.published],
+    }

@@ -1,0 +1,220 @@
+"""A run is planned: which questions a model is asked, in which order of the options, how often. Nothing is sent yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.call_enums import PromptPurpose, SentImages
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
+from annotation.ingest.model_pictures import policy_for
+from annotation.model_calls.call_batches import permitted_and_priced
+from annotation.models import CallBatch, ModelCall, Price, PromptVersion, SendingPermission, User
+from annotation.questionbank.bulk import Row, insert_rows
+from readerstudy.model_runs.asked_questions import (
+    WITH_IMAGES_OF_PEOPLE,
+    AskedQuestion,
+    RunningRefused,
+    asked_questions,
+    check_images,
+    swap_exams,
+)
+from readerstudy.model_runs.kernels.first_questions import first_questions
+from readerstudy.model_runs.run_access import check_may_run
+from readerstudy.models import ModelEntry, ModelRun
+from readerstudy.predictions.entries import enter_model, find_entry
+from readerstudy.predictions.importing import check_takes_predictions
+from readerstudy.predictions.listing import Target
+
+PLANNED = "model_run.planned"
+ORDERS = (1, 4)
+MOST_REPEATS = 20
+MOST_CALLS = 2_000_000
+LONGEST_NAME, LONGEST_VERSION = 200, 100  # of a model entry
+AT_ONCE = 20_000  # rows in one statement
+_COLUMNS = ("batch_id", "number", "revision_id", "exam_id", "rotation", "repeat")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunWanted:
+    """What a person asks for. ``images`` None: those of the prompt."""
+
+    name: str  # of the model entry, which is made where it is not listed
+    version: str = ""
+    target: Target
+    endpoint: str
+    model: str  # as the endpoint calls it
+    prompt: PromptVersion
+    images: SentImages | None = None
+    picture_policy: str = QUARTER  # of images of people; a bank that holds quarters sends them as they are
+    n_orders: int = 1
+    n_repeats: int = 1
+    chat: ChatSettings = field(default_factory=ChatSettings)
+    cap: Decimal | None = None
+    seed: int = 1
+
+    @property
+    def sent_images(self) -> SentImages:
+        return self.images or SentImages(self.prompt.images)
+
+    @property
+    def sent_policy(self) -> str:
+        """How its images become pictures; empty where none are sent. Raises PictureRefused for a wrong one."""
+        policy = policy_for(self.target.bank, self.picture_policy).name
+        return {SentImages.NONE: "", SentImages.BLANK: BLANK}.get(self.sent_images, policy)
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run asks; ``run`` is None for a dry run."""
+
+    wanted: RunWanted
+    asked: Sequence[AskedQuestion]
+    first: Sequence[AskedQuestion]
+    permission: SendingPermission
+    price: Price | None
+    run: ModelRun | None = None
+
+    @property
+    def n_calls(self) -> int:
+        return len(self.asked) * self.wanted.n_orders * self.wanted.n_repeats
+
+    def as_json(self) -> dict[str, Any]:
+        wanted = self.wanted
+        return {
+            "run": self.run.batch.public_id if self.run else None,
+            "model": wanted.name,
+            "version": wanted.version,
+            "endpoint": wanted.endpoint,
+            "endpoint_model": wanted.model,
+            "study" if wanted.target.study else "bank": wanted.target.slug,
+            "prompt": str(wanted.prompt),
+            "images": wanted.sent_images.value,
+            "picture_policy": wanted.sent_policy,
+            "orders": wanted.n_orders,
+            "repeats": wanted.n_repeats,
+            "seed": wanted.seed,
+            "questions": len(self.asked),
+            "calls": self.n_calls,
+            "pictures": sum(len(one.images) for one in self.asked) * wanted.n_orders * wanted.n_repeats,
+            "first": [one.number for one in self.first],
+            "permission": self.permission.public_id,
+            "permission_until": self.permission.expires_at.isoformat(),
+            "price": str(self.price) if self.price else None,
+            "cap": str(wanted.cap) if wanted.cap is not None else None,
+        }
+
+
+def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime, dry_run: bool = False) -> RunPlan:
+    """Store a run that waits for its start, with one call for each question, rotation and repeat.
+
+    The calls of twenty questions come first, by which the rest is estimated; the others follow by number. Whatever is
+    wrong is refused in a sentence, and nothing is stored then.
+    """
+    entry = find_entry(wanted.name, wanted.version) or ModelEntry(name=wanted.name, version=wanted.version)
+    permission, price = _check(wanted, entry, actor=actor, at=at)
+    asked = asked_questions(wanted.target, wanted.sent_images)
+    if not asked:
+        raise RunningRefused("no_questions", _("“%(name)s” holds no question.") % {"name": wanted.target.name})
+    check_images(asked, wanted.sent_images)
+    if wanted.sent_images == SentImages.SWAPPED:
+        asked = swap_exams(asked, wanted.target.bank, seed=wanted.seed)
+    number_of = {one.revision_id: one for one in asked}
+    drawn = first_questions({one.revision_id: len(one.images) for one in asked}, seed=wanted.seed)
+    plan = RunPlan(wanted, asked, [number_of[pk] for pk in drawn], permission, price)
+    if plan.n_calls > MOST_CALLS:
+        sentence = _("These are %(n)d calls. Plan at most %(most)d at once.")
+        raise RunningRefused("too_many", sentence % {"n": plan.n_calls, "most": MOST_CALLS}, status=422)
+    return plan if dry_run else store_run(plan, actor=actor, at=at)
+
+
+def _check(
+    wanted: RunWanted, entry: ModelEntry, *, actor: User | None, at: datetime
+) -> tuple[SendingPermission, Price | None]:
+    """What can be checked before the questions are looked at."""
+    target = wanted.target
+    check_may_run(actor, target)
+    if not 0 < len(wanted.name) <= LONGEST_NAME or len(wanted.version) > LONGEST_VERSION:
+        sentence = _("Give the model a name of 1 to %(name)d characters, and a version of %(version)d at most.")
+        longest = {"name": LONGEST_NAME, "version": LONGEST_VERSION}
+        raise RunningRefused("bad_name", sentence % longest, status=422, field="name")
+    check_takes_predictions(entry, target)
+    if wanted.prompt.purpose != PromptPurpose.ANSWER:
+        sentence = _("The prompt “%(name)s” is made to %(purpose)s, not to answer questions.")
+        named = {"name": wanted.prompt, "purpose": wanted.prompt.get_purpose_display()}
+        raise RunningRefused("wrong_purpose", sentence % named, status=422, field="prompt")
+    if wanted.n_orders not in ORDERS:
+        sentence = _("Options stand in 1 order or in all 4 rotations.")
+        raise RunningRefused("bad_orders", sentence, status=422, field="n_orders")
+    if not 1 <= wanted.n_repeats <= MOST_REPEATS:
+        sentence = _("Ask each question 1 to %(most)d times.") % {"most": MOST_REPEATS}
+        raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
+    policy_for(target.bank, wanted.picture_policy)
+    has_people = wanted.sent_images in WITH_IMAGES_OF_PEOPLE
+    return permitted_and_priced(target.bank, wanted.endpoint, wanted.model, at=at, cap=wanted.cap, images=has_people)
+
+
+@transaction.atomic
+def store_run(plan: RunPlan, *, actor: User | None, at: datetime) -> RunPlan:
+    """A planned run with its calls, which wait for the start."""
+    wanted = plan.wanted
+    entry = find_entry(wanted.name, wanted.version) or enter_model(_described(wanted), actor=actor, at=at)
+    batch = CallBatch.objects.create(
+        purpose=PromptPurpose.ANSWER,
+        bank=wanted.target.bank,
+        endpoint=wanted.endpoint,
+        model=wanted.model,
+        prompt=wanted.prompt,
+        permission=plan.permission,
+        price=plan.price,
+        chat_settings=wanted.chat.kept(),
+        images=wanted.sent_images,
+        picture_policy=wanted.sent_policy,
+        n_orders=wanted.n_orders,
+        n_repeats=wanted.n_repeats,
+        seed=wanted.seed,
+        n_calls=plan.n_calls,
+        cap=wanted.cap,
+        created_by=actor,
+        created_at=at,
+    )
+    by_images = Counter(len(one.images) for one in plan.asked)
+    estimate = {"questions_by_images": {str(n_images): n for n_images, n in sorted(by_images.items())}}
+    run = ModelRun.objects.create(batch=batch, entry=entry, study=wanted.target.study, estimate=estimate)
+    rows = [(batch.pk, number, *of_call) for number, of_call in enumerate(_calls(plan), start=1)]
+    for start in range(0, len(rows), AT_ONCE):
+        insert_rows(ModelCall, _COLUMNS, rows[start : start + AT_ONCE])
+    facts = {"model": str(entry), "on": wanted.target.name, "endpoint": wanted.endpoint, "calls": plan.n_calls}
+    record(PLANNED, actor=actor, at=at, subject=batch, facts=facts)
+    return RunPlan(wanted, plan.asked, plan.first, plan.permission, plan.price, run)
+
+
+def _calls(plan: RunPlan) -> Iterator[Row]:
+    """Revision, exam, rotation and repeat of each call: the first questions as they are, then all that is left."""
+    wanted, images = plan.wanted, plan.wanted.sent_images
+    exams = {one.revision_id: one.exam_id if images != SentImages.NONE else None for one in plan.asked}
+    for one in plan.first:
+        yield one.revision_id, exams[one.revision_id], 0, 0
+    made = {one.revision_id for one in plan.first}
+    for one in plan.asked:
+        for rotation in range(wanted.n_orders):
+            for repeat in range(wanted.n_repeats):
+                if rotation or repeat or one.revision_id not in made:
+                    yield one.revision_id, exams[one.revision_id], rotation, repeat
+
+
+def _described(wanted: RunWanted) -> dict[str, str]:
+    """A new entry, with what its first run asks it."""
+    sent = wanted.chat.kept()
+    decoding = ", ".join(f"{name} {value}" for name, value in sent.items())
+    prompt = "\n\n".join(filter(None, (wanted.prompt.instruction, wanted.prompt.text)))
+    return {"name": wanted.name, "version": wanted.version, "prompt": prompt, "decoding": decoding}

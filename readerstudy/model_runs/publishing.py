@@ -1,0 +1,160 @@
+"""The answers of a run become predictions of its model, by the road and the rule of files of predictions.
+
+Only a plain run is published, as its prompt says and complete. Without images, with blank ones or those of somebody
+else, and with the options in another order a model is asked something else: that is compared with the plain run, and
+never represents the model in figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.call_enums import BatchState, CallOutcome, SentImages
+from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue_once
+from annotation.model_calls.kernels.answer_field import answer_in, explanation_in
+from annotation.models import CallAttempt, CallBatch, ModelCall, User
+from readerstudy.enums import PredictionForm
+from readerstudy.model_runs.asked_questions import RunningRefused
+from readerstudy.models import ModelRun, PredictionRun, PublishedRepeat
+from readerstudy.predictions.importing import store_answers
+from readerstudy.predictions.kernels.matching import KnownQuestion
+from readerstudy.predictions.kernels.records import KeptRecords, ReadPredictions, Record
+from readerstudy.predictions.listing import Target, TargetQuestions
+
+KIND = "publish_model_run"  # of the job
+PLAIN = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)
+WHOLE = (CallOutcome.ANSWERED, CallOutcome.FAILED)  # an option may be taken from it
+CHUNK = 2_000  # attempts in memory
+
+
+@dataclass(frozen=True)
+class RunAnswers:
+    """One repeat of a run, as importing knows a file. The hash is over the answers, in the order of the calls."""
+
+    name: str
+    sha256: str
+    duplicates: str = ""
+
+
+def is_plain(run: ModelRun) -> bool:
+    """Whether its answers in the order of the bank are predictions of the model."""
+    batch = run.batch
+    return batch.images == batch.prompt.images and batch.images in PLAIN
+
+
+def target_of_run(run: ModelRun) -> Target:
+    return Target(run.batch.bank, run.study)
+
+
+def publish(run: ModelRun, *, actor: User | None, at: datetime) -> list[PredictionRun]:
+    """The run of predictions of each repeat, made where it is not there yet; publishing again changes nothing.
+
+    Raises RunningRefused while a call is not asked, and for a variant; PredictionsRefused where the model, the study or
+    the bank takes no predictions any more.
+    """
+    with transaction.atomic():
+        batch = CallBatch.objects.select_for_update(of=("self",)).select_related("prompt", "bank").get(pk=run.batch_id)
+        run.batch = batch
+        _check_publishable(run)
+        return [_published(run, repeat, actor=actor, at=at) for repeat in range(batch.n_repeats)]
+
+
+def _check_publishable(run: ModelRun) -> None:
+    if not is_plain(run):
+        sentence = _(
+            "This run asks otherwise than its prompt says. It is compared with a plain run, and not published."
+        )
+        raise RunningRefused("variant", sentence)
+    check_complete(run, _("Nothing of it is published."))
+
+
+def check_complete(run: ModelRun, unchanged: str) -> None:
+    """Refused while a call has no answer of the model. ``unchanged``: what is not done with the run, as a sentence."""
+    n_left = ModelCall.objects.filter(batch=run.batch_id, outcome=CallOutcome.NOT_ASKED).count()
+    if n_left or run.batch.state != BatchState.COMPLETE:
+        sentence = ngettext(
+            "The run is not complete: %(n)d call has no answer of the model yet.",
+            "The run is not complete: %(n)d calls have no answer of the model yet.",
+            n_left,
+        )
+        raise RunningRefused("incomplete", f"{sentence % {'n': n_left}} {unchanged}")
+
+
+def _published(run: ModelRun, repeat: int, *, actor: User | None, at: datetime) -> PredictionRun:
+    before = PublishedRepeat.objects.select_related("run").filter(model_run=run, repeat=repeat).first()
+    if before is not None:
+        return before.run
+    records, digest = KeptRecords(), hashlib.sha256(f"{run.batch.public_id} {repeat}\n".encode())
+    for record in records_of(run, repeat):
+        records.add(record)
+        digest.update(json.dumps(record, ensure_ascii=True).encode() + b"\n")
+    source = RunAnswers(f"run-{run.batch.public_id}-{repeat + 1}", digest.hexdigest())
+    read = ReadPredictions(PredictionForm.RUN, records, (), len(records))
+    found = store_answers(run.entry, target_of_run(run), source, read, asked_wordings(run), actor=actor, at=at)
+    assert found.run is not None
+    PublishedRepeat.objects.create(model_run=run, repeat=repeat, run=found.run)
+    return found.run
+
+
+def records_of(run: ModelRun, repeat: int) -> Iterator[Record]:
+    """The answer that decided each call, in the order of the bank. Its row is the number of the call."""
+    answered = _attempts(run, repeat).exclude(outcome=CallOutcome.NOT_ASKED)
+    columns = ("call__number", "call__revision_id", "call__outcome", "body")
+    last = 0
+    for number, revision, outcome, body in answered.values_list(*columns).iterator(chunk_size=CHUNK):
+        if number != last:  # a later answer changes nothing
+            last, completion = number, read_completion(body.encode())
+            text = completion.text or completion.refusal
+            explanation = NOT_STORABLE.sub("\ufffd", explanation_in(text))
+            answer = NOT_STORABLE.sub("\ufffd", answer_in(text))
+            yield Record(number, str(revision), answer, explanation, is_whole=outcome in WHOLE)
+
+
+def _attempts(run: ModelRun, repeat: int) -> QuerySet[CallAttempt]:
+    of_run = CallAttempt.objects.filter(call__batch=run.batch_id, call__rotation=0, call__repeat=repeat)
+    return of_run.order_by("call__number", "number")
+
+
+def asked_wordings(run: ModelRun) -> TargetQuestions:
+    """Those that were asked, in the wording in which they were asked."""
+    calls = ModelCall.objects.filter(batch=run.batch_id, rotation=0, repeat=0).order_by("number")
+    columns = ("revision__question_id", "revision_id", "revision__question__number", "revision__options")
+    by_id = {
+        question: KnownQuestion(revision, number, options)
+        for question, revision, number, options in calls.values_list(*columns)
+    }
+    return TargetQuestions(by_id, {str(one.revision_id): one for one in by_id.values()})
+
+
+# --- once the last answer is there ----------------------------------------------------------------
+def publish_later(batch: CallBatch, at: datetime) -> None:
+    """For the hook of the engine, in the transaction that stores the last answer: start a job that publishes the run.
+
+    Nothing for calls that are not of a run, and for variants.
+    """
+    run = ModelRun.objects.select_related("batch__prompt", "entry").filter(batch=batch).first()
+    if run is not None and is_plain(run):
+        title = _("Publish the answers of %(model)s") % {"model": run.entry}
+        params = {"run": batch.public_id}
+        enqueue_once(KIND, title[:200], params, about="run", actor=batch.created_by, at=at)
+
+
+def run_publishing(progress: Progress, params: Params) -> Result:
+    """The handler. Run again after it was stopped, it publishes once."""
+    run = ModelRun.objects.select_related("batch__created_by", "entry", "study").get(batch__public_id=params["run"])
+    progress.report(0, run.batch.n_repeats)
+    runs = publish(run, actor=run.batch.created_by, at=timezone.now())
+    progress.report(len(runs), len(runs))
+    return {"runs": [one.public_id for one in runs]}

@@ -1,0 +1,341 @@
+"""Batches of calls against the stand-in server, over real sockets and with real threads."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.db.models import F
+
+from annotation.call_enums import BatchState, CallOutcome
+from annotation.endpoints.leases import lease_until, take_lease
+from annotation.endpoints.stand_in import StandIn, StandInFault
+from annotation.model_calls.asking import ask_endpoint
+from annotation.model_calls.call_batches import BatchRefused, ask_first, change_cap, pause, start, stop
+from annotation.model_calls.request_bodies import request_of
+from annotation.model_calls.tallies import tally
+from annotation.models import AuditEvent, CallAttempt, CallBatch, EndpointLease, ModelCall, SendingPermission
+from tests.annotation.model_calls.simulated_calls import (
+    ENDPOINT,
+    NOON,
+    SHORT,
+    asked_server,
+    make_batch,
+    make_permission,
+    make_price,
+)
+from tests.annotation.review.cases import make_bank
+
+Fault = StandInFault
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def clock() -> datetime:
+    return NOON
+
+
+def ask(batch: CallBatch, **more: object) -> CallBatch:
+    assert ask_endpoint(ENDPOINT, clock=clock, limits=SHORT)
+    batch.refresh_from_db()
+    return batch
+
+
+def ask_and_change_after_three(batch: CallBatch, change: Callable[[], object]) -> None:
+    """Ask, and change something as soon as three answers are stored."""
+
+    def clock_that_changes() -> datetime:
+        if CallAttempt.objects.count() >= 3:
+            change()
+        return NOON
+
+    ask_endpoint(ENDPOINT, clock=clock_that_changes, limits=SHORT)
+    batch.refresh_from_db()
+
+
+def asked(server: StandIn) -> Counter[str]:
+    return Counter(entry.sha256 for entry in server.ledger)
+
+
+def answers(batch: CallBatch) -> list[tuple[int, str, str]]:
+    return list(batch.calls.order_by("number").values_list("number", "outcome", "option"))
+
+
+def test_every_call_is_asked_once_and_stored_to_the_byte() -> None:
+    batch = make_batch(12)
+    with asked_server() as server:
+        ask(batch)
+        calls = list(batch.calls.all())
+        assert asked(server) == Counter(call.request_sha256 for call in calls)
+    assert batch.state == BatchState.COMPLETE
+    assert batch.finished_at == NOON
+    assert {call.outcome for call in calls} == {CallOutcome.ANSWERED}
+    assert all(call.option and call.n_sent == call.n_attempts == 1 for call in calls)
+    assert [request_of(call).sha256 for call in calls] == [call.request_sha256 for call in calls]
+    attempt = CallAttempt.objects.get(call=calls[0])
+    assert (attempt.status, attempt.model, attempt.fingerprint) == (200, batch.model, "simulated")
+    assert '"choices"' in attempt.body
+    assert not EndpointLease.objects.exists()
+
+
+def test_a_request_whose_rows_changed_is_not_passed_off_as_the_one_that_was_sent() -> None:
+    batch = make_batch(1)
+    with asked_server():
+        ask(batch)
+    call = batch.calls.get()
+    assert call.revision is not None
+    call.revision.stem += " today"
+    with pytest.raises(BatchRefused, match="not the one that was sent"):
+        request_of(call)
+
+
+def test_rotated_options_are_read_back_to_the_letters_of_the_bank() -> None:
+    batch = make_batch(4)
+    batch.calls.update(rotation=F("number") - 1)
+    with asked_server():
+        batch.model = "stand-in-always-a"
+        batch.save()
+        ask(batch)
+    assert [option for _number, _outcome, option in answers(batch)] == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in {Fault.REFUSAL, Fault.LENGTH}])
+def test_whatever_goes_wrong_on_the_way_changes_no_answer(fault: StandInFault) -> None:
+    if fault is Fault.KEY_ECHOED:  # status 401 pauses, see below
+        return
+    batch = make_batch(4)
+    with asked_server(fault) as server:
+        ask(batch)
+        assert len(server.ledger) == 4 + (fault not in {Fault.NO_USAGE, Fault.OTHER_MODEL})
+    assert batch.state == BatchState.COMPLETE
+    with asked_server() as server:
+        plain = make_batch(4, bank=make_bank("Other"), prompt=batch.prompt)
+        ask(plain)
+    assert answers(batch) == answers(plain)
+    assert tally(batch).n_asked_twice == 0
+
+
+def test_refused_and_cut_answers_are_outcomes_of_their_own_and_not_asked_again() -> None:
+    batch = make_batch(5)
+    with asked_server(Fault.REFUSAL, Fault.LENGTH) as server:
+        ask(batch)
+        assert len(server.ledger) == 5
+    found = tally(batch)
+    assert batch.state == BatchState.COMPLETE
+    assert (found.n(CallOutcome.REFUSED), found.n(CallOutcome.CUT), found.n(CallOutcome.ANSWERED)) == (1, 1, 3)
+
+
+def test_a_refused_key_pauses_at_once_and_says_so() -> None:
+    batch = make_batch(5)
+    with asked_server(*[Fault.KEY_ECHOED] * 9, connections=1) as server:
+        ask(batch)
+        assert len(server.ledger) == 1
+    assert batch.state == BatchState.PAUSED
+    assert "refused the key (status 401)" in batch.paused_because
+
+
+def test_twenty_equal_failures_in_a_row_pause_the_batch_which_can_be_resumed() -> None:
+    batch = make_batch(30)
+    with asked_server(*[Fault.BROKEN] * 20, connections=1) as server:
+        ask(batch)
+        assert len(server.ledger) == 20
+        assert batch.state == BatchState.PAUSED
+        assert "20 calls in a row failed alike: error status (500)" in batch.paused_because
+        start(batch, actor=None, at=NOON)
+        ask(batch)
+    assert batch.state == BatchState.COMPLETE
+
+
+def test_the_endpoint_is_asked_more_slowly_after_too_many_and_as_long_as_it_says() -> None:
+    batch = make_batch(8)
+    with asked_server(Fault.TOO_MANY, Fault.TOO_MANY) as server:
+        ask(batch)
+        assert Counter(entry.status for entry in server.ledger) == {429: 2, 200: 8}
+    assert batch.state == BatchState.COMPLETE
+
+
+@pytest.mark.logs("calls.cap_changed")
+def test_the_cap_is_never_passed() -> None:
+    price = make_price()
+    batch = make_batch(10, price=price, cap=Decimal("0.25"))
+    with asked_server(connections=8):
+        ask(batch)
+        spent = tally(batch).cost
+        assert batch.state == BatchState.PAUSED
+        assert "The cap of 0.2500 EUR is reached" in batch.paused_because
+        assert 0 < spent <= Decimal("0.25")
+        change_cap(batch, Decimal(5), actor=None, at=NOON)
+        start(batch, actor=None, at=NOON)
+        ask(batch)
+    assert batch.state == BatchState.COMPLETE
+    attempts = CallAttempt.objects.filter(call__batch=batch)
+    assert sum(attempt.cost or 0 for attempt in attempts) == tally(batch).cost > spent
+
+
+def test_a_cap_that_is_lowered_while_calls_are_asked_holds_from_the_next_one_on() -> None:
+    batch = make_batch(50, price=make_price(), cap=Decimal(5))
+
+    with asked_server(connections=1) as server:
+        ask_and_change_after_three(batch, lambda: CallBatch.objects.update(cap=Decimal("0.0001")))
+        assert len(server.ledger) in {3, 4}
+    assert batch.state == BatchState.PAUSED
+    assert "The cap of 0.0001 EUR is reached" in batch.paused_because
+
+
+def test_a_cap_cannot_be_kept_without_token_counts() -> None:
+    batch = make_batch(10, price=make_price(), cap=Decimal(5))
+    with asked_server(Fault.NO_USAGE):
+        ask(batch)
+    assert batch.state == BatchState.PAUSED
+    assert "how many tokens" in batch.paused_because
+
+
+def test_the_first_calls_are_asked_for_the_estimate_and_count() -> None:
+    batch = make_batch(9, state=BatchState.PLANNED)
+    with asked_server() as server:
+        ask_first(batch, 4, actor=None, at=NOON)
+        ask(batch)
+        assert (batch.state, tally(batch).n_done, len(server.ledger)) == (BatchState.PLANNED, 4, 4)
+        start(batch, actor=None, at=NOON)
+        ask(batch)
+        assert len(server.ledger) == 9
+    assert batch.state == BatchState.COMPLETE
+
+
+def test_a_permission_that_is_withdrawn_stops_its_calls_within_one() -> None:
+    batch = make_batch(50)
+
+    with asked_server(connections=1) as server:
+        ask_and_change_after_three(batch, lambda: SendingPermission.objects.update(withdrawn_at=NOON))
+        assert len(server.ledger) in {3, 4}
+        assert batch.state == BatchState.PAUSED
+        assert "withdrawn or has expired" in batch.paused_because
+        with pytest.raises(BatchRefused) as refusal:
+            start(CallBatch.objects.get(pk=batch.pk), actor=None, at=NOON)
+    assert refusal.value.code == "permission_over"
+
+
+def test_an_expired_permission_sends_nothing() -> None:
+    batch = make_batch(3)
+    batch.permission.expires_at = NOON
+    batch.permission.save()
+    with asked_server() as server:
+        ask(batch)
+        assert server.ledger == []
+    assert batch.state == BatchState.PAUSED
+
+
+def test_calls_that_were_under_way_at_a_kill_are_asked_again_and_counted() -> None:
+    batch = make_batch(6)
+    batch.calls.filter(number__lte=2).update(n_sent=1)
+    with asked_server() as server:
+        ask(batch)
+        assert len(server.ledger) == 6
+    found = tally(batch)
+    assert (found.n_asked_twice, found.n_sent, found.n_done) == (2, 8, 6)
+
+
+def test_one_worker_asks_an_endpoint_at_a_time_and_another_takes_over_from_a_dead_one() -> None:
+    batch = make_batch(2)
+    assert take_lease(ENDPOINT, "other", at=NOON)
+    with asked_server() as server:
+        assert not ask_endpoint(ENDPOINT, clock=clock)
+        assert server.ledger == []
+        assert ask_endpoint(ENDPOINT, clock=lambda: lease_until(NOON))
+        assert len(server.ledger) == 2
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETE
+
+
+def test_whoever_lost_the_lease_stores_nothing() -> None:
+    batch = make_batch(3)
+
+    def stolen() -> datetime:
+        EndpointLease.objects.update(holder="other")
+        return NOON
+
+    with asked_server():
+        ask_endpoint(ENDPOINT, clock=stolen, limits=SHORT)
+    assert not CallAttempt.objects.exists()
+    assert {call.outcome for call in batch.calls.all()} == {CallOutcome.NOT_ASKED}
+
+
+def test_an_endpoint_that_is_no_longer_named_pauses_its_batches() -> None:
+    batch = make_batch(3)
+    assert ask_endpoint(ENDPOINT, clock=clock)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.PAUSED
+    assert "no model endpoint named" in batch.paused_because
+
+
+def test_stopping_the_worker_stores_what_is_under_way_and_sends_nothing_more() -> None:
+    batch = make_batch(3)
+    ended = threading.Event()
+    ended.set()
+    with asked_server() as server:
+        assert ask_endpoint(ENDPOINT, clock=clock, stop=ended)
+        assert server.ledger == []
+    batch.refresh_from_db()
+    assert batch.state == BatchState.RUNNING
+
+
+def test_people_pause_resume_and_stop_with_an_audit_event_each() -> None:
+    batch = make_batch(3)
+    with asked_server():
+        pause(batch, actor=None, at=NOON)
+        start(batch, actor=None, at=NOON)
+        stop(batch, actor=None, at=NOON + timedelta(minutes=1))
+        for act in (start, pause, stop):
+            with pytest.raises(BatchRefused, match="stopped"):
+                act(batch, actor=None, at=NOON)
+    acts = AuditEvent.objects.filter(act__startswith="calls.").order_by("pk").values_list("act", flat=True)
+    assert list(acts) == ["calls.paused", "calls.running", "calls.stopped"]
+
+
+def test_a_batch_cannot_start_for_an_archived_bank_or_an_endpoint_without_a_name() -> None:
+    batch = make_batch(1, state=BatchState.PLANNED)
+    with pytest.raises(Exception, match="no model endpoint named"):
+        start(batch, actor=None, at=NOON)
+    with asked_server():
+        batch.bank.archived_at = NOON
+        batch.bank.save()
+        batch = CallBatch.objects.get(pk=batch.pk)
+        with pytest.raises(BatchRefused, match="archived"):
+            start(batch, actor=None, at=NOON)
+
+
+def test_two_batches_share_an_endpoint_and_the_older_one_comes_first() -> None:
+    first = make_batch(3)
+    bank = make_bank("Other")
+    second = make_batch(
+        3, bank=bank, prompt=first.prompt, permission=make_permission(bank), started_at=NOON + timedelta(hours=1)
+    )
+    with asked_server(connections=1) as server:
+        ask(first)
+        order = [entry.sha256 for entry in server.ledger]
+    numbers = {call.request_sha256: call.batch_id for call in ModelCall.objects.all()}
+    assert [numbers[sha256] for sha256 in order[:2]] == [first.pk, first.pk]
+    second.refresh_from_db()
+    assert second.state == BatchState.COMPLETE
+
+
+def test_five_percent_of_each_fault_change_no_answer() -> None:
+    ways = [fault for fault in Fault if fault not in {Fault.REFUSAL, Fault.LENGTH, Fault.KEY_ECHOED}]
+    draw = random.Random(7)
+    faults = [fault for fault in ways for _ in range(2)]
+    draw.shuffle(faults)
+    plain = make_batch(40)
+    with asked_server(connections=16):
+        ask(plain)
+    again = make_batch(40, bank=make_bank("Other"), prompt=plain.prompt)
+    with asked_server(*faults, connections=16) as server:
+        while again.state != BatchState.COMPLETE:
+            start(again, actor=None, at=NOON) if again.state == BatchState.PAUSED else None
+            ask(again)
+        assert len(server.ledger) > 40
+    assert answers(again) == answers(plain)
+    assert tally(again).n_asked_twice == 0

@@ -1,0 +1,93 @@
+"""How fast an endpoint is asked; time is a number that the test says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from annotation.model_calls.kernels.pacing import LONGEST_REST, Pace, seconds_before_retry, seconds_to_wait
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def answered(pace: Pace, n: int, now: float = 0.0) -> None:
+    for _ in range(n):
+        pace.answered(None, now)
+
+
+def test_connections_double_at_first_up_to_the_most() -> None:
+    pace = Pace(16)
+    found = [pace.free(0, 0.0)]
+    for _ in range(4):
+        answered(pace, found[-1])
+        found.append(pace.free(0, 0.0))
+    assert found == [2, 4, 8, 16, 16]
+    assert pace.free(5, 0.0) == 11
+
+
+def test_they_halve_when_there_are_too_many_and_then_grow_by_one_in_a_round() -> None:
+    pace = Pace(16)
+    answered(pace, 14)
+    assert pace.free(0, 0.0) == 16
+    pace.too_many(None, 1.0)
+    pace.too_many(None, 1.1)  # of the same round
+    assert pace.free(0, 1.5) == 0
+    assert pace.free(0, 2.2) == 8
+    answered(pace, 9, now=2.2)
+    assert pace.free(0, 2.2) == 9
+    for at in (10.0, 20.0, 30.0, 40.0, 50.0):
+        pace.too_many(0.5, at)
+    assert pace.free(0, 60.0) == 1
+    assert pace.n_rests == 5
+
+
+def test_it_rests_as_long_as_it_is_asked_to_and_longer_each_time_where_it_is_not() -> None:
+    pace = Pace(4)
+    pace.too_many(30.0, 0.0)
+    assert (pace.free(0, 29.9), pace.free(0, 30.0)) == (0, 1)
+    pace.too_many(None, 40.0)
+    assert (pace.free(0, 41.9), pace.free(0, 42.0)) == (0, 1)
+
+
+def test_no_more_calls_in_a_minute_than_allowed() -> None:
+    pace = Pace(8, calls_per_minute=5)
+    answered(pace, 8)
+    pace.sent(3, 0.0)
+    pace.sent(2, 10.0)
+    assert pace.free(0, 59.0) == 0
+    assert pace.free(0, 60.0) == 3
+    assert pace.free(0, 70.0) == 5
+
+
+def test_no_more_tokens_in_a_minute_than_allowed() -> None:
+    pace = Pace(8, tokens_per_minute=1000)
+    assert (pace.free(0, 0.0), pace.free(1, 0.0)) == (1, 0)
+    pace.answered(300, 0.0)
+    assert pace.free(0, 1.0) == 2
+    pace.answered(700, 2.0)
+    assert pace.free(0, 3.0) == 0
+    assert pace.free(0, 60.0) == 0
+    assert pace.free(0, 62.0) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("2", 2.0),
+        ("0", 0.0),
+        (" 120 ", 120.0),
+        ("99999999", LONGEST_REST),
+        ("Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
+        ("Sat, 21 Nov 2026 11:00:00 GMT", 0.0),
+        ("", None),
+        ("soon", None),
+        ("-1", None),
+    ],
+)
+def test_retry_after(header: str, seconds: float | None) -> None:
+    assert seconds_to_wait(header, NOW) == seconds
+
+
+def test_a_call_waits_longer_after_each_failure() -> None:
+    assert [seconds_before_retry(n) for n in (1, 2, 3, 8, 100)] == [1, 2, 4, 60, 60]

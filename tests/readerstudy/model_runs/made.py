@@ -1,0 +1,120 @@
+"""Runs of models, made in code: an endpoint, a prompt, a permission, and answers as an engine stores them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from pytest_django.fixtures import Settings
+
+from annotation.call_enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.simulated_models import GOOD
+from annotation.model_calls.attempts import CHANGED, Received, read_attempt
+from annotation.models import CallAttempt, CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
+from readerstudy.model_runs.planning import RunPlan, RunWanted, plan_run
+from readerstudy.models import ModelRun
+from readerstudy.predictions.listing import Target
+from tests.annotation.review.cases import NOON
+
+ENDPOINT, MODEL = "stand-in", GOOD
+STAND_IN = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
+
+
+def name_endpoints(settings: Settings) -> None:
+    settings.MODEL_ENDPOINTS = (STAND_IN,)
+
+
+def make_prompt(name: str = "our reading", **fields: Any) -> PromptVersion:
+    given = {
+        "number": 1,
+        "purpose": PromptPurpose.ANSWER,
+        "text": "{{question}}\n{{options}}",
+        "variables": ["question", "options"],
+        "images": SentImages.NONE,
+        "reason": "first",
+        "made_at": NOON,
+        "sha256": "0" * 64,
+    }
+    return PromptVersion.objects.create(name=name, **(given | fields))
+
+
+def permit(bank: QuestionBank, **fields: Any) -> SendingPermission:
+    given = {
+        "questions": True,
+        "images": True,
+        "reason": "test",
+        "agreement": "none",
+        "given_at": NOON,
+        "expires_at": NOON.replace(year=2999),
+    }
+    return SendingPermission.objects.create(bank=bank, endpoint=ENDPOINT, **(given | fields))
+
+
+def set_price(**fields: Any) -> Price:
+    given = {
+        "currency": "EUR",
+        "per_million_input": 1,
+        "per_million_cached": Decimal("0.5"),
+        "per_million_output": 4,
+        "valid_from": NOON.date(),
+        "set_at": NOON,
+    }
+    return Price.objects.create(endpoint=ENDPOINT, model=MODEL, **(given | fields))
+
+
+def wanted(target: Target, prompt: PromptVersion | None = None, **fields: Any) -> RunWanted:
+    prompt = prompt or PromptVersion.objects.filter(name="our reading").first() or make_prompt()
+    given = {"name": "Model", "version": "1", "endpoint": ENDPOINT, "model": MODEL}
+    return RunWanted(target=target, prompt=prompt, **(given | fields))
+
+
+def planned(target: Target, **fields: Any) -> ModelRun:
+    """A run of a permitted bank by the command line."""
+    if not SendingPermission.objects.filter(bank=target.bank).exists():
+        permit(target.bank)
+    plan: RunPlan = plan_run(wanted(target, **fields), actor=None, at=NOON)
+    assert plan.run is not None
+    return plan.run
+
+
+def letter_b(call: ModelCall) -> str:
+    return "B"
+
+
+def answer(
+    run: ModelRun,
+    say: Callable[[ModelCall], str] = letter_b,
+    *,
+    outcomes: dict[int, CallOutcome] | None = None,
+    n: int | None = None,
+) -> None:
+    """Store an answer to the first ``n`` calls, as the engine does; ``outcomes``: of calls by their number."""
+    calls = list(ModelCall.objects.filter(batch=run.batch).select_related("revision").order_by("number")[:n])
+    attempts = []
+    for call in calls:
+        outcome = (outcomes or {}).get(call.number, CallOutcome.ANSWERED)
+        received = Received("0" * 64, Ending.ANSWERED, _body(say(call), outcome), 200, started_at=NOON, seconds=2.0)
+        attempt = read_attempt(run.batch, call, received)
+        call.n_sent, call.pictures = 1, []
+        attempt.cost = call.cost = Decimal("0.00104")
+        attempts.append(attempt)
+    CallAttempt.objects.bulk_create(attempts)
+    ModelCall.objects.bulk_update(calls, [*CHANGED, "n_sent"])
+
+
+def _body(said: str, outcome: CallOutcome) -> bytes:
+    """A response that counts as this outcome; of an answered one its words say whether they name an option."""
+    reason = {CallOutcome.REFUSED: "content_filter", CallOutcome.CUT: "length"}.get(outcome, "stop")
+    message = {"role": "assistant", "content": said if outcome != CallOutcome.FAILED else "none of these"}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10}
+    choice = {"message": message, "finish_reason": reason}
+    return json.dumps({"choices": [choice], "model": MODEL, "usage": usage}).encode()
+
+
+def end(run: ModelRun, state: BatchState = BatchState.COMPLETE) -> None:
+    """As the engine does once every call has an answer, without telling anybody."""
+    CallBatch.objects.filter(pk=run.batch_id).update(state=state)
+    run.batch.refresh_from_db(fields=["state"])

@@ -1,0 +1,372 @@
+"""The pages of a run: planned by a form, estimated, started, watched, paused, stopped; and its raw answers."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils.html import strip_tags
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from annotation.call_enums import BatchState, CallOutcome
+from annotation.enums import Role
+from annotation.jobs import queueing
+from annotation.jobs.running import run as run_job
+from annotation.models import CallBatch, Job, ModelCall, QuestionBank, SeenKey, User
+from readerstudy.model_runs.publishing import publish, publish_later
+from readerstudy.models import ModelRun, PredictionRun, StudyRole
+from readerstudy.predictions.listing import Target
+from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
+from tests.conftest import make_person
+from tests.readerstudy.design.made import make_questions
+from tests.readerstudy.model_runs.made import (
+    ENDPOINT,
+    MODEL,
+    answer,
+    end,
+    make_prompt,
+    name_endpoints,
+    permit,
+    planned,
+    set_price,
+)
+from tests.readerstudy.studies import make_study
+
+pytestmark = pytest.mark.django_db
+MOST_QUERIES = 12
+
+
+@pytest.fixture(autouse=True)
+def _endpoints(settings: Settings) -> None:
+    name_endpoints(settings)
+
+
+@pytest.fixture
+def bank() -> QuestionBank:
+    made = make_questions(25, pixels=False)
+    images_are_there(made)
+    permit(made)
+    return made
+
+
+@pytest.fixture
+def browser(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def words(browser: Client, name: str, *args: object, status: int = 200, **query: str) -> str:
+    response = browser.get(reverse(name, args=args), query)
+    assert response.status_code == status
+    return " ".join(strip_tags(response.content.decode()).split())
+
+
+def press(browser: Client, run: ModelRun, act: str, **sent: str) -> str:
+    """What the page says afterwards."""
+    response = browser.post(reverse(f"model-run-{act}", args=[run.batch.public_id]), sent, follow=True)
+    run.batch.refresh_from_db()
+    return " ".join(strip_tags(response.content.decode()).split())
+
+
+def form(bank: QuestionBank, **fields: object) -> dict[str, object]:
+    prompt = make_prompt()
+    given = {
+        "endpoint": ENDPOINT,
+        "endpoint_model": MODEL,
+        "name": "MedModel",
+        "version": "2",
+        "target": f"bank:{bank.slug}",
+        "prompt": prompt.pk,
+        "images": "",
+        "picture_policy": "quarter-1",
+        "n_orders": 1,
+        "n_repeats": 1,
+        "temperature": "0",
+        "seed": 1,
+    }
+    return given | fields
+
+
+# --- planning -------------------------------------------------------------------------------------
+def test_a_run_is_planned_by_the_form(browser: Client, bank: QuestionBank) -> None:
+    sent = form(bank, n_orders=4, images="first", max_tokens=300)
+    response = browser.post(reverse("model-run-new"), sent)
+    batch = CallBatch.objects.get()
+    assert response["Location"] == reverse("model-run", args=[batch.public_id])
+    assert (batch.n_calls, batch.images, batch.state) == (100, "first", "planned")
+    assert batch.chat_settings == {"temperature": 0.0, "max_tokens": 300}
+    assert str(batch.model_run.entry) == "MedModel 2"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "sentence"),
+    [
+        ({"endpoint": "other"}, "endpoint", "Select a valid choice"),
+        ({"endpoint_model": ""}, "endpoint_model", "calls the model"),
+        ({"name": ""}, "name", "This field is required"),
+        ({"target": "bank:other"}, "target", "Select a valid choice"),
+        ({"prompt": 0}, "prompt", "Select a valid choice"),
+        ({"images": "some"}, "images", "Select a valid choice"),
+        ({"picture_policy": "tiny"}, "picture_policy", "There is no policy"),
+        ({"n_orders": 2}, "n_orders", "Select a valid choice"),
+        ({"n_repeats": 0}, "n_repeats", "greater than or equal to 1"),
+        ({"cap": "5"}, "cap", "no cap can be kept"),
+        ({"temperature": "9"}, "temperature", "less than or equal to 2"),
+        ({"max_tokens": "0"}, "max_tokens", "greater than or equal to 1"),
+        ({"seed": "-1"}, "seed", "greater than or equal to 0"),
+    ],
+)
+def test_an_error_stands_at_its_field(
+    browser: Client, bank: QuestionBank, wrong: dict[str, object], field: str, sentence: str
+) -> None:
+    response = browser.post(reverse("model-run-new"), form(bank, **wrong))
+    assert response.status_code == 422
+    assert sentence in str(response.context["form"].errors[field])
+    assert not CallBatch.objects.exists()
+
+
+def test_what_the_act_refuses_stands_on_the_form(browser: Client) -> None:
+    response = browser.post(reverse("model-run-new"), form(make_questions(3, pixels=False)))
+    assert response.status_code == 422
+    assert "Nobody has permitted" in response.content.decode()
+
+
+def test_without_endpoints_prompts_or_questions_the_page_says_what_to_do(
+    browser: Client, settings: Settings, cora: User
+) -> None:
+    settings.MODEL_ENDPOINTS = ()
+    assert "REXVQA_MODEL_ENDPOINTS" in words(browser, "model-run-new")
+    name_endpoints(settings)
+    assert "Write one first" in words(browser, "model-run-new")
+    make_prompt()
+    assert "There is no bank and no study" in words(browser, "model-run-new")
+
+
+# --- watching -------------------------------------------------------------------------------------
+def test_a_planned_run_offers_its_first_questions(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    said = words(browser, "model-run", run.batch.public_id)
+    assert "Planned; nothing was sent" in said
+    assert "Ask the first 20 questions" in said
+    assert "The first 20 questions are being asked" in press(browser, run, "try")
+    assert run.batch.state == BatchState.TRYING
+
+
+def test_the_estimate_stands_before_the_start(browser: Client, bank: QuestionBank) -> None:
+    set_price()
+    run = planned(Target(bank), n_repeats=10)
+    answer(run, n=20)
+    said = words(browser, "model-run", run.batch.public_id)
+    assert "Calls 250" in said
+    assert "0.26 EUR" in said
+    assert "From 20 questions that were asked" in said
+
+
+def test_a_start_of_unknown_cost_needs_a_tick(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    assert "Start it although nobody knows" in words(browser, "model-run", run.batch.public_id)
+    assert "The cost is unknown" in press(browser, run, "start")
+    assert run.batch.state == BatchState.PLANNED
+    assert "The run is started" in press(browser, run, "start", accepts_unknown_cost="yes")
+    assert run.batch.state == BatchState.RUNNING
+
+
+def test_paused_resumed_and_stopped(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    end(run, BatchState.RUNNING)
+    assert "Somebody paused this run" in press(browser, run, "pause")
+    assert "The run goes on" in press(browser, run, "resume")
+    assert "Stop this run for good?" in press(browser, run, "stop")
+    assert run.batch.state == BatchState.RUNNING
+    assert "Stopped for good after 0 of 25 calls" in press(browser, run, "stop", confirmed="yes")
+    assert "reload the page" in press(browser, run, "resume")
+
+
+def test_a_pause_by_the_program_says_why(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    CallBatch.objects.update(state=BatchState.PAUSED, paused_because="The endpoint refused the key.")
+    assert "The endpoint refused the key." in words(browser, "model-run", run.batch.public_id)
+
+
+def test_the_cap_is_changed(browser: Client, bank: QuestionBank) -> None:
+    set_price()
+    run = planned(Target(bank))
+    assert "The cap is changed" in press(browser, run, "cap", cap="2.5")
+    assert "must be more than 0" in press(browser, run, "cap", cap="0")
+    assert "Enter a number" in press(browser, run, "cap", cap="much")
+    assert str(run.batch.cap) == "2.5000"
+
+
+def test_outcomes_are_counted_each_for_itself(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    one_of_each = {1: CallOutcome.REFUSED, 2: CallOutcome.CUT, 3: CallOutcome.FAILED}
+    answer(run, outcomes=one_of_each, n=10)
+    ModelCall.objects.filter(number=4).update(n_sent=2)
+    end(run, BatchState.RUNNING)
+    said = words(browser, "model-run", run.batch.public_id)
+    counts = "answered 7 28.0 refused 1 4.0 cut at the token limit 1 4.0 no option found 1 4.0 not asked 15 60.0"
+    assert counts in said
+    assert "1 call was in progress when a worker was stopped: asked twice, and paid twice." in said
+
+
+def test_a_complete_run_leads_to_its_predictions(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    answer(run)
+    end(run)
+    assert "being published" in words(browser, "model-run", run.batch.public_id)
+    publish(run, actor=None, at=NOON)
+    published = PredictionRun.objects.get()
+    page = browser.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
+    assert reverse("prediction-run", args=[published.public_id]) in page
+    page = browser.get(reverse("prediction-run", args=[published.public_id])).content.decode()
+    assert reverse("model-run", args=[run.batch.public_id]) in page
+
+
+def test_what_cannot_be_published_says_why_and_where_to_try_again(
+    browser: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+    run = planned(Target(bank))
+    answer(run)
+    end(run)
+    publish_later(run.batch, NOON)
+    bank.archived_at = NOON
+    bank.save()
+    job = Job.objects.get()
+    run_job(job.public_id, clock=lambda: NOON)
+    page = browser.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
+    assert "could not be published: “Bank” is archived" in page
+    assert reverse("job", args=[job.public_id]) in page
+    assert "hx-trigger" not in page
+
+
+def test_the_time_that_is_left_is_told_while_a_run_goes_on(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    run.estimate = {"hours": {"value": 8.0, "low": 6.0, "high": 10.0}}
+    run.save()
+    answer(run, n=5)  # of 25
+    end(run, BatchState.RUNNING)
+    left = "Left by the estimate of the start: 6.4 h."
+    assert left in words(browser, "model-run", run.batch.public_id)
+    end(run, BatchState.PAUSED)
+    assert left not in words(browser, "model-run", run.batch.public_id)
+
+
+def test_a_variant_says_that_it_stands_for_nothing(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank), images="blank")
+    answer(run)
+    end(run)
+    assert "never represents the model in figures" in words(browser, "model-run", run.batch.public_id)
+
+
+def test_htmx_gets_the_part_that_changes(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    end(run, BatchState.RUNNING)
+    page = browser.get(reverse("model-run", args=[run.batch.public_id]), headers={"HX-Request": "true"})
+    assert "<html" not in page.content.decode()
+    assert 'hx-trigger="every 2s"' in page.content.decode()
+    end(run, BatchState.PAUSED)
+    page = browser.get(reverse("model-run", args=[run.batch.public_id]), headers={"HX-Request": "true"})
+    assert "hx-trigger" not in page.content.decode()
+
+
+@pytest.mark.parametrize("state", list(BatchState))
+def test_few_queries_whatever_the_size(
+    browser: Client, state: BatchState, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    bank = make_bank()
+    make_revisions(bank, {number: {} for number in range(1, 201)})
+    run = planned(Target(bank), n_orders=4)
+    answer(run, n=200)
+    end(run, state)
+    assert browser.get(reverse("model-run", args=[run.batch.public_id])).status_code == 200
+    with django_assert_max_num_queries(MOST_QUERIES):
+        assert browser.get(reverse("model-run", args=[run.batch.public_id])).status_code == 200
+    with django_assert_max_num_queries(MOST_QUERIES):
+        browser.get(reverse("model-run-calls", args=[run.batch.public_id]))
+    with django_assert_max_num_queries(MOST_QUERIES):
+        browser.get(reverse("model-runs"))
+
+
+def test_the_list_of_runs(browser: Client, bank: QuestionBank) -> None:
+    assert "No model was run on this site yet" in words(browser, "model-runs")
+    planned(Target(bank), n_orders=4)
+    assert "Model 1 Bank bank planned our reading v1 no image 4 1 100" in words(browser, "model-runs")
+    assert "Runs on this site" in words(browser, "models")
+
+
+# --- raw answers ----------------------------------------------------------------------------------
+def test_raw_answers_are_listed_without_what_they_say(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    answer(run, lambda call: "PLANTED-WORDS B", outcomes={3: CallOutcome.CUT})
+    said = words(browser, "model-run-calls", run.batch.public_id)
+    assert "PLANTED-WORDS" not in said
+    assert not SeenKey.objects.exists()
+    calls = browser.get(reverse("model-run-calls", args=[run.batch.public_id]), {"outcome": "cut"}).context["page"]
+    assert [call.number for call in calls.object_list] == [3]
+    assert "No call with this outcome" in words(browser, "model-run-calls", run.batch.public_id, outcome="refused")
+
+
+def test_an_opened_call_shows_everything_and_is_noted(browser: Client, bank: QuestionBank, cora: User) -> None:
+    run = planned(Target(bank))
+    answer(run, lambda call: "Option <b>B</b>")
+    page = browser.get(reverse("model-run-call", args=[run.batch.public_id, 1])).content.decode()
+    call = run.batch.calls.select_related("revision__question").get(number=1)
+    assert call.revision is not None
+    assert call.revision.stem in page
+    assert "Option &lt;b&gt;B&lt;/b&gt;" in page
+    assert "&quot;choices&quot;" in page
+    assert SeenKey.objects.get().question == call.revision.question
+    assert words(browser, "model-run-call", run.batch.public_id, 99, status=404)
+
+
+def test_a_call_that_was_not_asked_says_so(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    assert "This call was not asked yet" in words(browser, "model-run-call", run.batch.public_id, 1)
+
+
+def test_only_pictures_of_the_call_are_shown(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    words(browser, "model-run-picture", run.batch.public_id, 1, "0" * 64, status=404)
+
+
+# --- who ------------------------------------------------------------------------------------------
+PAGES = ("model-run", "model-run-calls")
+ACTS = ("try", "start", "pause", "resume", "stop", "cap")
+
+
+@pytest.mark.parametrize("role", [Role.ADMINISTRATOR, Role.MODEL_SUBMITTER, Role.REVIEWER, Role.DEIDENTIFIER])
+def test_runs_do_not_exist_for_other_roles(client: Client, bank: QuestionBank, role: Role) -> None:
+    run = planned(Target(bank))
+    client.force_login(make_person("Somebody", role))
+    for page in PAGES:
+        words(client, page, run.batch.public_id, status=404)
+    words(client, "model-run-call", run.batch.public_id, 1, status=404)
+    for act in ACTS:
+        assert client.post(reverse(f"model-run-{act}", args=[run.batch.public_id])).status_code == 404
+    words(client, "model-runs", status=403)
+    words(client, "model-run-new", status=403)
+
+
+def test_a_coordinator_of_a_study_runs_models_on_that_study_alone(
+    client: Client, bank: QuestionBank, stan: User
+) -> None:
+    study = make_study()
+    StudyRole.objects.create(user=stan, study=study, granted_at=NOON)
+    of_study, of_bank = planned(Target.of_study(study)), planned(Target(bank))
+    client.force_login(stan)
+    words(client, "model-run", of_study.batch.public_id)
+    words(client, "model-run", of_bank.batch.public_id, status=404)
+    assert [run.pk for run in client.get(reverse("model-runs")).context["page"].object_list] == [of_study.pk]
+
+
+def test_nobody_is_shown_a_run_without_logging_in(client: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    assert client.get(reverse("model-run", args=[run.batch.public_id])).status_code == 302
+
+
+def test_acts_are_sent_and_not_linked_to(browser: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    for act in ACTS:
+        assert browser.get(reverse(f"model-run-{act}", args=[run.batch.public_id])).status_code == 405
