@@ -10,7 +10,7 @@ from tests.architecture.test_order import ORDER
 
 PAGE = ROOT / "docs" / "architecture.md"
 BLOCK = re.compile(r"(?:<!-- picture -->|```mermaid\n.*?```)", re.DOTALL)
-NO_ROOMS = {"enums", "call_enums", "digests", "refusals", "models", "apps", "urls"}
+NO_ROOMS = {"enums", "call_enums", "hashes", "refusals", "models", "apps", "urls"}
 NO_ROOMS |= {"forms", "templatetags", "management", "views", "api"}
 
 
