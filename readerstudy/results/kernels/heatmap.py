@@ -139,12 +139,12 @@ class HeatMap:
 def heatmap(result: StoredAnalysis, panel: str, agree: Agree) -> HeatMap:
     """Readers first, then models by accuracy; every pair twice, as in the figure."""
     names, kinds = order_of(result), kinds_of(result)
-    found = pairs_of(result["panels"][panel])
+    entries = {pair: with_shown_kappas(entry) for pair, entry in pairs_of(result["panels"][panel]).items()}
 
     def cell(row: int, column: int) -> Cell | None:
         if row == column:
             return None
-        entry = with_shown_kappas(found[frozenset((names[row], names[column]))])
+        entry = entries[frozenset((names[row], names[column]))]
         n_disagreed = _n_disagreed(entry, agree)
         return Cell(row, column, names[row], names[column], entry, kappa_of(entry, agree), n_disagreed)
 

@@ -25,7 +25,7 @@ from readerstudy.analysis.kernels.result import (
     ResultPart,
     StoredAnalysis,
     StoredRater,
-    values_of,
+    value_named,
 )
 
 POST_HOC_MARK = "‡"  # behind the name of a model in a figure
@@ -164,6 +164,7 @@ def is_dotted(kappa: Value) -> bool:
 
 
 FEWEST_FOR_KAPPA = 10  # questions: of fewer a kappa is computed and kept, but not shown
+KAPPAS = [one.name for one in CATALOGUE.values() if one.about == "pair" and one.scale is Scale.COEFFICIENT]
 
 
 def shown_kappa(one: Value) -> Value:
@@ -175,8 +176,7 @@ def shown_kappa(one: Value) -> Value:
 
 def with_shown_kappas(entry: PairEntry) -> PairEntry:
     """The same for every coefficient of a pair."""
-    kappas = {one.name for one in CATALOGUE.values() if one.about == "pair" and one.scale is Scale.COEFFICIENT}
-    shown = {name: shown_kappa(one) if name in kappas else one for name, one in values_of(entry)}
+    shown = {name: shown_kappa(one) for name in KAPPAS if (one := value_named(entry, name))}
     return cast("PairEntry", {**entry, **shown})
 
 
