@@ -35,9 +35,9 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
-        from readerstudy.enrolment.leaving_readers import data_of_reader, forget_reader, readings_to_end
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
+        from readerstudy.enrolment.removed_accounts import data_of_reader, forget_reader, readings_to_end
         from readerstudy.figures.figure_files import forget_named
         from readerstudy.model_runs.publishing import KIND as PUBLISH
         from readerstudy.model_runs.publishing import publish_later

@@ -1,4 +1,4 @@
-"""A reader's part in a study: consent, what comes before the first case and after the last one, leaving.
+"""A reader’s part in a study: consent, what comes before the first case and after the last one, withdrawal.
 
 Leaving is a state: what was answered stays stored and is counted as the analysis plan says. Who does not go on can be
 replaced: somebody else is invited and takes the next order.

@@ -1,4 +1,4 @@
-"""A person with an account leaves the site: what a study has to do first, what it forgets, and what it gives them."""
+"""An account is removed from the site: what a study has to do first, what it forgets, and what data it hands out."""
 
 from __future__ import annotations
 
