@@ -192,6 +192,7 @@ def test_arrows_choose_nothing_and_who_corrects_a_key_or_looks_keys_up_is_not_re
         expect(device.page.locator(dialog)).to_be_visible()
         expect(device.page.locator(".viewer-stage")).to_be_hidden()
         device.press("Escape")
+        expect(device.page.locator(".viewer-stage")).to_be_visible()  # while it closes, Enter is the dialog's
         device.sees(2)
     device.commits()
     device.sees(3)
