@@ -5,8 +5,13 @@ const page = () => document.getElementById("content");
 
 export const isFolded = () => page().classList.contains("case-folded");
 
+function show(isOn) {
+  page().classList.toggle("case-folded", isOn);
+  document.querySelector("[data-fold]")?.setAttribute("aria-pressed", String(isOn));
+}
+
 export function fold(on) {
-  page().classList.toggle("case-folded", on);
+  show(on);
   try {
     localStorage.setItem(PLACE, on ? "yes" : "no");
   } catch {
@@ -17,7 +22,7 @@ export function fold(on) {
 /** As this browser left it. */
 export function restorePanel() {
   try {
-    page().classList.toggle("case-folded", localStorage.getItem(PLACE) === "yes");
+    show(localStorage.getItem(PLACE) === "yes");
   } catch {
     // See fold().
   }

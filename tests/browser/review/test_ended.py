@@ -69,7 +69,10 @@ def test_what_is_typed_after_the_round_closed_says_so_at_once(
 
 def test_a_folded_panel_and_an_open_dialog_make_room(page: Page, review_round: ReviewRound, rita: User) -> None:
     open_with_a_clock_to_move(page, review_round)
+    hiding = page.get_by_role("button", name="Hide question")
+    expect(hiding).to_have_attribute("aria-pressed", "false")
     page.keyboard.press(",")
+    expect(hiding).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Shift+P")
     close_round(review_round, actor=rita, at=NOON, confirmed_open=3)
     let_the_heartbeat_go(page)
