@@ -112,6 +112,8 @@ class Looker:
     def image_at_one_to_one(self, view: Descriptor, place: int = 0) -> Greys:
         """The image part of the canvas at one image pixel per screen pixel; the image must be the smaller."""
         self.press("z")
+        self.page.wait_for_function("() => viewer.state().views.some((view) => view.zoom === 1)")  # the key has come
+        self.settle()
         shown = self.levels(place)
         top, left = (
             round((have - want) / 2 + 1e-9)
