@@ -12,7 +12,7 @@ def _(text: str) -> str:
     return text
 
 
-GRADES = (1, 2, 3, 4, 5)  # the scale; a codebook and the words of a form name its ends
+GRADES = (1, 2, 3, 4, 5)  # the scale, worst first; sentences that say “1 to 5” are written out
 
 GRADES_IN_GENERAL: Mapping[int, str] = {
     5: _("nothing to change"),
