@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import durations
 from annotation.case.kernels.parsing import NO_TRACE, Trace
+from annotation.case.kernels.time_flags import TimeFlag
 from annotation.case.kernels.traces import check_all_seen, time_columns
 from annotation.enums import EventKind
 from annotation.models import User
@@ -25,11 +26,18 @@ from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
 from readerstudy.reading.case_opening import open_answered
-from readerstudy.reading.expiring import close_run_out, close_with_newer_choice
-from readerstudy.reading.kernels.limits import is_in_time, is_over, judge, taken_ms
+from readerstudy.reading.expiring import close_run_out, end_with_choice
+from readerstudy.reading.kernels.limits import is_in_time, is_over, judge
 from readerstudy.reading.practice import settle_block
 from readerstudy.reading.prefetched import find_presented, presented_case, reading_of
-from readerstudy.reading.timing_events import add_trace, opened_reading, set_painted, time_of
+from readerstudy.reading.timing_events import (
+    CaseTrace,
+    add_trace,
+    opened_reading,
+    set_painted,
+    time_of,
+    time_within_limit,
+)
 from readerstudy.reading.write_checks import (
     ReadingRefused,
     check_key,
@@ -70,14 +78,16 @@ def save_choice(
         check_option(presented, option)
     if sequence <= reading.choice_sequence or _is_answered(reading):
         return False
-    if is_over(reading.deadline_at, at) and not _is_made_in_time(locked, reading, trace, lease, at=at):
+    ran_out = is_over(reading.deadline_at, at)
+    flags = _flags_if_in_time(locked, reading, trace, lease, at=at) if ran_out else ()
+    if flags is None:
         return False
-    if reading.closed_at is not None:
+    if ran_out or reading.closed_at is not None:
         check_still_open(locked)
     before, reading.choice, reading.choice_sequence = reading.choice, option, sequence
     reading.save(update_fields=["choice", "choice_sequence"])
-    if reading.closed_at is not None and option != before:
-        close_with_newer_choice(locked, reading, actor=actor, at=at)
+    if (ran_out and reading.closed_at is None) or (reading.closed_at is not None and option != before):
+        end_with_choice(locked, reading, flags, actor=actor, at=at)
     return True
 
 
@@ -85,14 +95,21 @@ def _is_answered(reading: Reading) -> bool:
     return reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists()
 
 
-def _is_made_in_time(locked: Enrolment, reading: Reading, trace: Trace, lease: ReadingSession, *, at: datetime) -> bool:
-    """Judged as if it had been submitted when it was made; a page that tells no time is judged by the server."""
-    trace_so_far = add_trace(reading, trace, session=lease, at=at).seen.events
+def _flags_if_in_time(
+    locked: Enrolment, reading: Reading, trace: Trace, lease: ReadingSession, *, at: datetime
+) -> tuple[TimeFlag, ...] | None:
+    """Judged as if it had been submitted when it was made; a page that tells no time is judged by the server.
+
+    None where it was too late; the only flag is that the time is in doubt.
+    """
+    trace_so_far = add_trace(reading, trace, session=lease, at=at)
     chosen = {(trace.page, event.sequence) for event in trace.events if event.kind == EventKind.SELECTED}
-    others = [event for event in trace_so_far if event.kind != EventKind.SUBMITTED]
-    events = [replace(event, kind=EventKind.SUBMITTED) if event.key in chosen else event for event in others]
-    taken = taken_ms(events, durations(events).elapsed_ms, painted_at=reading.painted_at, at=at)
-    return is_in_time(taken, rules_of(locked).time_limit_s)
+    others = [event for event in trace_so_far.seen.events if event.kind != EventKind.SUBMITTED]
+    events = tuple(replace(event, kind=EventKind.SUBMITTED) if event.key in chosen else event for event in others)
+    chosen_so_far = CaseTrace(replace(trace_so_far.seen, events=events), trace_so_far.sessions)
+    measured = replace(durations(events), flags=())
+    taken, flags = time_within_limit(locked, reading, chosen_so_far, measured, at=at)
+    return flags if is_in_time(taken.ms, rules_of(locked).time_limit_s) else None
 
 
 def check_option(presented: PresentedCase, option: str) -> None:
@@ -187,10 +204,11 @@ def _response(
     check_all_seen(images, painted, answer.trace.unreadable)
     set_painted(locked, reading, answer.trace, at=at)
     measured = time_of(reading, trace_so_far, at=at)
+    taken, flags = time_within_limit(locked, reading, trace_so_far, measured, at=at)
     judged = judge(
         declined=answer.declined,
         time_limit_s=rules.time_limit_s,
-        client_ms=taken_ms(trace_so_far.seen.events, measured.elapsed_ms, painted_at=reading.painted_at, at=at),
+        client_ms=taken.ms,
         deadline_at=reading.deadline_at,
         at=at,
     )
@@ -206,7 +224,7 @@ def _response(
         stored_at=at,
         unreadable=list(answer.trace.unreadable),
         viewport=answer.trace.viewport,
-        **time_columns(measured),
+        **time_columns(replace(measured, flags=flags)),
     )
 
 

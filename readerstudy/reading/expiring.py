@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
@@ -11,6 +12,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from annotation.audit.recording import record
+from annotation.case.kernels.time_flags import TimeFlag
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import SessionEnd
@@ -67,25 +69,34 @@ def end_left_sessions(*, at: datetime) -> int:
     return ended + forgotten.update(ended_at=at, end=SessionEnd.LAPSED)
 
 
-def close_with_newer_choice(locked: Enrolment, reading: Reading, *, actor: User, at: datetime) -> None:
-    """A newer choice was made in time and came when the case was closed: the end with it is stored beside the first.
+def end_with_choice(
+    locked: Enrolment, reading: Reading, flags: Sequence[TimeFlag], *, actor: User, at: datetime
+) -> None:
+    """A newer choice was made in time and came after it: the case ends with it.
 
-    Without an answer the newest row counts.
+    Where it was closed already, that end is stored beside the first: without an answer the newest row counts.
     """
-    _store_end(locked, reading, delivered_late=True, at=at)
+    if reading.closed_at is None:
+        _close(locked, reading, flags, actor=actor, at=at)
+        return
+    _store_end(locked, reading, flags, delivered_late=True, at=at)
     facts = {"position": reading.position, "sequence": reading.choice_sequence}
     record("reading.choice_delivered_late", actor=actor, at=at, subject=reading, facts=facts)
 
 
-def _close(locked: Enrolment, reading: Reading, *, actor: User | None, at: datetime) -> None:
-    _store_end(locked, reading, at=at)
+def _close(
+    locked: Enrolment, reading: Reading, flags: Sequence[TimeFlag] = (), *, actor: User | None, at: datetime
+) -> None:
+    _store_end(locked, reading, flags, at=at)
     reading.closed_at = at
     reading.save(update_fields=["closed_at"])
     record("reading.ran_out", actor=actor, at=at, subject=reading, facts={"position": reading.position})
     settle_block(locked, at=at)
 
 
-def _store_end(locked: Enrolment, reading: Reading, *, delivered_late: bool = False, at: datetime) -> None:
+def _store_end(
+    locked: Enrolment, reading: Reading, flags: Sequence[TimeFlag], *, delivered_late: bool = False, at: datetime
+) -> None:
     time_limit_s = rules_of(locked).time_limit_s
     Response.objects.create(
         reading=reading,
@@ -96,4 +107,5 @@ def _store_end(locked: Enrolment, reading: Reading, *, delivered_late: bool = Fa
         delivered_late=delivered_late,
         limit_ms=time_limit_s * 1000 if time_limit_s is not None else None,
         stored_at=at,
+        time_flags=[flag.value for flag in flags],
     )

@@ -60,6 +60,7 @@ class ShownCase:
     choice: str
     choice_sequence: int
     seconds_left: float | None
+    seconds_open: float | None = None  # since its opening
     break_before: bool  # a break is offered before it: nobody has opened it
     begins: bool  # the first case after the practice block: nobody has opened it
 
@@ -129,6 +130,7 @@ def _shown_cases(
                 block=presented.block,
                 information=presented.order.arm.information,
                 is_prefetched=True,
+                awaits_opening=rules.time_limit_s is not None and reading_of(presented) is None,
                 answered=False,
             )
         )
@@ -158,6 +160,7 @@ def _shown(
         choice=reading.choice if reading is not None and Part.OWN_CHOICE in parts else "",
         choice_sequence=reading.choice_sequence if reading is not None else 0,
         seconds_left=seconds_left(reading.deadline_at, at) if reading is not None else None,
+        seconds_open=(at - reading.opened_at).total_seconds() if reading and reading.opened_at else None,
         break_before=reading is None and rules.has_break_before(presented.block, presented.position),
         begins=reading is None and has_practice and presented.block == Block.MAIN and presented.position == 1,
     )

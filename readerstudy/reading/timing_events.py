@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -27,7 +27,15 @@ from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
-from readerstudy.reading.kernels.limits import Heard, deadline_after, most_elapsed_ms, since_opening_ms
+from readerstudy.reading.kernels.limits import (
+    Heard,
+    Taken,
+    deadline_after,
+    is_in_doubt,
+    most_elapsed_ms,
+    since_opening_ms,
+    time_taken,
+)
 from readerstudy.reading.prefetched import presented_case, reading_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,
@@ -116,6 +124,26 @@ def time_of(reading: Reading, trace_so_far: CaseTrace, *, at: datetime) -> Durat
     if trace_so_far.seen.is_damaged:
         return Durations(None, None, None, flags)
     return replace(measured, flags=flags)
+
+
+def time_within_limit(
+    locked: Enrolment, reading: Reading, trace_so_far: CaseTrace, measured: Durations, *, at: datetime
+) -> tuple[Taken, tuple[TimeFlag, ...]]:
+    """What an answer is judged by, with its flags; of a case with a time limit they may say that it is in doubt."""
+    events, known = trace_so_far.seen.events, {"opened_at": reading.opened_at, "painted_at": reading.painted_at}
+    taken = time_taken(events, measured.elapsed_ms, **known, at=at)
+    is_limited = rules_of(locked).time_limit_s is not None
+    if not is_limited or not is_in_doubt(taken, _round_trips_ms(reading, trace_so_far.sessions)):
+        return taken, measured.flags
+    return taken, tuple(flag for flag in TimeFlag if flag == TimeFlag.APART or flag in measured.flags)
+
+
+def _round_trips_ms(reading: Reading, sessions: frozenset[int]) -> Iterator[float]:
+    """Of the other cases that were opened in these sittings, from giving out to hearing that all was on screen."""
+    opened = TimingEvent.objects.filter(page=SERVER, session__in=sessions).exclude(reading=reading)
+    rows = opened.filter(reading__painted_at__isnull=False)
+    for opened_at, painted_at in rows.values_list("reading__opened_at", "reading__painted_at"):
+        yield (painted_at - opened_at).total_seconds() * 1000
 
 
 def insert_events(

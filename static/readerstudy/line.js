@@ -19,8 +19,8 @@ export class Line {
     return this.cases[0] ?? null;
   }
 
-  has(place) {
-    return this.cases.some(({ id }) => id === place);
+  find(place) {
+    return this.cases.find(({ id }) => id === place);
   }
 
   /** The images of the cases after this one, in order. */

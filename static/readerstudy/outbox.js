@@ -113,6 +113,11 @@ export class Outbox {
     if (number !== null) await this.keeping.remove(number);
   }
 
+  /** What was not sent yet is not asked for any more. */
+  withdraw(kind, place) {
+    for (const item of this.items.filter((one) => one.kind === kind && one.place === place)) this.forget(item);
+  }
+
   hold() {
     this.isHeld = true;
   }
@@ -139,6 +144,7 @@ export class Outbox {
       this.hear(status);
       if (isLost) this.hold();
       else if (isPassing(status, reply)) {
+        item.isTried = true;
         this.onChange();
         await wait(PATIENCE[Math.min(attempt++, PATIENCE.length - 1)]);
         continue;

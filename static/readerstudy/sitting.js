@@ -9,7 +9,7 @@ import { Clock } from "../case/clock.js";
 import { Answers } from "./answers.js";
 import { Covers } from "./covers.js";
 import { Keeping } from "./keeping.js";
-import { Limit } from "./limit.js";
+import { hasText, Limit, Opening } from "./limit.js";
 import { Line } from "./line.js";
 import { Login } from "./login.js";
 import { Outbox } from "./outbox.js";
@@ -49,6 +49,7 @@ export class Sitting {
     this.remarks.onDone = (text) => this.saying.note(text);
     this.covers = new Covers(byId("content"), (on) => this.hiding.set("cover", on));
     this.limit = new Limit(byId("room-clock"), `${name} limit`, () => this.answers.timeIsOver());
+    this.opening = new Opening(this);
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
   }
 
@@ -112,8 +113,10 @@ export class Sitting {
     this.line.take(state, this.outbox.committed);
     this.pauses.take(state);
     const { current, step } = this;
-    if (!current) this.advance();
-    else if (step === "reading" && !this.line.has(current.id)) this.closedElsewhere();
+    const now = current && this.line.find(current.id);
+    if (!current || (step === "opening" && !now)) this.advance();
+    else if (step === "opening" && hasText(now)) this.begin(now);
+    else if (step === "reading" && !now) this.closedElsewhere();
     else this.prepare();
     this.changed();
   }
@@ -129,6 +132,7 @@ export class Sitting {
       onShown: (seen) => this.shown(seen),
       onTool: (tool) => this.clock.mark("tool", { tool }),
       onChange: () => this.answers.renew(),
+      onWhole: () => this.opening.ask(),
       onReveal: () => this.question.focus(),
     });
     this.answers.offerSlip(Boolean(last?.may_slip));
@@ -171,19 +175,26 @@ export class Sitting {
   }
 
   show(one) {
+    this.head(one);
+    if (hasText(one)) return void this.begin(one);
+    Object.assign(this, { current: one, step: "opening", isWaiting: false });
+    this.opening.expect(one);
+  }
+
+  /** Question and images come on screen together. */
+  begin(one) {
     const { outbox, screen, question, clock, limit } = this;
     const { rules } = this.state;
     const queued = outbox.choiceOf(one.id);
     Object.assign(this, { current: one, step: "reading", isWaiting: false });
     this.answers.begin(Math.max(one.choice_sequence, Number(queued?.sequence ?? 0)));
     question.show(one, { choice: queued ? queued.option : one.choice, mayDecline: rules.cannot_tell });
-    this.head(one);
     screen.arrive(one.views, true, one.id);
     const isAgain = one.opened || outbox.has("open", one.id);
     if (!isAgain) outbox.add({ kind: "open", place: one.id, url: one.urls.open, fields: [] });
     clock.begin(one.id, one.urls.events); // its first events wait until the server has heard of the opening
     for (const fields of clock.takeLeft(one.id)) outbox.add({ kind: "events", place: one.id, url: one.urls.events, fields });
-    if (rules.time_limit_s && isAgain) one.painted = limit.goOn(rules.time_limit_s, one.id, one.seconds_left, one.heardAt);
+    if (rules.time_limit_s && isAgain) one.painted = limit.goOn(rules.time_limit_s, one);
     this.answers.renew();
   }
 
@@ -258,6 +269,7 @@ export class Sitting {
       return;
     }
     this.answers.refused(item, reply);
+    if (item.kind === "open" && this.step === "opening") Object.assign(this, { current: null, step: "" });
     this.refresh();
   }
 
@@ -279,15 +291,17 @@ export class Sitting {
   hide(on) {
     this.clock?.blank(on);
     this.screen?.blank(on);
+    if (!on) this.opening?.ask();
   }
 
   changed() {
     if (!this.state) return;
     const isOn = Boolean(this.current) && this.step === "reading";
     const isHere = (views) => this.screen.viewer.isReady(views);
-    const nReady = this.current ? this.line.viewsAfter(this.current.id).filter(isHere).length : 0;
+    const nReady = this.current && !this.state.rules.time_limit_s ? this.line.viewsAfter(this.current.id).filter(isHere).length : 0;
     this.saying.tell(this.outbox, nReady, isOn && isHere(this.current.views));
     this.answers.sayWhatCounts();
+    this.opening.waitForLine();
     if (this.isWaiting && !this.isLeaving && !this.outbox.isHeld) this.waitForCase();
   }
 

@@ -22,6 +22,10 @@ class TimeFlag(Word):
     SIMULATED = "simulated", _("simulated")
     CLOCK_BACKWARDS = "clock_backwards", _("a clock of the device went backwards")
     ABOVE_SERVER = "above_server", _("longer than the server's own elapsed time")
+    APART = (
+        "apart_from_server",
+        _("differs from the server's time from opening to answer by more than travelling explains"),
+    )
     RESUMED = "resumed", _("taken up again in another sitting")
     RELOADED = "reloaded", _("the page was loaded again, or in two tabs")
     LOADING = "loading", _("was loading again for a time")

@@ -1,7 +1,9 @@
 """The time limit of a case: when it ends, whether an answer was made in time, when the program closes it. Pure.
 
 An answer is judged on the client's monotonic clock from painted to commit, because transmission takes as long as it
-takes. The deadline on the server only says when a case without an answer is over.
+takes, within what the server knows: when it gave the text of the case out, what it heard before the answer, and when
+that came. Late is what fits no story that is in time; where page and server part by more than travelling explains, the
+answer carries a doubt. The deadline on the server only says when a case without an answer is over.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import inf
 
 from annotation.case.kernels.durations import ClockEvent
 from annotation.enums import EventKind
@@ -16,6 +19,7 @@ from readerstudy.design.kernels.rules import GRACE_MS
 from readerstudy.enums import ResponseState
 
 TRAVEL_MS = 2_000.0  # by so much a request may be slower than another; no smaller difference says anything
+MOST_ROUND_TRIP_MS = 10_000.0  # what took longer than this was not only travelling
 GRACE = timedelta(milliseconds=GRACE_MS)
 ON_THE_WAY = timedelta(seconds=30)  # how long an answer that was made in time may travel before the case is closed
 
@@ -48,35 +52,67 @@ def is_to_be_closed(deadline_at: datetime | None, at: datetime) -> bool:
     return deadline_at is not None and at > deadline_at + GRACE + ON_THE_WAY
 
 
-def taken_ms(
-    events: Sequence[ClockEvent], elapsed_ms: float | None, *, painted_at: datetime | None, at: datetime
-) -> float:
-    """How long the case had been on screen when it was answered, to be judged by.
+@dataclass(frozen=True)
+class Taken:
+    """How long the case had been on screen when it was answered, to be judged by."""
+
+    ms: float
+    apart_ms: float = 0.0  # by how much the page's word and the time from opening to answer on the server part
+
+
+def time_taken(
+    events: Sequence[ClockEvent],
+    elapsed_ms: float | None,
+    *,
+    opened_at: datetime | None,
+    painted_at: datetime | None,
+    at: datetime,
+) -> Taken:
+    """The shortest time that fits what the page told and what the server knows.
 
     The monotonic clock of the page says it. Several loads of a page, or two devices, have only their times of day in
-    common (``elapsed_ms``), which may be wrong: it was no longer than the server knows. Without either the server's own
-    times stand in.
+    common (``elapsed_ms``), which may be wrong: it was no longer than the server knows, and no shorter than the page
+    that submitted had it on screen by its own clock. Nobody reads a case before it is given out; where its opening came
+    with the answer, that bounds nothing. Without a word of the page the server's own times stand in; of a first painted
+    that came with the answer they are those from the opening.
     """
-    monotonic_ms = _monotonic_ms(events) if elapsed_ms is not None else None
-    if monotonic_ms is not None:
-        return monotonic_ms
-    server_ms = (at - painted_at).total_seconds() * 1000 if painted_at is not None else 0.0
-    return server_ms if elapsed_ms is None else min(elapsed_ms, server_ms)
+    heard_at = painted_at if painted_at is not None and painted_at < at else opened_at
+    server_ms = _ms(heard_at, at) if heard_at is not None else 0.0
+    if elapsed_ms is None:
+        return Taken(server_ms)
+    own_ms = _own_ms(events)
+    is_one_page = len({event.page for event in events}) == 1 and own_ms is not None
+    told_ms = own_ms if is_one_page and own_ms is not None else min(elapsed_ms, server_ms)
+    since_opening = _ms(opened_at, at) if opened_at is not None else 0.0
+    most_ms = since_opening if since_opening > 0 else inf
+    return Taken(min(max(told_ms, own_ms or 0.0), most_ms), abs(since_opening - told_ms))
 
 
-def _monotonic_ms(events: Sequence[ClockEvent]) -> float | None:
-    """First painted to last commit, where one page has reported everything."""
-    painted = [event.client_ms for event in events if event.kind == EventKind.PAINTED]
-    submitted = [event.client_ms for event in events if event.kind == EventKind.SUBMITTED]
-    if len({event.page for event in events}) != 1 or not painted or not submitted:
-        return None
-    return max(0.0, max(submitted) - min(painted))
+def _own_ms(events: Sequence[ClockEvent]) -> float | None:
+    """First painted to last submission by the clock of one page, the one that took longest.
+
+    What a page told before its submission was earlier on its clock: a submission that says otherwise is moved up.
+    """
+    found = []
+    for page in {event.page for event in events if event.kind == EventKind.SUBMITTED}:
+        own = [event for event in events if event.page == page]
+        last = max(event.sequence for event in own if event.kind == EventKind.SUBMITTED)
+        painted = [event.client_ms for event in own if event.kind == EventKind.PAINTED]
+        until = max(event.client_ms for event in own if event.sequence <= last)
+        found += [max(0.0, until - min(painted))] if painted else []
+    return max(found, default=None)
+
+
+def is_in_doubt(taken: Taken, round_trips_ms: Iterable[float]) -> bool:
+    """Whether page and server part by more than the longest of these round trips, of the same sitting, explains."""
+    known = (ms for ms in round_trips_ms if ms <= MOST_ROUND_TRIP_MS)
+    return taken.apart_ms > TRAVEL_MS and taken.apart_ms > TRAVEL_MS + max(known, default=0.0)
 
 
 def judge(
     *, declined: bool, time_limit_s: int | None, client_ms: float, deadline_at: datetime | None, at: datetime
 ) -> Judged:
-    """``client_ms``: see taken_ms."""
+    """``client_ms``: see time_taken."""
     state = ResponseState.DECLINED if declined else ResponseState.ANSWERED
     if time_limit_s is None:
         return Judged(state)
@@ -86,7 +122,7 @@ def judge(
 
 
 def is_in_time(client_ms: float, time_limit_s: int | None) -> bool:
-    """Of an answer, and of a choice that nobody confirmed; ``client_ms``: see taken_ms."""
+    """Of an answer, and of a choice that nobody confirmed; ``client_ms``: see time_taken."""
     return time_limit_s is None or client_ms <= time_limit_s * 1000 + GRACE_MS
 
 

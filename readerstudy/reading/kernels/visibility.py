@@ -34,6 +34,7 @@ class CaseProgress:
     block: str
     information: str = Information.NONE  # of the arm
     is_prefetched: bool  # the current place, or one of the next that the rules let a page hold
+    awaits_opening: bool = False  # it has a time limit, and nobody has opened it
     is_last: bool = False  # the one that was closed last
     answered: bool = False  # the final answer is stored
     may_slip: bool = False  # another option can be reported as the one that was meant
@@ -46,6 +47,7 @@ QUESTION = frozenset({Part.STEM, Part.OPTIONS, Part.IMAGES, Part.OWN_CHOICE})
 def visible_parts(progress: CaseProgress) -> frozenset[Part]:
     """The parts that this reader may see now; none of a place that is neither prefetched nor the last one.
 
+    With a time limit the text of a case comes with its opening, so that the server knows when it can first be read.
     Of the last one its images stay (its last frame is still on screen), with the reader's own answer, and its options
     where a slip can be reported. While a best guess is asked its question stays too. A practice case that has its
     final answer also shows whether it was right, and why.
@@ -53,6 +55,8 @@ def visible_parts(progress: CaseProgress) -> frozenset[Part]:
     if not progress.may_read:
         return frozenset()
     if progress.is_prefetched and not progress.answered:
+        if progress.awaits_opening:
+            return frozenset({Part.IMAGES})
         return QUESTION | _information(progress.information)
     if not progress.is_last:
         return frozenset()

@@ -30,7 +30,7 @@ from readerstudy.reading.remarks import SentRemark, make_remark
 from readerstudy.reading.sessions import MOST_DEVICE, pause, resume, take_write_lease
 from readerstudy.reading.showing import show_state
 from readerstudy.reading.timing_events import record_events
-from readerstudy.reading.write_checks import ReadingRefused, malformed, own_enrolment
+from readerstudy.reading.write_checks import ReadingRefused, malformed, own_enrolment, rules_of
 from readerstudy.views.reading.room import (
     Json,
     feedback_json,
@@ -92,10 +92,13 @@ def reading_state(request: AuthenticatedRequest, enrolment: Enrolment) -> Json:
 
 @of_reader("POST")
 def reading_open(request: AuthenticatedRequest, enrolment: Enrolment, place: str) -> Json:
-    """Open the next case."""
-    at = timezone.now()
-    reading = open_case(enrolment, place, session=_session(request), actor=request.user, at=at)
-    return opened_json(reading, seconds_left(reading.deadline_at, at))
+    """Open the next case. With a time limit its text comes with the state that follows."""
+    session, at = _session(request), timezone.now()
+    reading = open_case(enrolment, place, session=session, actor=request.user, at=at)
+    opened = opened_json(reading, seconds_left(reading.deadline_at, at))
+    if rules_of(enrolment).time_limit_s is None:
+        return opened
+    return {**opened, "state": _state(request, enrolment, token=session)}
 
 
 @of_reader("POST")

@@ -48,11 +48,11 @@ export class Hiding {
 export class Screen {
   /**
    * `onShown({ views, unreadable })`: question and images of a case are on screen, but those that the person says
-   * cannot be read; names of images. See onReady of the viewer. `onChange()`: what is missing has changed. `onReveal()`:
-   * the form can take the focus. `onTool(name)`: a tool of the viewer was used. `name`: of the case; `hidden`: tools that
+   * cannot be read; names of images. See onReady of the viewer. `onChange()`: what is missing has changed. `onWhole()`: all
+   * images are drawn behind the veil. `onReveal()`: the form can take the focus. `onTool(name)`: a tool of the viewer was used. `name`: of the case; `hidden`: tools that
    * its round does without; `ahead`: how many cases are prepared; `isHere`: the question is on the page already.
    */
-  constructor(views, words, { name, hidden, ahead, isHere = true, onShown, onChange, onReveal, onTool }) {
+  constructor(views, words, { name, hidden, ahead, isHere = true, onShown, onChange, onWhole, onReveal, onTool }) {
     Object.assign(this, { words, name, onShown, onChange, onReveal });
     this.looks = new Map(); // how the cases of this sitting were left: window, zoom, measures
     this.root = byId("content");
@@ -73,7 +73,7 @@ export class Screen {
         this.isTold = false;
         this.check();
       },
-      onWhole: () => this.reveal(),
+      onWhole: () => (this.isHere ? this.reveal() : onWhole?.()),
       onUnreadable: () => this.check(),
       onError: () => this.changed(),
       onTool,
@@ -146,6 +146,13 @@ export class Screen {
       this.viewer.show(views, this.looks.get(this.lookOf(views)));
     }
     this.arriveQuestion();
+  }
+
+  /** The images of a case, behind the veil; its question arrives when it is opened, beside the same images. */
+  expect(views, name) {
+    this.arrive(views, true, name);
+    Object.assign(this, { isHere: false, isAhead: true });
+    this.changed();
   }
 
   /** There is no case to show, only this sentence, until one arrives. */

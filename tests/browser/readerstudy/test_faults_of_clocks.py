@@ -40,15 +40,16 @@ def test_answer_after_the_limit(device: Device, reads: MakeStudy) -> None:
     device.is_ready(enrolment)
     device.cut()
     device.commits()
-    device.sees(2)
+    device.is_covered("offline")
     reading = Reading.objects.get()
     let_time_pass(reading)
     assert close_reading(reading.pk, at=timezone.now())
     assert Response.objects.get().state == "unconfirmed"
     device.mend()
-    device.says("saved")
+    expect(device.page.locator("[data-cover=offline] [data-unsent]")).to_be_hidden()
     answer = Response.objects.get(is_confirmed=True)
     assert (answer.option, answer.state, answer.delivered_late) == ("B", "answered", True)
+    device.press("Enter")
     device.sees(2)
 
 
@@ -158,8 +159,7 @@ def test_client_clock_wrong(device: Device, reads: MakeStudy) -> None:
     expect(clock).to_contain_text(":")
     device.page.clock.set_system_time("1999-12-31T22:59:00Z")
     device.page.clock.run_for(1_000)
-    minutes, seconds = (int(part) for part in clock.inner_text().split(":"))
-    assert 540 < minutes * 60 + seconds < 600
+    assert 540 < left_s(device) < 600
     device.answers("2", then=2)
     device.says("saved")
     answer = Response.objects.get()
@@ -197,25 +197,73 @@ def test_laptop_sleeps_tab_hidden(device: Device, reads: MakeStudy) -> None:
     assert answers_of(enrolment) == ["B"]
 
 
-def test_refresh_of_a_case_that_the_server_has_not_heard_of(device: Device, reads: MakeStudy) -> None:
-    """Shown without a connection, then loaded again: the time that is left goes on, and all of it is told."""
+def left_s(device: Device) -> int:
+    minutes, seconds = (int(part) for part in device.page.inner_text("#room-clock").split(":"))
+    return minutes * 60 + seconds
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_the_time_of_day_is_corrected_and_the_page_loaded_again(device: Device, reads: MakeStudy, hours: int) -> None:
+    """The server has heard of the case on screen: the clock goes on near 9:55."""
+    enrolment = reads(time_limit_s=600)
+    device.enter(enrolment)
+    device.sees(1)
+    device.says("saved")
+    device.page.add_init_script(f"const now = Date.now; Date.now = () => now() + {hours * 3_600_000};")
+    device.page.reload()
+    device.sees(1)
+    assert 570 < left_s(device) <= 600, "a time of day that was set must not end the time of a case"
+    device.answers("2", then=2)
+    device.says("saved")
+    answer = Response.objects.get()
+    assert (answer.option, answer.state, "apart_from_server" in answer.time_flags) == ("B", "answered", False)
+
+
+def test_offline_when_a_case_with_a_limit_opens(device: Device, reads: MakeStudy) -> None:
+    """Its question comes with the opening: the page waits, its time does not run, and the reader opens it."""
     enrolment = reads(time_limit_s=600)
     device.enter(enrolment)
     device.sees(1)
     device.is_ready(enrolment)
-    device.page.route("**/read/trial/cases/**", lose)
+    device.cut()
+    device.answers("2")
+    device.is_covered("offline")
+    cover = device.page.locator("[data-cover=offline]")
+    expect(cover).to_contain_text("It is not open yet, and its time does not run.")
+    expect(cover.locator("[data-unsent]")).to_contain_text("not sent yet: 1.")
+    expect(device.page.locator("#room-clock")).to_be_hidden()
+    device.press("Enter")
+    device.is_covered("offline")
+    device.mend()
+    expect(cover.locator("[data-unsent]")).to_be_hidden()
+    assert Reading.objects.count() == 1, "a case must not be opened while its reader may be away"
+    device.press("Enter")
+    device.sees(2)
+    assert 590 < left_s(device) <= 600
+    device.answers("3", then=3)
+    device.says("saved")
+    assert answers_of(enrolment) == ["B", "C"]
+    flags = Response.objects.order_by("pk").values_list("time_flags", flat=True)
+    assert "apart_from_server" not in list(flags)[1]
+
+
+def test_refresh_of_a_case_that_the_server_has_not_heard_of(device: Device, reads: MakeStudy) -> None:
+    """Opened, then shown without a connection and loaded again: the time goes on, and all of it is told."""
+    enrolment = reads(time_limit_s=600)
+    device.enter(enrolment)
+    device.sees(1)
+    device.is_ready(enrolment)
+    device.page.route("**/read/trial/cases/*/events/", lose)
     device.answers("1", then=2)
     device.page.wait_for_timeout(5_000)
     device.page.reload()
     device.sees(2)
-    minutes, seconds = (int(part) for part in device.page.inner_text("#room-clock").split(":"))
-    assert 500 < minutes * 60 + seconds <= 595
+    assert 500 < left_s(device) <= 595
     device.page.unroute_all(behavior="ignoreErrors")
     device.says("saved")
     device.page.reload()  # the server counts from now on, the device from before
     device.sees(2)
-    minutes, seconds = (int(part) for part in device.page.inner_text("#room-clock").split(":"))
-    assert 500 < minutes * 60 + seconds <= 595
+    assert 500 < left_s(device) <= 595
     device.answers("2", then=3)
     device.says("saved")
     answer = Response.objects.get(reading__position=2)

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from annotation.case.kernels.parsing import CaseRefused, Trace
+from annotation.enums import EventKind
 from annotation.models import AuditEvent, User
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
+from readerstudy.reading.committing import CommittedAnswer, commit_answer
 from readerstudy.reading.kernels.limits import Judged, judge
 from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
@@ -260,3 +262,76 @@ def test_a_voided_case_is_still_read_and_stays_stored(desk: Desk) -> None:
 
     Voiding.objects.create(case=desk.places[0].case, reason="wrong side", before_unblinding=True, at=later(1))
     assert desk.read(desk.places[0], seconds=2).state == "answered"
+
+
+# --- the server's own times beside the word of the page ------------------------------------------
+APART = "apart_from_server"
+
+
+def test_a_page_that_tells_three_of_twenty_five_seconds_is_doubted(desk_with: MakeDesk) -> None:
+    desk = desk_with(time_limit_s=8)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    told = desk.commit(desk.places[0], "B", seconds=25, ms=3_000)
+    assert (told.state, told.delivered_late) == ("answered", True)
+    assert APART in told.time_flags, "an answer whose time by the page and by the server part has to carry the doubt"
+
+
+def test_what_the_page_told_before_holds_against_what_it_tells_with_the_answer(desk_with: MakeDesk) -> None:
+    """Heartbeats until 16 s of its clock were heard of; an answer after 3 s of the same clock cannot be true."""
+    desk = desk_with(time_limit_s=8)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    desk.tell(desk.places[0], *(desk.event(EventKind.HEARTBEAT, ms) for ms in (5_000, 10_000, 16_000)), seconds=16)
+    assert desk.commit(desk.places[0], "B", seconds=25, ms=3_000).state == "late"
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_what_was_painted_with_the_answer_alone_counts_from_the_opening(desk_with: MakeDesk, damaged: bool) -> None:
+    """Two loads of a page, or a clock that cannot be read: the server's time stands in."""
+    desk = desk_with(time_limit_s=8)
+    desk.open(desk.places[0], 0)
+    if not damaged:
+        desk.tell(desk.places[0], desk.event(EventKind.HEARTBEAT, 0), seconds=25)
+    desk.page = new_key()
+    trace = Trace(
+        desk.page, (desk.painted(desk.places[0], 0), desk.event(EventKind.SUBMITTED, 3_000)), (), None, damaged
+    )
+    sent = CommittedAnswer(key=new_key(), option="B", trace=trace)
+    answer = commit_answer(desk.enrolment, desk.places[0].public_id, sent, at=later(25), **desk.who)
+    assert answer.state == "late" if damaged else APART in answer.time_flags
+
+
+def test_an_answer_that_was_read_without_a_connection_is_doubted_and_counts(desk_with: MakeDesk) -> None:
+    desk = desk_with(time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    told = desk.commit(desk.places[0], "B", seconds=600, ms=20_000)
+    assert (told.state, told.delivered_late, APART in told.time_flags) == ("answered", True, True)
+
+
+def test_a_slow_line_is_no_doubt_once_the_sitting_has_shown_how_slow(desk_with: MakeDesk) -> None:
+    """Each way takes 3 s: opened at 0, on screen at 3, heard of at 6, answered after 8 s, heard of at 14."""
+    desk = desk_with(time_limit_s=30)
+    flags = []
+    for number, place in enumerate(desk.places[:3]):
+        start = number * 60
+        desk.open(place, start)
+        desk.tell(place, desk.painted(place, start * 1000 + 3_000), seconds=start + 6)
+        flags.append(desk.commit(place, "B", seconds=start + 14, ms=start * 1000 + 11_000).time_flags)
+    assert flags == [[APART], [], []]
+
+
+def test_without_a_limit_nothing_is_doubted(desk: Desk) -> None:
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    assert APART not in desk.commit(desk.places[0], "B", seconds=600, ms=20_000).time_flags
+
+
+def test_a_choice_that_came_long_after_its_time_is_doubted(desk_with: MakeDesk) -> None:
+    desk = desk_with(time_limit_s=8)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    assert desk.choose(desk.places[0], "B", 1, 25, ms=3_000)
+    ended = Response.objects.get()
+    assert (ended.state, ended.option, ended.time_flags) == ("unconfirmed", "B", [APART])

@@ -41,7 +41,7 @@ def test_a_case_has_nothing_but_its_question(desk: Desk) -> None:
     case = state(desk)["cases"][0]
     assert set(case) == {
         *("id", "position", "stem", "options", "views", "withheld", "information", "opened", "painted"),
-        *("choice", "choice_sequence", "seconds_left", "break_before", "begins", "urls"),
+        *("choice", "choice_sequence", "seconds_left", "seconds_open", "break_before", "begins", "urls"),
     }
     assert set(case["urls"]) == {"open", "choice", "events", "commit", "remark"}
     assert (case["information"], case["opened"], case["seconds_left"]) == (None, False, None)
@@ -114,3 +114,25 @@ def test_no_query_of_a_main_block_touches_keys_or_reports(desk_with: MakeDesk) -
 def test_an_exam_without_images_shows_none(desk: Desk) -> None:
     assert Exam.objects.exists()
     assert [case["views"] for case in state(desk)["cases"]] == [[], [], []]
+
+
+def test_a_case_with_a_time_limit_gets_its_text_with_its_opening(desk_with: MakeDesk) -> None:
+    """Its images may be there before; what is read of it begins with the opening, which the server knows."""
+    desk = desk_with(time_limit_s=30, pixels=True)
+    page = ReadingPage(desk.reader, desk.enrolment.study.slug)
+    cases = page.begin(take="yes")["state"]["cases"]
+    texts = [(case["stem"], case["options"], case["information"]) for case in cases]
+    assert texts == [("", [], None)] * 3, "no text of a limited case may leave the server before the case is opened"
+    assert all(case["views"] for case in cases)
+    for opened in (page.open(cases[0]["id"]).json()["state"], page.open(cases[0]["id"]).json()["state"], page.state()):
+        first, *others = opened["cases"]
+        assert first["stem"] and len(first["options"]) == 4  # noqa: PT018
+        assert not any(case["stem"] or case["options"] for case in others)
+
+
+def test_a_page_knows_how_long_ago_its_case_was_opened(desk_with: MakeDesk) -> None:
+    desk = desk_with(time_limit_s=600)
+    desk.open(desk.places[0], 1)
+    desk.paint(desk.places[0], 2)
+    first, second, _third = state(desk, 7)["cases"]
+    assert (first["seconds_left"], first["seconds_open"], second["seconds_open"]) == (595, 6, None)

@@ -77,6 +77,12 @@ def test_an_armed_case_shows_its_question(standing: CaseProgress) -> None:
 
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
+def test_a_case_that_awaits_its_opening_shows_its_images_alone(standing: CaseProgress) -> None:
+    if standing.may_read and standing.is_prefetched and not standing.answered:
+        assert visible_parts(replace(standing, awaits_opening=True)) == {Part.IMAGES}
+
+
+@pytest.mark.parametrize("standing", EVERY, ids=str)
 def test_the_arm_decides_what_stands_beside_the_question(standing: CaseProgress) -> None:
     shown = visible_parts(standing)
     if Part.AGE_SEX in shown:
