@@ -66,6 +66,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
         model_confidence=None if np.isnan(sheet.model_confidence).all() else sheet.model_confidence,
         repeats=repeats,
         experts=experts_of(study, cases),
+        doubted=sheet.doubted if sheet.doubted.any() else None,
         plan_meets_nobody=standings.nobody,
     )
 

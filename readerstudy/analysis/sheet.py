@@ -33,6 +33,7 @@ class AnswerSheet:
     active_ms: NDArray[np.float64]
     censored: NDArray[np.bool_]
     disturbed: NDArray[np.bool_]
+    doubted: NDArray[np.bool_]
     model_confidence: NDArray[np.float64]
 
     @classmethod
@@ -48,6 +49,7 @@ class AnswerSheet:
             active_ms=np.full(shape, np.nan),
             censored=np.zeros(shape, dtype=np.bool_),
             disturbed=np.zeros(shape, dtype=np.bool_),
+            doubted=np.zeros(shape, dtype=np.bool_),
             model_confidence=np.full(shape, np.nan),
         )
 
@@ -84,6 +86,7 @@ def fill_responses(
     sheet.active_ms[at] = np.fromiter((ms for ms, _is_censored in times), np.float64)
     sheet.censored[at] = np.fromiter((is_censored for _ms, is_censored in times), np.bool_)
     sheet.disturbed[at] = np.fromiter((bool(DISTURBING.intersection(one[8])) for one in rows), np.bool_)
+    sheet.doubted[at] = np.fromiter((TimeFlag.APART in one[8] for one in rows), np.bool_)
 
 
 def _time_of(

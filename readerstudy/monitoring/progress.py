@@ -11,7 +11,7 @@ from itertools import groupby
 from django.db.models import Count, Max, Q
 
 from annotation.case.kernels.durations import CLOCK_RULES, RULE
-from annotation.case.kernels.time_flags import is_counted
+from annotation.case.kernels.time_flags import TimeFlag, is_counted
 from annotation.exports.source_names import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
@@ -60,6 +60,7 @@ class Habits:
 
     n_fast: int = 0  # answers faster than anybody reads, where there are several
     run: int = 0  # the longest run of answers at one place on screen, where it is long
+    n_doubts: int = 0  # cases about whose time page and server part
 
 
 @dataclass(frozen=True)
@@ -147,24 +148,27 @@ def _paces(keys: Collection[int]) -> dict[int, Pace]:
 
 
 def _habits(keys: Collection[int]) -> dict[int, Habits]:
-    """From the answers with an option that readers committed here, in their order."""
+    """From the answers with an option that readers committed here, in their order; doubts of all that ended here."""
     rows = Response.objects.filter(
         reading__enrolment__in=keys,
         reading__case__block=Block.MAIN,
         reading__presented__isnull=False,
-        is_confirmed=True,
     ).order_by("reading__enrolment", "reading__position")
     places: dict[int, list[int]] = defaultdict(list)
+    doubted: dict[int, set[int]] = defaultdict(set)
     n_fast = Counter[int]()
     columns = ("reading__enrolment", "option", "reading__presented__options", "active_ms")
-    for pk, option, order, active_ms in rows.values_list(*columns):
-        places[pk].append(order.find(option) if option else -1)
-        n_fast[pk] += active_ms is not None and active_ms < TOO_FAST_MS
+    more = ("is_confirmed", "time_flags", "reading")
+    for pk, option, order, active_ms, is_confirmed, flags, reading in rows.values_list(*columns, *more):
+        if TimeFlag.APART in flags:
+            doubted[pk].add(reading)
+        if is_confirmed:
+            places[pk].append(order.find(option) if option else -1)
+            n_fast[pk] += active_ms is not None and active_ms < TOO_FAST_MS
     found = {}
-    for pk, shown in places.items():
-        run = longest_run(shown)
-        fast = n_fast[pk]
-        found[pk] = Habits(fast if fast >= LEAST_FAST else 0, run if run >= LEAST_RUN else 0)
+    for pk in {*places, *doubted}:
+        run, fast = longest_run(places[pk]), n_fast[pk]
+        found[pk] = Habits(fast if fast >= LEAST_FAST else 0, run if run >= LEAST_RUN else 0, len(doubted.get(pk, ())))
     return found
 
 

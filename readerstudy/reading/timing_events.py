@@ -141,9 +141,9 @@ def time_within_limit(
 def _round_trips_ms(reading: Reading, sessions: frozenset[int]) -> Iterator[float]:
     """Of the other cases that were opened in these sittings, from giving out to hearing that all was on screen."""
     opened = TimingEvent.objects.filter(page=SERVER, session__in=sessions).exclude(reading=reading)
-    rows = opened.filter(reading__painted_at__isnull=False)
-    for opened_at, painted_at in rows.values_list("reading__opened_at", "reading__painted_at"):
-        yield (painted_at - opened_at).total_seconds() * 1000
+    for opened_at, painted_at in opened.values_list("reading__opened_at", "reading__painted_at"):
+        if opened_at is not None and painted_at is not None:
+            yield (painted_at - opened_at).total_seconds() * 1000
 
 
 def insert_events(

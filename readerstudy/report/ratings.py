@@ -64,6 +64,13 @@ GUESS = Column(
 )
 
 
+DOUBTED = Column(
+    "doubted",
+    WHOLE,
+    "1: the times by the page and by the server part by more than travelling explains. The answer may have been too "
+    "late; a sensitivity analysis counts it so.",
+    "0, 1",
+)
 MODEL_CONFIDENCE = Column(
     "model_confidence",
     REAL,
@@ -81,8 +88,8 @@ IMRMC_KEY = (
 
 
 def ratings_columns(arrays: StudyArrays) -> tuple[Column, ...]:
-    guess = () if arrays.guess is None else (GUESS,)
-    return (*COLUMNS, *guess, *(() if arrays.model_confidence is None else (MODEL_CONFIDENCE,)))
+    of_some = ((GUESS, arrays.guess), (MODEL_CONFIDENCE, arrays.model_confidence), (DOUBTED, arrays.doubted))
+    return (*COLUMNS, *(column for column, found in of_some if found is not None))
 
 
 def ratings_csv(arrays: StudyArrays, settings: Settings) -> str:
@@ -182,6 +189,9 @@ def _asked(arrays: StudyArrays, row: int) -> list[list[Cell]]:
     if arrays.model_confidence is not None:
         for cells, stated in zip(found, arrays.model_confidence[row].tolist(), strict=True):
             cells.append(None if isnan(stated) else stated)
+    if arrays.doubted is not None:
+        for cells, doubted in zip(found, arrays.doubted[row].tolist(), strict=True):
+            cells.append(int(doubted))
     return found
 
 

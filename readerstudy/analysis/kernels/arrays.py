@@ -165,6 +165,7 @@ class StudyArrays:
     model_confidence: NDArray[np.float64] | None = None  # percent, nan: not stated; None: no model stated one
     repeats: Repeats | None = None  # None: no model has a second run
     experts: Experts | None = None  # None: no reviewer answered one of the questions blind
+    doubted: NDArray[np.bool_] | None = None  # page and server part about the time; None: of no answer
     plan_meets_nobody: Sequence[tuple[str, str]] = ()  # lines of the plan on runs that mean no model, or several
 
     def without(self, dropped: NDArray[np.bool_]) -> StudyArrays:
@@ -183,6 +184,7 @@ class StudyArrays:
             model_confidence=None if self.model_confidence is None else self.model_confidence[:, kept],
             repeats=self.repeats and self.repeats.only(kept),
             experts=self.experts and self.experts.only(kept),
+            doubted=None if self.doubted is None else self.doubted[:, kept],
         )
 
     @property
@@ -230,6 +232,7 @@ class StudyArrays:
             *(() if self.guess is None else (self.guess,)),
             *(() if self.model_confidence is None else (self.model_confidence,)),
             *(() if experts is None else (experts.n, experts.right)),
+            *(() if self.doubted is None else (self.doubted,)),
             *(() if repeats is None else (np.array(repeats.of, dtype=np.int32), repeats.state, repeats.option)),
         ):
             digest.update(f"\n{array.dtype.str}{array.shape}\n".encode())

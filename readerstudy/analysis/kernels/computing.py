@@ -31,7 +31,7 @@ from readerstudy.analysis.kernels.result import (
     StoredAnalysis,
     Variant,
 )
-from readerstudy.analysis.kernels.scoring import Settings, score, with_slips
+from readerstudy.analysis.kernels.scoring import Settings, score, with_doubts, with_slips
 from readerstudy.analysis.kernels.times import time_results
 
 BEST_GUESS = (
@@ -141,6 +141,10 @@ def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Variant]:
     if (meant != kept.option).any():
         label = "sensitivity: reported slips counted as they were meant"
         found["with_slips"] = _variant(label, replace(kept, option=meant), settings, kept.questions.voided < 0)
+    state = with_doubts(kept)
+    if (state != kept.state).any():
+        label = "sensitivity: answers whose time is in doubt counted as too late"
+        found["doubts_as_late"] = _variant(label, replace(kept, state=state), settings, kept.questions.voided < 0)
     return found
 
 

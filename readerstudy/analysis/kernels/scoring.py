@@ -103,6 +103,14 @@ def has_guess(arrays: StudyArrays) -> NDArray[np.bool_]:
     return declined & (arrays.guess >= 0) if arrays.guess is not None else np.zeros_like(declined)
 
 
+def with_doubts(arrays: StudyArrays) -> NDArray[np.int8]:
+    """The states, where every answer whose time is in doubt was too late."""
+    if arrays.doubted is None:
+        return arrays.state
+    in_time = np.isin(arrays.state, (*CHOSEN, State.DECLINED))
+    return np.where(arrays.doubted & in_time, State.LATE, arrays.state).astype(np.int8)
+
+
 def with_slips(arrays: StudyArrays) -> NDArray[np.int8]:
     """The options as the readers who reported a slip meant them."""
     return np.where((arrays.slip >= 0) & np.isin(arrays.state, CHOSEN), arrays.slip, arrays.option).astype(np.int8)

@@ -71,6 +71,7 @@ class Ratings:
     active_ms: Array  # nan: none
     censored: Array
     disturbed: Array
+    doubted: Array
     guess: Array
     model_confidence: Array  # percent; nan: none
     expert_n: Array  # of shape (cases,), from data/experts.csv: blind answers of reviewers, and those with the key
@@ -138,6 +139,7 @@ def read_ratings(path: Path, analysis: Json) -> tuple[Ratings, Array]:
         active_ms=of_ratings("active_ms", float, NAN),
         censored=of_ratings("censored", lambda text: text == "1", False),
         disturbed=of_ratings("disturbed", lambda text: text == "1", False),
+        doubted=of_ratings("doubted", lambda text: text == "1", False),
         guess=of_ratings("best_guess", LETTERS.index, -1),
         model_confidence=of_ratings("model_confidence", float, NAN),
         numbers={one["name"]: one["number"] for one in analysis["raters"] if "number" in one},
@@ -1652,6 +1654,9 @@ def everything(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ..
     meant = (primary.slip >= 0) & np.isin(primary.state, ("answered", "unconfirmed"))
     if (primary.slip != primary.option)[meant].any():
         variants["with_slips"] = replace(primary, option=np.where(meant, primary.slip, primary.option))
+    late = primary.doubted & np.isin(primary.state, ("answered", "unconfirmed", "declined"))
+    if late.any():
+        variants["doubts_as_late"] = replace(primary, state=np.where(late, "late", primary.state))
     for name, variant in variants.items():
         yield ("variants", name, "n"), len(variant.case)
         for place, part in parts_of(variant, analysis):

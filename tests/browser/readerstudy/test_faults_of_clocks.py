@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -217,6 +218,21 @@ def test_the_time_of_day_is_corrected_and_the_page_loaded_again(device: Device, 
     device.says("saved")
     answer = Response.objects.get()
     assert (answer.option, answer.state, "apart_from_server" in answer.time_flags) == ("B", "answered", False)
+
+
+def test_a_page_that_tells_less_time_than_the_server_knows(device: Device, reads: MakeStudy) -> None:
+    """For the server 25 seconds more have gone by since the opening than for the clock of the page."""
+    enrolment = reads(time_limit_s=8)
+    device.enter(enrolment)
+    device.sees(1)
+    device.says("saved")
+    for name in ("opened_at", "painted_at", "deadline_at"):
+        Reading.objects.update(**{name: F(name) - timedelta(seconds=25)})
+    device.answers("2", then=2)
+    device.says("saved")
+    answer = Response.objects.get(is_confirmed=True)
+    assert (answer.option, answer.state, answer.delivered_late) == ("B", "answered", True)
+    assert "apart_from_server" in answer.time_flags
 
 
 def test_offline_when_a_case_with_a_limit_opens(device: Device, reads: MakeStudy) -> None:

@@ -205,6 +205,27 @@ def test_slips_count_in_a_labelled_variant_only() -> None:
     assert rater_of(result["variants"]["with_slips"]["panels"]["All tasks"], "R1")["n_correct"] == 11
 
 
+def test_answers_in_doubt_count_as_too_late_in_a_labelled_variant_only() -> None:
+    arrays = make_arrays(READERS, MODELS, KEY)
+    plain = computed(arrays, QUICK)
+    doubted = np.zeros(arrays.state.shape, dtype=np.bool_)
+    doubted[0, 0] = True
+    result = computed(replace(arrays, doubted=doubted), QUICK)
+    assert {**result, "variants": {}} == {**plain, "variants": {}}, "a doubt changes no number of the primary result"
+    right = rater_of(result["panels"]["All tasks"], "R1")["n_correct"]
+    [(name, variant)] = result["variants"].items()
+    assert (name, variant["label"].partition(":")[0]) == ("doubts_as_late", "sensitivity")
+    assert rater_of(variant["panels"]["All tasks"], "R1")["n_correct"] == right - 1
+
+
+def test_the_hash_of_a_study_without_doubts_is_what_it_was() -> None:
+    arrays = make_arrays(READERS, MODELS, KEY)
+    doubted = np.zeros(arrays.state.shape, dtype=np.bool_)
+    doubted[0, 0] = True
+    assert arrays.doubted is None
+    assert replace(arrays, doubted=doubted).sha256() != arrays.sha256()
+
+
 def test_the_same_inputs_give_the_same_bytes_and_another_seed_other_intervals() -> None:
     def text(seed: int) -> str:
         return as_text(computed(make_arrays(READERS, MODELS, KEY), replace(QUICK, seed=seed)))

@@ -102,6 +102,15 @@ def test_every_state_of_a_reading(study: ReaderStudy) -> None:
     assert arrays.times.disturbed[0].tolist() == [True] + [False] * 7
 
 
+def test_an_answer_in_doubt_is_marked_and_a_study_without_one_has_no_marks(study: ReaderStudy, stan: User) -> None:
+    assert gather(study).doubted is None
+    theirs = places_of(enrol(study, stan))
+    read(theirs[0], {"option": "A", "time_flags": ["apart_from_server"]})
+    doubted = gather(study).doubted
+    assert doubted is not None
+    assert np.argwhere(doubted).tolist() == [[1, theirs[0].case.number - 1]]
+
+
 def test_the_limit_of_readings_made_elsewhere_is_that_of_the_rules_or_the_time_of_the_file(
     study: ReaderStudy, stan: User
 ) -> None:

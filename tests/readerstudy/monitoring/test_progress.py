@@ -50,6 +50,19 @@ def test_answers_too_fast_and_straight_lines_are_alerts(rita: User, remo: User, 
     assert (slow.habits, slow.has_problems) == (Habits(), False)
 
 
+def test_cases_about_whose_time_page_and_server_part_are_an_alert(
+    study: ReaderStudy, rita: User, noon: datetime
+) -> None:
+    places = places_of(enrol(study, rita))
+    read(places[0], timed(10_000, "apart_from_server"))
+    ended = {"option": "B", "state": ResponseState.UNCONFIRMED, "is_confirmed": False}
+    doubted = {"time_flags": ["apart_from_server"]}
+    read(places[1], {**ended, **doubted}, timed(20_000, "apart_from_server"))  # both of one case
+    read(places[2], {**ended, **doubted})
+    found = only(study, noon)
+    assert (found.habits, found.has_problems) == (Habits(n_doubts=3), True)
+
+
 @pytest.mark.parametrize(
     ("places", "longest"), [([], 0), ([-1, -1], 0), ([1, 1, 2, 2, 2, -1, 2], 3), ([0, 0, -1, 0], 2)]
 )

@@ -16,8 +16,9 @@ from readerstudy.models import Enrolment, ReaderStudy, StudyRole, Voiding
 from tests.annotation.review.cases import OPTIONS
 from tests.conftest import NOON, make_person
 from tests.readerstudy.design.drafts import study_coordinator
+from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.monitoring.conftest import WATCH, said
-from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.studies import enrol, make_study, places_of
 
 READER_ACTS = ["extend/", "remind/", "pass/", "withdraw/", "replace/"]
 STUDY_ACTS = ["watch/extend/", "watch/remind/", "watch/interim/", "void/"]
@@ -100,6 +101,11 @@ def test_the_table_has_progress_and_problems_and_no_answer(coordinator: Client, 
     assert "accuracy" not in text.lower()
     assert "HX-Request" in page["Vary"]
     assert "no-store" in page["Cache-Control"]
+
+
+def test_the_table_says_whose_times_are_in_doubt(coordinator: Client, study: ReaderStudy, stan: User) -> None:
+    read(places_of(enrol(study, stan))[0], {"option": "A", "time_flags": ["apart_from_server"]})
+    assert "time of 1 answer in doubt" in " ".join(coordinator.get(WATCH).content.decode().split())
 
 
 def test_the_page_has_one_name_everywhere(coordinator: Client, study: ReaderStudy, rita_reads: Enrolment) -> None:

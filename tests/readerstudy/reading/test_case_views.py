@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.db.models import F
 
 from annotation.models import User
 from readerstudy.design.kernels.rules import Rules
+from readerstudy.exports.columns import response_columns
+from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy, Reading, Remark, TimingEvent
 from tests.readerstudy.reading.page import ReadingPage, new_key
 from tests.readerstudy.studies import enrol, make_study
@@ -41,6 +46,21 @@ def test_opening_says_how_the_case_stands(page: ReadingPage) -> None:
     page.commit(first["id"], "B")
     closed = page.open(first["id"]).json()
     assert (closed["closed"], closed["choice"]) == (True, "")
+
+
+def test_a_script_that_lies_about_its_time_is_seen_in_export_and_codebook(page: ReadingPage) -> None:
+    """For the server 25 seconds go by between opening and answer; the script tells of 3."""
+    first = page.begin()["state"]["cases"][0]
+    page.open(first["id"])
+    page.tell(first["id"], page.painted(first, 0))
+    earlier = {name: F(name) - timedelta(seconds=25) for name in ("opened_at", "painted_at", "deadline_at")}
+    Reading.objects.update(**earlier)
+    assert page.commit(first["id"], "B", page.event("submitted", 3_000)).json()["stored"]["state"] == "answered"
+    columns = response_columns(with_key=False)
+    place = [column.name for column in columns].index("time_flags")
+    rows = list(response_rows(ReaderStudy.objects.get(), with_key=False))
+    assert "apart_from_server" in str(rows[0][place]).split("|"), "the export has to say which answers are in doubt"
+    assert "apart_from_server (differs from the server's time" in columns[place].values
 
 
 def test_the_way_from_confidence_to_the_next_case(page: ReadingPage) -> None:

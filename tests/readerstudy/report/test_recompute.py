@@ -194,6 +194,15 @@ def test_a_case_that_no_rater_was_given_counts_as_a_case(tmp_path: Path) -> None
     check_equal(run(tmp_path / "report"))
 
 
+def test_answers_in_doubt_are_recomputed_as_too_late(tmp_path: Path) -> None:
+    arrays = lively()
+    doubted = (arrays.state == State.ANSWERED) & (np.arange(36) % 5 == 0)
+    doubted[arrays.readers.max() + 1 :] = False
+    result = write(tmp_path / "report", replace(arrays, doubted=doubted))
+    assert "doubts_as_late" in result["variants"]
+    check_equal(run(tmp_path / "report"))
+
+
 @pytest.mark.parametrize(
     "settings",
     [replace(QUICK, failed_in_accuracy="exclude"), replace(QUICK, failed_in_agreement="own_category")],
