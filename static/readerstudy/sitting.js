@@ -269,8 +269,9 @@ export class Sitting {
       return;
     }
     this.answers.refused(item, reply);
-    if (item.kind === "open" && this.step === "opening") Object.assign(this, { current: null, step: "" });
-    this.refresh();
+    const isOpening = item.kind === "open" && this.step === "opening";
+    if (isOpening) Object.assign(this, { current: null, step: "" });
+    (isOpening ? patience(1) : Promise.resolve()).then(() => this.refresh());
   }
 
   /** The clock's own requests go out only when nothing waits in the outbox: a case is opened before its events come. */

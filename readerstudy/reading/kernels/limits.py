@@ -81,7 +81,7 @@ def time_taken(
     if elapsed_ms is None:
         return Taken(server_ms)
     own_ms = _own_ms(events)
-    is_one_page = len({event.page for event in events}) == 1 and own_ms is not None
+    is_one_page = len({event.page for event in events}) == 1
     told_ms = own_ms if is_one_page and own_ms is not None else min(elapsed_ms, server_ms)
     since_opening = _ms(opened_at, at) if opened_at is not None else 0.0
     most_ms = since_opening if since_opening > 0 else inf

@@ -13,7 +13,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.case.kernels.time_flags import is_counted
-from readerstudy.models import Reading, Remark, Response
+from readerstudy.models import Enrolment, Reading, Remark, Response
 from readerstudy.reading.expiring import close_reading
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of, lose
@@ -261,6 +261,21 @@ def test_offline_when_a_case_with_a_limit_opens(device: Device, reads: MakeStudy
     assert answers_of(enrolment) == ["B", "C"]
     flags = Response.objects.order_by("pk").values_list("time_flags", flat=True)
     assert "apart_from_server" not in list(flags)[1]
+
+
+def test_an_opening_that_is_refused_waits_for_its_reason(device: Device, reads: MakeStudy) -> None:
+    """Another device began a break: the next case opens when the reader goes on."""
+    enrolment = reads(time_limit_s=600)
+    device.enter(enrolment)
+    device.sees(1)
+    device.says("saved")
+    Enrolment.objects.update(paused_at=timezone.now())
+    device.answers("2")
+    device.is_covered("paused")
+    assert Reading.objects.count() == 1
+    device.press("Enter")
+    device.sees(2)
+    assert answers_of(enrolment) == ["B"]
 
 
 def test_refresh_of_a_case_that_the_server_has_not_heard_of(device: Device, reads: MakeStudy) -> None:
