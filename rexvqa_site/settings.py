@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "readerstudy",
 ]
 MIDDLEWARE = [
+    "annotation.views.site.middleware.ReceiptMiddleware",
     "annotation.views.site.middleware.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

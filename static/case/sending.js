@@ -1,4 +1,5 @@
-// Requests that are not given up: a lost connection, a restarted server or an expired session is waited out.
+// Requests that are not given up: a lost connection, a restarted server or an expired session is waited out. An answer
+// is believed only with the receipt of the site (ReceiptMiddleware): whatever else answers in its place is a lost connection.
 
 const PATIENCE = [500, 1000, 2000, 4000, 8000];
 
@@ -18,10 +19,32 @@ function token() {
   return /(?:^|; )csrftoken=([^;]*)/.exec(document.cookie)?.[1] ?? "";
 }
 
-export function request(url, body, options = {}) {
-  const headers = { "HX-Request": "true" };
+/** CRC-32 as zlib has it, which a page without https can compute too. */
+function checksum(text) {
+  let sum = -1;
+  for (const byte of new TextEncoder().encode(text)) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (sum & 1 && 0xedb88320);
+  }
+  return (sum ^ -1) >>> 0;
+}
+
+/** What goes along with a request whose body is this text, and whether an answer, by its headers, is the site's to it. */
+export function receiptFor(text) {
+  const number = crypto.getRandomValues(new Uint32Array(2)).join("");
+  const received = `${number} ${checksum(text)}`;
+  return { headers: { "X-Sent": number }, isIn: (header) => header === received };
+}
+
+/** Rejects where nobody answered, or somebody else. A status of 500 or more says only "not now", whoever says it. */
+export async function request(url, body, options = {}) {
+  const receipt = receiptFor(String(body ?? ""));
+  const headers = { "HX-Request": "true", ...receipt.headers };
   if (body) headers["X-CSRFToken"] = token();
-  return fetch(url, { method: body ? "POST" : "GET", body, headers, credentials: "same-origin", ...options });
+  const usual = { method: body ? "POST" : "GET", body, headers, credentials: "same-origin" };
+  const answer = await fetch(url, { ...usual, cache: "no-store", redirect: "manual", ...options });
+  if (answer.status < 500 && !receipt.isIn(answer.headers.get("X-Received"))) throw new TypeError(`not an answer of this site: ${url}`);
+  return answer;
 }
 
 /** A form without its token: the header carries the current one. */

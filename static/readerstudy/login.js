@@ -46,21 +46,18 @@ export class Login {
 
   async look() {
     const answer = await request(this.dialog.dataset.probe).catch(() => null);
-    if (!answer || !this.waiting) return;
-    if (answer.ok) this.done();
-    else if (answer.status === 404) this.say(this.words.stranger);
+    if (!this.waiting) return;
+    if (answer?.ok) this.done();
+    else if (answer?.status === 404) this.say(this.words.stranger);
+    return answer;
   }
 
   async send() {
     const { words } = this;
-    try {
-      await request(this.form.action); // for a fresh token
-      const answer = await request(this.form.action, bodyOf(new FormData(this.form)), { redirect: "manual" });
-      if (answer.type === "opaqueredirect") await this.look();
-      else this.say(answer.status === 429 ? words.later : words.refused);
-    } catch {
-      this.say(words.offline);
-    }
+    await request(this.form.action).catch(() => {}); // for a fresh token
+    const answer = await request(this.form.action, bodyOf(new FormData(this.form))).catch(() => null);
+    if (answer) this.say(answer.status === 429 ? words.later : words.refused);
+    else if (!(await this.look())) this.say(words.offline); // a redirect tells nothing: whoever is in sees the probe
   }
 
   get words() {

@@ -23,8 +23,8 @@ export class Server {
   }
 
   /**
-   * { status, reply }: status 0 where nobody answered, or something in between that says "200" to everything. Without `values` it is a GET. The session and the token are those
-   * of the moment in which it is sent; a token that is refused is fetched anew, once.
+   * { status, reply }: status 0 where the site did not answer. Without `values` it is a GET. The session and the token
+   * are those of the moment in which it is sent; a token that is refused is fetched anew, once.
    */
   async ask(url, values) {
     let isFresh = false;
@@ -47,10 +47,8 @@ export class Server {
   async once(url, values) {
     const body = values && bodyOf([...values, ["session", this.session]]);
     try {
-      const answer = await request(url, body, { signal: AbortSignal.timeout(MOST_MS), cache: "no-store" });
-      const reply = read(await answer.text());
-      const isOurs = reply || !answer.ok || answer.status === 204;
-      return { status: isOurs ? answer.status : 0, reply: reply ?? {} };
+      const answer = await request(url, body, { signal: AbortSignal.timeout(MOST_MS) });
+      return { status: answer.status, reply: read(await answer.text()) ?? {} };
     } catch {
       return { status: 0, reply: {} };
     }

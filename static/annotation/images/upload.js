@@ -1,5 +1,7 @@
 // Sends the upload form with a progress bar. Without this file the form works too, without folders' paths.
 
+import { receiptFor } from "../../case/sending.js";
+
 const form = document.getElementById("upload-form");
 const texts = document.getElementById("upload-texts").dataset;
 const [errors, chosen, bar, words, stop, button] = ["errors", "chosen", "progress", "words", "stop", "button"].map((n) =>
@@ -40,9 +42,12 @@ function busy(on) {
 
 function send(list) {
   form.elements.paths.value = JSON.stringify(list.map((file) => file.webkitRelativePath || file.name));
+  const sent = new FormData(form);
+  const sizes = [...sent.values()].filter(({ name }) => name).map(({ size }) => size);
+  const receipt = receiptFor(sizes.sort((a, b) => a - b).join());
   const request = new XMLHttpRequest();
   request.open("POST", form.action);
-  request.setRequestHeader("Accept", "application/json");
+  for (const header of Object.entries({ Accept: "application/json", ...receipt.headers })) request.setRequestHeader(...header);
   request.responseType = "json";
   request.upload.addEventListener("progress", ({ loaded, total }) => {
     bar.querySelector("progress").value = total ? (100 * loaded) / total : 0;
@@ -53,8 +58,9 @@ function send(list) {
     show(sentences);
   };
   request.addEventListener("load", () => {
-    if (request.status === 201) location.assign(request.response.url);
-    else if (request.status === 401) location.reload();
+    const isOurs = receipt.isIn(request.getResponseHeader("X-Received"));
+    if (isOurs && request.status === 201) location.assign(request.response.url);
+    else if (isOurs && request.status === 401) location.reload();
     else if (request.status === 413) fail([fill(texts.tooLarge, { most: Math.floor(form.dataset.mostBytes / MB) })]);
     else fail(request.response?.errors ?? [texts.serverFailed]);
   });
@@ -62,7 +68,7 @@ function send(list) {
   request.addEventListener("abort", () => busy(false));
   stop.onclick = () => request.abort();
   busy(true);
-  request.send(new FormData(form));
+  request.send(sent);
 }
 
 form.addEventListener("submit", (event) => {
