@@ -225,6 +225,9 @@ class ReviewDraft(models.Model):
     data = models.JSONField(default=dict)
     saved_at = models.DateTimeField()
     sequence = models.PositiveIntegerField(default=0)  # counted by the pages; an older one does not replace a newer
+    page = models.CharField(
+        max_length=36, default="", blank=True
+    )  # that sent it, as it names itself; one of before: ""
 
     def __str__(self) -> str:
         return f"draft of assignment {self.assignment_id}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
@@ -23,6 +25,7 @@ from annotation.review.assignments import (
 from annotation.review.kernels.form import TEXT_LIMIT, check_blind, incomplete, make_blind
 from annotation.review.kernels.transitions import Act, ReviewRefused, changed_meanwhile, state_after
 from annotation.review.kernels.visibility import Step
+from annotation.review.showing import values_of
 from annotation.review.trace_events import (
     add_trace,
     check_seen,
@@ -46,6 +49,23 @@ MANY = frozenset({"defensible", "flags", "withdrawn_flags"})
 MOST_VALUES = 16
 
 DraftData = Mapping[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a page knew of its case when the person filled in the form. None: it does not say."""
+
+    n_stored: int | None = None  # steps, see n_stored()
+    draft: int | None = None  # the sequence of the newest draft that it showed
+    page: str = ""  # how it names itself
+
+    @property
+    def drafts(self) -> Q:
+        """Those that the person has seen: of this page, or shown by it."""
+        return Q() if self.draft is None else Q(page=self.page) | Q(sequence__lte=self.draft)
+
+
+NO_BASIS = Basis()
 
 
 def mark_opened(assignment: Assignment, *, at: datetime) -> None:
@@ -142,29 +162,51 @@ def save_draft(
     *,
     actor: User,
     at: datetime,
-    based_on: int | None = None,
+    basis: Basis = NO_BASIS,
     sequence: int = 0,
     trace: Trace = NO_TRACE,
 ) -> None:
     """Store what the form holds, whole or half done, in place of the last draft.
 
-    ``based_on`` is the number of stored steps that the page knew (see n_stored); a draft of a step that was stored in
-    the meantime is refused. ``sequence`` grows with each change of the form: requests may arrive in another order than
-    they were sent in, and one that is older than what is stored is refused with the ``sequence`` of that. Raises
+    A draft of a step that was stored in the meantime is refused, and so is one over another page's draft that its own
+    page did not show. ``sequence`` grows with each change of the form: requests may arrive in another order than they
+    were sent in, and one that is older than what is stored is refused with the ``sequence`` of that. Raises
     ReviewRefused.
     """
     checked = _checked(data)
     locked = lock_assignment(assignment, actor=actor)
-    if based_on is not None and based_on != n_stored(locked):
-        raise ReviewRefused("draft_outdated", _("This step is already stored."))
+    check_steps(locked, basis, "draft_outdated")
     store_events(locked, trace, at=at)
     drafts = ReviewDraft.objects.filter(assignment=locked)
-    if drafts.filter(sequence__lte=sequence).update(data=checked, saved_at=at, sequence=sequence):
+    values = {"data": checked, "saved_at": at, "sequence": sequence, "page": basis.page}
+    if drafts.filter(basis.drafts, sequence__lte=sequence).update(**values):
         return
+    check_drafts(locked, basis)
     newer = drafts.values_list("sequence", flat=True).first()
     if newer is not None:
         raise ReviewRefused("draft_overtaken", _("A newer draft is already stored."), sequence=newer)
-    ReviewDraft.objects.create(assignment=locked, data=checked, saved_at=at, sequence=sequence)
+    ReviewDraft.objects.create(assignment=locked, **values)
+
+
+def check_steps(locked: Assignment, basis: Basis, code: str) -> None:
+    """Raises ReviewRefused where a step was stored since, with the ``stored`` review where there is one."""
+    if basis.n_stored in (None, n_stored(locked)):
+        return
+    newest = newest_review(locked)
+    if newest is None:
+        raise ReviewRefused(code, _("This step is already stored."))
+    sentence = _("This review was submitted on another page after this one was opened. Choose which of the two counts.")
+    raise ReviewRefused(code, sentence, stored=values_of(newest), n_stored=n_stored(locked))
+
+
+def check_drafts(locked: Assignment, basis: Basis) -> None:
+    """Raises ReviewRefused where another page entered something that the person did not see on this one."""
+    unseen = (
+        ReviewDraft.objects.filter(assignment=locked).exclude(basis.drafts).first() if basis.draft is not None else None
+    )
+    if unseen is not None:
+        sentence = _("Something else was entered for this question on another page. Choose which of the two is kept.")
+        raise ReviewRefused("draft_overtaken", sentence, stored=unseen.data, sequence=unseen.sequence)
 
 
 def n_stored(assignment: Assignment) -> int:

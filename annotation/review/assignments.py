@@ -32,7 +32,7 @@ _COLUMNS = (
     *("revision__images_left_out", "revision__question__exam__prior"),
     *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "blind_answer__unreadable"),
     "blind_answer__time_flags",
-    *("draft__data", "draft__sequence"),
+    *("draft__data", "draft__sequence", "draft__page"),
 )
 _QUESTION = OuterRef("revision__question")
 _SEEN = SeenKey.objects.filter(person=OuterRef("reviewer"), question=_QUESTION)

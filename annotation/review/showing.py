@@ -130,6 +130,7 @@ class ShownCase:
     version: int  # of the newest review; 0 while there is none
     n_stored: int
     draft_sequence: int
+    draft_page: str
     is_changed: bool  # submitted, and something was entered since that was not submitted
     values: Mapping[str, Any]  # form values: of the draft, else of the newest review
     skip_reason: str
@@ -212,8 +213,9 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         version=version,
         n_stored=int(answer is not None) + version,
         draft_sequence=draft.sequence if draft is not None else 0,
+        draft_page=draft.page if draft is not None else "",
         is_changed=draft is not None and review is not None,
-        values=draft.data if draft is not None else _values(review),
+        values=draft.data if draft is not None else values_of(review),
         skip_reason=assignment.skip_reason if assignment.state == AssignmentState.SKIPPED else "",
         knows_key=knows_key(assignment),
         is_first=state.round_open and answer is None and progress.place == 1 and progress.is_new,
@@ -294,7 +296,7 @@ def _view(image: Image) -> ViewPosition:
     return next((view for view in ViewPosition if view == image.view_position), ViewPosition.UNKNOWN)
 
 
-def _values(review: Review | None) -> dict[str, Any]:
+def values_of(review: Review | None) -> dict[str, Any]:
     """A stored review as form values, so that it can be changed."""
     if review is None:
         return {}

@@ -16,7 +16,7 @@ from annotation.enums import PAPER_FORM, Flag, ImageState, ReturnReason, RoundSt
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import case_images
 from annotation.models import AnswerKey, Assignment, Review, User
-from annotation.review.answering import answer_first, mark_opened
+from annotation.review.answering import NO_BASIS, Basis, answer_first, check_drafts, check_steps, mark_opened
 from annotation.review.assignments import (
     N_AHEAD,
     design_of,
@@ -68,14 +68,16 @@ def submit_review(
     *,
     actor: User,
     at: datetime,
+    basis: Basis = NO_BASIS,
     trace: Trace = NO_TRACE,
     simulated: bool = False,
 ) -> Review:
     """Store steps 2 and 3 as a new version; the draft goes, older versions stay.
 
-    The same judgement again returns the stored version. "Identifying text visible" also sends the images of the exam
-    to quarantine, unless one of them is there already. A ``simulated`` review has no time, and no images need be seen
-    for it. Raises ReviewRefused, with the ``problems`` of a judgement that is not complete.
+    The same judgement again returns the stored version; another one whose page did not know of that version,
+    or of what another page entered since, is refused with what is ``stored``. "Identifying text visible" also sends the
+    images of the exam to quarantine, unless one of them is there already. A ``simulated`` review has no time, and no
+    images need be seen for it. Raises ReviewRefused, with the ``problems`` of a judgement that is not complete.
     """
     locked = lock_assignment(assignment, actor=actor)
     following = state_after(locked.state, Act.SUBMIT, steps=locked.round.steps)
@@ -88,9 +90,12 @@ def submit_review(
         check_seen(locked, seen, unreadable, step=Step.JUDGE)
     newest = newest_review(locked)
     review = _review(locked, judgement, ground, version=newest.version + 1 if newest else 1, simulated=simulated, at=at)
-    drop_draft(locked)
     if newest is not None and _content(newest) == _content(review):
+        drop_draft(locked)
         return newest
+    check_steps(locked, basis, "review_outdated")
+    check_drafts(locked, basis)
+    drop_draft(locked)
     time = simulated_time() if simulated else time_of(locked, seen, step=Step.JUDGE, at=at)
     for column, value in {**time, "unreadable": unreadable, "viewport": trace.viewport}.items():
         setattr(review, column, value)

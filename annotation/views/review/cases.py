@@ -7,7 +7,7 @@ page. Success is answered after the commit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -27,6 +27,7 @@ from annotation.review.answering import (
     MANY,
     STEP_ONE_FIELDS,
     STEP_TWO_FIELDS,
+    Basis,
     answer_blind,
     mark_opened,
     open_report,
@@ -48,7 +49,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part
 from annotation.views.site.errors import problem
 
 ENDED = {"round_not_open", "not_the_reviewer"}  # refusals after which nothing can be done at this case
-NOT_OF_THE_FORM = {"csrfmiddlewaretoken", "based_on", "sequence", "page", "events", "unreadable", "viewport"}
+NOT_OF_THE_FORM = {"csrfmiddlewaretoken", "based_on", "known", "sequence", "page", "events", "unreadable", "viewport"}
 
 
 @person_required
@@ -140,7 +141,7 @@ def review_draft(request: AuthenticatedRequest, assignment: Assignment) -> HttpR
         form_values(request),
         actor=request.user,
         at=timezone.now(),
-        based_on=count_in(request, "based_on"),
+        basis=basis_of(request),
         sequence=count_in(request, "sequence") or 0,
         trace=trace_of(request),
     )
@@ -160,7 +161,7 @@ def review_events(request: AuthenticatedRequest, assignment: Assignment) -> Http
 def review_submit(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
     """Store the judgement and show the next case."""
     judgement = parse_judgement(lists(request))
-    return next_case(request, assignment, submit_review, judgement)
+    return next_case(request, assignment, partial(submit_review, basis=basis_of(request)), judgement)
 
 
 @case_act
@@ -206,6 +207,11 @@ def count_in(request: HttpRequest, name: str) -> int | None:
     """A whole number that a script sent; None when there is none."""
     sent = request.POST.get(name, "")
     return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
+
+
+def basis_of(request: HttpRequest) -> Basis:
+    page = request.POST.get("page", "")[:36]
+    return Basis(n_stored=count_in(request, "based_on"), draft=count_in(request, "known"), page=page)
 
 
 def trace_of(request: HttpRequest) -> Trace:

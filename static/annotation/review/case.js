@@ -3,7 +3,7 @@
 import { Clock } from "../../case/clock.js";
 import { BlindStep, ReturnStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
-import { clearProblems, focusField, press, showProblem, valuesOf } from "./fields.js";
+import { clearProblems, focusField, press, rowsOfBoth, showProblem, valuesOf } from "./fields.js";
 import { JudgementStep } from "./judgement.js";
 import { guardRadios, isForPage, isTyping, letterOf, listKeys } from "./keys.js";
 import { fold, isFolded } from "../../case/panel.js";
@@ -36,7 +36,11 @@ class CasePage {
       this.screen.blank(on);
     });
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
-    this.drafts = new Drafts((state) => this.say(state), this.clock, (answer) => this.endBy(answer));
+    this.drafts = new Drafts(
+      (state) => this.say(state),
+      this.clock,
+      (answer) => this.endBy(answer) || this.askWhich(answer, () => this.drafts.changed()),
+    );
     guardRadios();
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("input", (event) => this.onInput(event));
@@ -241,7 +245,7 @@ class CasePage {
     }
     const [next] = step === "judge" ? jsonOf("next-cases") : [];
     this.clock.mark("submitted", { step });
-    await this.post(this.form.action, [...valuesOf(this.form), ...this.screen.fields()], this.form, next);
+    await this.post(this.form.action, [...valuesOf(this.form), ...this.screen.fields(), ...this.drafts.basis()], this.form, next);
   }
 
   /** Skip it, or hand it back for good. */
@@ -282,16 +286,17 @@ class CasePage {
 
   receive(answer, root) {
     if (answer.ok) {
-      this.drafts.forget();
+      const place = this.drafts.stored();
       const elsewhere = answer.headers.get("HX-Redirect");
       if (this.wanted) return true; // the person went elsewhere meanwhile
       if (elsewhere) location.assign(elsewhere);
       else this.putParts(answer.content, answer.headers.get("HX-Push-Url"));
+      if (place !== this.drafts.place) this.drafts.forget(place); // another case is on the page
       return true;
     }
     const refusal = jsonIn(answer);
     this.screen.hold(false);
-    if (this.endBy(answer)) return false;
+    if (this.endBy(answer) || this.askWhich(answer, () => this.submit())) return false;
     clearProblems(root);
     const problems = (refusal.problems ?? []).filter(({ field, message }) => showProblem(root, field, message));
     if (problems.length) {
@@ -308,6 +313,32 @@ class CasePage {
     if (!this.busy) this.endBy(Object.assign(answer, { content }));
   }
 
+  /**
+   * Whether the answer says that another page stored something else: then the person sees both and chooses. `again`:
+   * what was refused. Until the choice, and where the dialog is only closed, this page keeps what it has.
+   */
+  askWhich(answer, again) {
+    const { stored, message, ...facts } = jsonIn(answer);
+    if (!stored) return false;
+    const dialog = byId("both-dialog");
+    this.say("both");
+    dialog.querySelector("p").textContent = message;
+    dialog.querySelector("tbody").replaceChildren(...rowsOfBoth(this.form, stored, this.words));
+    dialog.onclick = ({ target }) => {
+      if (!target.value) return;
+      dialog.close();
+      if (target.value === "mine") {
+        this.drafts.hasSeen(facts);
+        again();
+      } else {
+        this.drafts.forget(this.drafts.place);
+        this.load(this.data.url);
+      }
+    };
+    if (!dialog.open) dialog.showModal();
+    return true;
+  }
+
   /** Whether the answer says that this case is over for the person: then the panel says why, and nothing is asked. */
   endBy(answer) {
     const { ended } = jsonIn(answer);
@@ -315,7 +346,7 @@ class CasePage {
     if (this.data.roundOpen !== "yes") return true;
     this.data.roundOpen = "no"; // no key and no click enters anything from now on
     this.clock.end();
-    this.drafts.forget();
+    this.drafts.forget(this.drafts.place);
     for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
     this.cover(false);
     this.say("");

@@ -1,7 +1,8 @@
-// Drafts save themselves within a second; what is not acknowledged yet also stays in this tab over a reload.
+// Drafts save themselves within a second; what is not acknowledged yet also stays in this tab over a reload. What another
+// page stored since, a version or a draft, is not replaced before the person has seen both.
 
 import { setValues, valuesOf } from "./fields.js";
-import { bodyOf, jsonIn, send } from "../../case/sending.js";
+import { bodyOf, jsonIn, request, send } from "../../case/sending.js";
 
 const QUIET_MS = 400;
 const MOST_MS = 800; // after the first change, though the typing goes on
@@ -9,7 +10,7 @@ const MOST_MS = 800; // after the first change, though the typing goes on
 export class Drafts {
   constructor(tell, clock, onRefused) {
     this.tell = tell; // (state) -> shown beside the progress
-    this.onRefused = onRefused; // (answer) -> whether that was the end of the case
+    this.onRefused = onRefused; // (answer) -> whether the page says it: the end of the case, or two to choose from
     this.clock = clock; // its events go along
     addEventListener("pagehide", () => this.flush());
   }
@@ -24,10 +25,14 @@ export class Drafts {
     this.url = data.draftUrl;
     this.base = data.nStored;
     this.sequence = Number(data.draftSequence); // of what is on the page; grows with each change
+    this.known = this.sequence; // the newest draft that the person has seen
     this.place = `review-draft:${data.assignment}`;
     const kept = this.kept();
     if (!kept || (kept.stored && kept.sequence <= this.sequence)) return false;
+    const isOthers = data.draftPage !== kept.page && this.sequence > kept.known;
+    this.known = isOthers ? kept.known : Math.max(this.sequence, kept.sequence);
     this.sequence = Math.max(this.sequence, kept.sequence);
+    this.base = kept.base;
     setValues(form, kept.values);
     this.changed();
     return true;
@@ -36,7 +41,7 @@ export class Drafts {
   kept() {
     try {
       const kept = JSON.parse(sessionStorage.getItem(this.place));
-      if (kept?.base === this.base) return kept;
+      if (kept?.base === this.base || this.isUnsent(kept)) return kept;
       sessionStorage.removeItem(this.place); // of a step that is stored by now
     } catch {
       // A browser without storage keeps nothing over a reload; the server still does.
@@ -44,11 +49,18 @@ export class Drafts {
     return null;
   }
 
-  /** Keep the form in this tab, with whether the server has it. */
-  keep(stored) {
-    const { base, sequence } = this;
+  /** Entered here for the step that is on the page, while another page stored something else for it. */
+  isUnsent(kept) {
+    const isSame = JSON.stringify(kept?.values) === JSON.stringify(valuesOf(this.form));
+    return !isSame && kept?.step === this.form.dataset.step && !kept.isSent;
+  }
+
+  /** Keep the form in this tab, with whether the server has it: as a draft, or as a step that is done. */
+  keep(stored, isSent = false) {
+    const { base, sequence, known, form, clock } = this;
+    const kept = { base, sequence, known, stored, isSent, page: clock.page, step: form.dataset.step, values: valuesOf(form) };
     try {
-      sessionStorage.setItem(this.place, JSON.stringify({ base, sequence, stored, values: valuesOf(this.form) }));
+      sessionStorage.setItem(this.place, JSON.stringify(kept));
     } catch {
       // See kept().
     }
@@ -65,7 +77,20 @@ export class Drafts {
   }
 
   body(events = []) {
-    return bodyOf([...valuesOf(this.form), ...events, ["based_on", this.base], ["sequence", this.sequence]]);
+    return bodyOf([...valuesOf(this.form), ...events, ...this.basis(), ["sequence", this.sequence]]);
+  }
+
+  /** What this page knew when the form was filled in. */
+  basis() {
+    return [["based_on", this.base], ["known", this.known], ["page", this.clock.page]];
+  }
+
+  /** The person has seen what else is stored, and keeps what is on this page. */
+  hasSeen({ n_stored, sequence }) {
+    this.base = String(n_stored ?? this.base);
+    this.known = Math.max(this.known, sequence ?? 0);
+    this.sequence = Math.max(this.sequence, this.known);
+    this.keep(false);
   }
 
   async save() {
@@ -78,16 +103,16 @@ export class Drafts {
       return this.body(events);
     };
     const answer = await send(this.url, now, { tell: this.tell, signal: abort.signal });
-    const newer = answer?.status === 409 ? jsonIn(answer).sequence : undefined;
+    const { sequence: newer, stored } = answer?.status === 409 ? jsonIn(answer) : {};
     if (answer?.ok) this.clock.acknowledged(events);
     if (this.sending !== abort) return; // the case has turned meanwhile
     this.sending = null;
     if (!answer) return;
-    if (newer !== undefined) {
-      this.sequence = Math.max(this.sequence, newer) + 1; // another tab has typed; what is typed here is the last word
+    if (newer !== undefined && !stored) {
+      this.sequence = Math.max(this.sequence, newer) + 1; // of this page, and older by a count that it lost
       this.waiting = true;
     }
-    if (this.waiting) return void this.save();
+    if (this.waiting && !stored) return void this.save();
     if (answer.ok) {
       this.keep(true);
       this.tell("saved");
@@ -98,9 +123,7 @@ export class Drafts {
   flush() {
     if (!this.waiting && !this.sending) return;
     this.sending?.abort();
-    const token = /(?:^|; )csrftoken=([^;]*)/.exec(document.cookie)?.[1] ?? "";
-    const headers = { "HX-Request": "true", "X-CSRFToken": token };
-    fetch(this.url, { method: "POST", body: this.body(), headers, keepalive: true }).catch(() => {});
+    request(this.url, this.body(), { keepalive: true }).catch(() => {});
   }
 
   /** No further draft of this form is sent; what this tab kept stays until forget(). */
@@ -111,11 +134,17 @@ export class Drafts {
     this.waiting = false;
   }
 
-  /** The step is stored: nothing has to be put back. */
-  forget() {
+  /** The step is stored, but the next thing is not on the page yet: returns what forget() is told once it is. */
+  stored() {
     this.stop();
+    this.keep(false, true);
+    return this.place;
+  }
+
+  forget(place) {
+    if (place === this.place) this.stop();
     try {
-      sessionStorage.removeItem(this.place);
+      sessionStorage.removeItem(place);
     } catch {
       // See kept().
     }

@@ -50,3 +50,28 @@ export function focusField(root, field) {
   (row.querySelector("input:checked") ?? row.querySelector("textarea, input:not(:disabled)"))?.focus();
   row.scrollIntoView({ block: "nearest" });
 }
+
+/** What a field says in words: the names of what is chosen, or the text. */
+function wordsOf(form, name, values) {
+  const mine = values.filter(([field]) => field === name).map(([, value]) => value);
+  const inWords = (value) => {
+    const input = form.querySelector(`:is([type="radio"], [type="checkbox"])[name="${name}"][value="${CSS.escape(value)}"]`);
+    return input?.getAttribute("aria-label") ?? input?.closest("label").textContent ?? value;
+  };
+  return mine.map((value) => inWords(value).trim().replace(/\s+/g, " ")).join(", ");
+}
+
+/** A row for each field in which the form differs from what is `stored` of it elsewhere: its name, here, there. */
+export function rowsOfBoth(form, stored, words) {
+  const here = valuesOf(form);
+  const there = Object.entries(stored).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const labelOf = (name) => form.querySelector(`#label-${name}, label[for="${name}"]`)?.firstChild.textContent ?? words[name];
+  return [...new Set([...here, ...there].map(([name]) => name))]
+    .map((name) => [labelOf(name) ?? name, wordsOf(form, name, here), wordsOf(form, name, there)])
+    .filter(([, mine, other]) => mine !== other)
+    .map((cells) => {
+      const row = document.createElement("tr");
+      for (const text of cells) row.insertCell().textContent = text.trim() || "–";
+      return row;
+    });
+}

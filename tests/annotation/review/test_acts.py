@@ -9,6 +9,7 @@ import pytest
 from annotation.enums import AssignmentState, RoundState, RoundSteps
 from annotation.models import Assignment, AuditEvent, BlindAnswer, Review, ReviewDraft, User
 from annotation.review.answering import (
+    Basis,
     answer_blind,
     open_report,
     save_draft,
@@ -140,10 +141,10 @@ def test_a_draft_holds_only_what_the_form_has(
 def test_a_late_draft_does_not_come_back_after_the_step_was_stored(
     first: Assignment, rita: User, noon: datetime
 ) -> None:
-    save_draft(first, {"best": "B"}, actor=rita, at=noon, based_on=0)
+    save_draft(first, {"best": "B"}, actor=rita, at=noon, basis=Basis(n_stored=0))
     answer(first, rita, noon)
     with refuses(ReviewRefused, "draft_outdated"):
-        save_draft(first, {"best": "A"}, actor=rita, at=noon, based_on=0)
+        save_draft(first, {"best": "A"}, actor=rita, at=noon, basis=Basis(n_stored=0))
     assert not ReviewDraft.objects.exists()
 
 
@@ -157,6 +158,42 @@ def test_a_draft_that_the_server_handles_late_does_not_replace_a_newer_one(
     assert ReviewDraft.objects.get().data == {"best": "B"}
     save_draft(first, {"best": "C"}, actor=rita, at=noon, sequence=7)  # the same again, when its answer was lost
     assert ReviewDraft.objects.get().data == {"best": "C"}
+
+
+def test_a_draft_of_another_page_is_replaced_only_by_one_that_has_seen_it(
+    first: Assignment, rita: User, noon: datetime
+) -> None:
+    save_draft(first, {"best": "B"}, actor=rita, at=noon, basis=Basis(draft=0, page="one"), sequence=3)
+    unseen, seen = Basis(draft=2, page="two"), Basis(draft=3, page="two")
+    with refuses(ReviewRefused, "draft_overtaken") as refusal:
+        save_draft(first, {"best": "A"}, actor=rita, at=noon, basis=unseen, sequence=9)
+    assert refusal.value.facts == {"stored": {"best": "B"}, "sequence": 3}
+    save_draft(first, {"best": "C"}, actor=rita, at=noon, basis=Basis(draft=0, page="one"), sequence=4)  # its own
+    save_draft(first, {"best": "D"}, actor=rita, at=noon, basis=Basis(draft=4, page="two"), sequence=5)
+    with refuses(ReviewRefused, "draft_overtaken"):
+        save_draft(first, {"best": "A"}, actor=rita, at=noon, basis=seen, sequence=4)  # its own, on the way for long
+    assert ReviewDraft.objects.get().data == {"best": "D"}
+
+
+def test_a_review_that_did_not_see_the_newest_version_is_refused_with_it(
+    first: Assignment, rita: User, noon: datetime
+) -> None:
+    answer(first, rita, noon)
+    opened = Basis(n_stored=1, draft=0, page="two")
+    for _again in range(2):  # an answer that was lost: the same again is stored once
+        submit_review(first, good_judgement(comment="newer"), actor=rita, at=noon, basis=opened, simulated=True)
+    with refuses(ReviewRefused, "review_outdated") as refusal:
+        submit_review(first, good_judgement(comment="stale"), actor=rita, at=noon, basis=opened, simulated=True)
+    assert (refusal.value.status, refusal.value.facts["n_stored"]) == (409, 2)
+    assert refusal.value.facts["stored"]["comment"] == "newer"
+    assert [review.comment for review in Review.objects.all()] == ["newer"]
+    save_draft(first, {"comment": "typed"}, actor=rita, at=noon, basis=Basis(n_stored=2, page="one"), sequence=1)
+    with refuses(ReviewRefused, "draft_overtaken") as refusal:
+        both = Basis(n_stored=2, draft=0, page="two")
+        submit_review(first, good_judgement(comment="chosen"), actor=rita, at=noon, basis=both, simulated=True)
+    assert refusal.value.facts == {"stored": {"comment": "typed"}, "sequence": 1}
+    seen = Basis(n_stored=2, draft=1, page="two")
+    assert submit_review(first, good_judgement(comment="chosen"), actor=rita, at=noon, basis=seen).version == 2
 
 
 def test_a_review_is_stored_and_its_draft_goes(first: Assignment, rita: User, noon: datetime) -> None:
