@@ -107,7 +107,7 @@ proof-audit: setup-dev
 proof-api: setup-dev
 	@PROOF_REQUESTS=$${PROOF_REQUESTS:-20000} $(BIN)/python -m pytest -q -s -n 0 tests/fuzzing
 
-## make torture      kill -9 web, worker and database under 20 readers, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS)
+## make torture      kill -9 web, worker and database under 20 readers, over a line that answers 200 in place of the site, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS, TORTURE_FOREIGN)
 torture: setup-dev
 	@$(BIN)/python -m tests.torture
 

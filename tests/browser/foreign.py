@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,3 +58,9 @@ class Line:
     def stored(self) -> Counter[str]:
         """How often each kind of address, its last word, came to the site after all foreign answers."""
         return Counter({a.split("/")[-2]: n // (len(ANSWERS) + 1) for a, n in sorted(self.asked.items())})
+
+
+def as_the_site(route: Route, status: int, **said: Any) -> None:
+    """A refusal with the receipt that only the site can give."""
+    received = f"{route.request.headers['x-sent']} {zlib.crc32((route.request.post_data or '').encode())}"
+    route.fulfill(status=status, json=said, headers={"X-Received": received})

@@ -1,7 +1,7 @@
 """``make torture``: on SQLite and on a PostgreSQL of its own, until so many kills and answers have been.
 
 TORTURE_KILLS and TORTURE_ANSWERS are for the answers of readers, on both together; TORTURE_SEED draws who is killed
-when.
+when. TORTURE_FOREIGN is the share of requests to which something else answers 200 in place of the site.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def main() -> int:
     kinds = ["SQLite", *(["PostgreSQL"] if binaries() is not None else [])]
     n_kills = -(-int(os.environ.get("TORTURE_KILLS", "200")) // len(kinds))
     n_cases = -(-int(os.environ.get("TORTURE_ANSWERS", "20000")) // (len(kinds) * N_READERS))
-    seed = int(os.environ.get("TORTURE_SEED", "1"))
+    seed, foreign = int(os.environ.get("TORTURE_SEED", "1")), float(os.environ.get("TORTURE_FOREIGN", "0.1"))
     if len(kinds) == 1:
         print("PostgreSQL is not installed: everything runs on SQLite")
-    outcomes = [_on(kind, n_kills, n_cases, seed) for kind in kinds]
+    outcomes = [_on(kind, n_kills, n_cases, seed, foreign) for kind in kinds]
     calls = [_calls_on(kind, seed) for kind in kinds]
     is_whole = all(outcome.n_kills == n_kills for outcome in outcomes) and all(
         one.n_kills == CALL_KILLS for one in calls
@@ -35,12 +35,18 @@ def main() -> int:
     return 0 if is_whole and is_clean else 1
 
 
-def _on(kind: str, n_kills: int, n_cases: int, seed: int) -> Outcome:
+def _on(kind: str, n_kills: int, n_cases: int, seed: int, foreign: float) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="reading-room-torture-") as home:
         database = Postgres() if kind == "PostgreSQL" else None
         try:
             outcome = torture(
-                Path(home), n_kills=n_kills, n_readers=N_READERS, n_cases=n_cases, seed=seed, database=database
+                Path(home),
+                n_kills=n_kills,
+                n_readers=N_READERS,
+                n_cases=n_cases,
+                seed=seed,
+                foreign=foreign,
+                database=database,
             )
         finally:
             if database is not None:

@@ -8,6 +8,7 @@ import random
 import threading
 import time
 import uuid
+import zlib
 from http.client import INTERNAL_SERVER_ERROR
 from typing import Any
 from urllib.parse import urlencode
@@ -111,13 +112,16 @@ class Reader(threading.Thread):
         raise Unexpected(f"{path}: no answer for {PATIENCE:.0f} s")
 
     def ask(self, path: str, fields: Json) -> tuple[int, bytes]:
-        """Status and body; status 0 when there was none."""
+        """Status and body; status 0 when there was none, or one without the receipt of the site, as for its pages."""
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-            self.connection.request("POST", path, urlencode(fields), self.headers)
+            sent, number = urlencode(fields), str(self.chance.getrandbits(60))
+            self.connection.request("POST", path, sent, {**self.headers, "X-Sent": number})
             answer = self.connection.getresponse()
-            return answer.status, answer.read()
+            said = answer.read()
+            is_ours = answer.headers["X-Received"] == f"{number} {zlib.crc32(sent.encode())}"
+            return answer.status if is_ours or answer.status >= INTERNAL_SERVER_ERROR else 0, said
         except (OSError, http.client.HTTPException):
             if self.connection is not None:
                 self.connection.close()

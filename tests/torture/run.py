@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.torture.clients import PATIENCE, Reader
 from tests.torture.database import Postgres
 from tests.torture.ledger import Ledger, Verdict
+from tests.torture.line import Line
 from tests.torture.site import Site
 
 
@@ -19,6 +20,7 @@ class Outcome:
 
     verdict: Verdict
     n_kills: int
+    n_foreign: int
     seconds: float
     audit_whole: bool
     problems: list[str]
@@ -29,20 +31,32 @@ class Outcome:
 
     def __str__(self) -> str:
         audit = "audit log whole" if self.audit_whole else "AUDIT LOG BROKEN"
-        lines = [f"{self.n_kills} kills in {self.seconds:.0f} s: {self.verdict}; {audit}"]
+        struck = f"{self.n_kills} kills and {self.n_foreign} answers in place of the site in {self.seconds:.0f} s"
+        lines = [f"{struck}: {self.verdict}; {audit}"]
         return "\n".join([*lines, *(f"  {problem}" for problem in self.problems)])
 
 
 def torture(
-    home: Path, *, n_kills: int, n_readers: int, n_cases: int, seed: int, database: Postgres | None = None
+    home: Path,
+    *,
+    n_kills: int,
+    n_readers: int,
+    n_cases: int,
+    seed: int,
+    foreign: float = 0.0,
+    database: Postgres | None = None,
 ) -> Outcome:
-    """Kills are spread over the run by how many answers are acknowledged; who is killed is drawn by the seed."""
+    """Kills are spread over the run by how many answers are acknowledged; who is killed is drawn by the seed.
+
+    ``foreign``: of which share of the requests something else answers 200 in place of the site.
+    """
     chance, ledger = random.Random(seed), Ledger()
     site = Site(home, database, n_readers=n_readers, n_cases=n_cases)
+    line = Line(site.port, foreign, seed)
     try:
         start = time.monotonic()
         readers = [
-            Reader(site.port, site.way_in["slug"], cookie, ledger, seed * 1_000 + n)
+            Reader(line.port if foreign else site.port, site.way_in["slug"], cookie, ledger, seed * 1_000 + n)
             for n, cookie in enumerate(site.way_in["sessions"])
         ]
         for reader in readers:
@@ -59,6 +73,7 @@ def torture(
         seconds = time.monotonic() - start
         verdict = ledger.compare(site.stored())
         problems = sorted({reader.problem for reader in readers if reader.problem})
-        return Outcome(verdict, n_killed, seconds, site.is_audit_whole(), problems)
+        return Outcome(verdict, n_killed, line.n_foreign, seconds, site.is_audit_whole(), problems)
     finally:
+        line.stop()
         site.stop()

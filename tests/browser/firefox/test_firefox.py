@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import ReviewRound, User
+from tests.browser.review import test_foreign_answers as foreign
 from tests.browser.review import test_journey as journeys
 from tests.browser.viewer import test_pixels as pixels
 from tests.browser.viewer.conftest import SIZE, Looker
@@ -45,6 +46,10 @@ def test_three_questions_by_keyboard_only(page: Page, review_round: ReviewRound,
 
 def test_both_steps_fit_without_scrolling(page: Page, review_round: ReviewRound) -> None:
     journeys.test_both_steps_fit_without_scrolling(page, review_round, (1366, 768))
+
+
+def test_every_foreign_answer_at_every_step(page: Page, review_round: ReviewRound) -> None:
+    foreign.test_every_answer_at_every_step_of_a_review(page, review_round)
 
 
 def test_greys_of_the_window_and_of_the_scanner_s_table(look: Looker, stage: Stage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.readerstudy import test_faults_of_connections as connections
+from tests.browser.readerstudy import test_foreign_answers as foreign
 from tests.browser.readerstudy import test_reading as journeys
 from tests.browser.readerstudy.conftest import MakeStudy, NewDevice, device, new_device, reads
 from tests.browser.readerstudy.reading import Device
@@ -27,3 +28,7 @@ def test_a_pause(device: Device, reads: MakeStudy) -> None:
 
 def test_a_server_that_is_down(device: Device, reads: MakeStudy) -> None:
     connections.test_server_down(device, reads)
+
+
+def test_every_foreign_answer_at_every_step(device: Device, reads: MakeStudy) -> None:
+    foreign.test_every_answer_at_every_step_of_a_reading(device, reads)

@@ -29,6 +29,18 @@ KEPT_ITEMS = """async (reader) => {
     return all;
 }"""
 
+# A promise is no answer to wait_for_function: it would be over at once.
+KEPT_KINDS = f"""async ([reader, kinds]) => {{
+    const isRepeated = ({{ kind, place }}, at, all) => kind === "choice"
+        && all.slice(at).some((later) => later.kind === "commit" && later.place === place);
+    const found = async () => (await ({KEPT_ITEMS})(reader))
+        .filter((...one) => !isRepeated(...one)).map(({{ kind }}) => kind);
+    for (let n = 0; n < 200 && (await found()).join() !== kinds.join(); n++) {{
+        await new Promise((go) => setTimeout(go, 100));
+    }}
+    return found();
+}}"""
+
 HAVE_COME = """(addresses) => {
     const come = new Set(performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname));
     return addresses.every((address) => come.has(address));
@@ -94,11 +106,9 @@ class Device:
         return kept
 
     def has_kept(self, enrolment: Enrolment, *kinds: str) -> None:
-        """Wait until this, and nothing else, stands on the disk."""
-        self.page.wait_for_function(
-            f"async ([reader, kinds]) => (await ({KEPT_ITEMS})(reader)).map((one) => one.kind).join(' ') === kinds",
-            arg=[enrolment.public_id, " ".join(kinds)],
-        )
+        """Wait until this, and nothing else, stands on the disk; but a choice that its answer repeats."""
+        found = self.page.evaluate(KEPT_KINDS, [enrolment.public_id, list(kinds)])
+        assert found == list(kinds), f"this device keeps {found}, and not {list(kinds)}"
 
     def cut(self) -> None:
         self.page.context.set_offline(True)

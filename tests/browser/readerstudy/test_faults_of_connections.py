@@ -15,6 +15,7 @@ from playwright.sync_api import Route, expect
 
 from annotation.models import User
 from readerstudy.models import ReaderStudy, RefusedAnswer, Response
+from tests.browser.foreign import as_the_site
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
 from tests.readerstudy.studies import places_of
@@ -191,7 +192,7 @@ def test_somebody_else_logs_in_meanwhile(device: Device, reads: MakeStudy, remo:
 
 def test_an_answer_that_the_server_does_not_take_stays_on_the_device(device: Device, reads: MakeStudy) -> None:
     enrolment = reads()
-    device.page.route("**/commit/", lambda route: route.fulfill(status=422, json={"reason": "malformed"}), times=1)
+    device.page.route("**/commit/", lambda route: as_the_site(route, 422, reason="malformed"), times=1)
     device.enter(enrolment)
     device.sees(1)
     device.answers("2", then=2)
@@ -284,9 +285,9 @@ def test_all_answers_on_the_device_are_kept_by_a_study_that_was_closed_meanwhile
 def test_a_case_whose_answer_was_not_taken_comes_again_and_goes_out_before_later_ones(
     device: Device, reads: MakeStudy
 ) -> None:
-    """Something in between refused it: the server still waits for this case, and opens no later one."""
+    """The server still waits for this case, and opens no later one."""
     enrolment = reads()
-    device.page.route("**/commit/", lambda route: route.fulfill(status=413, body="Too large"), times=1)
+    device.page.route("**/commit/", lambda route: as_the_site(route, 413, reason="too_large"), times=1)
     device.enter(enrolment)
     device.sees(1)
     device.is_ready(enrolment)

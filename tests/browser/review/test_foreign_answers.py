@@ -26,10 +26,10 @@ def test_a_foreign_answer_saves_nothing_and_loses_nothing(page: Page, review_rou
     expect(page.locator("#case-saving")).to_have_text(TRYING)
     assert checked(page) == CHOSEN
     assert not BlindAnswer.objects.exists()
-    page.unroute_all(behavior="ignoreErrors")
     page.reload()
     expect(page.locator(BLIND)).to_be_visible()
     assert checked(page) == CHOSEN
+    page.unroute_all(behavior="ignoreErrors")
     expect(page.locator("#case-saving")).to_have_text("saved")
     assert ReviewDraft.objects.get().data == {"best": "B", "difficulty": "easy"}
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from annotation.enums import AssignmentState, EventKind
 from annotation.models import Assignment, BlindAnswer, Review, ReviewEvent, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
+from tests.browser.foreign import as_the_site
 from tests.browser.review.test_journey import BLIND, JUDGE, answer, checked, commit, press, start
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -136,14 +137,14 @@ def test_keys_between_two_cases_go_to_the_images_and_to_no_question(page: Page, 
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "sentence"),
+    ("status", "said", "sentence"),
     [
-        (409, '{"message": "This question was given to another reviewer."}', "given to another reviewer"),
-        (422, '{"problems": [{"field": "comment", "code": "x", "message": "Say more."}]}', "Say more."),
+        (409, {"message": "This question was given to another reviewer."}, "given to another reviewer"),
+        (422, {"problems": [{"field": "comment", "code": "x", "message": "Say more."}]}, "Say more."),
     ],
 )
 def test_a_refused_case_comes_back_untouched(
-    page: Page, review_round: ReviewRound, status: int, body: str, sentence: str
+    page: Page, review_round: ReviewRound, status: int, said: dict[str, object], sentence: str
 ) -> None:
     start(page, review_round)
     answer(page, "2", "e")
@@ -155,7 +156,7 @@ def test_a_refused_case_comes_back_untouched(
     held = hold(page, "**/submit/")
     commit(page)
     page.wait_for_function("(left) => picture() !== left", arg=left)
-    waiting(page, held).fulfill(status=status, body=body, content_type="application/json")
+    as_the_site(waiting(page, held), status, **said)
     expect(page.locator(JUDGE)).to_be_visible()
     expect(page.get_by_text(sentence)).to_be_visible()
     page.wait_for_function("(left) => picture() === left", arg=left)
