@@ -43,6 +43,9 @@ class ReceiptMiddleware(Middleware):
         number = request.headers.get("X-Sent", "")
         if number.isascii() and number.isdecimal() and (came := received_by(request)) is not None:
             response["X-Received"] = f"{number} {zlib.crc32(came)}"
+        sent_as = vars(request).get("_post", {}).get("sent_as", "")  # by a form that the browser itself sends: forms.js
+        if sent_as.isascii() and sent_as.isdecimal():
+            response.set_cookie("received", sent_as, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)
         return response
 
 

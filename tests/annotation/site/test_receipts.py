@@ -1,0 +1,51 @@
+"""The receipt by which a script knows that an answer is the site's, and that what it sent came whole."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from annotation.models import User
+
+NUMBER = "1234567890"
+
+
+def received(client: Client, path: str, body: str | None, number: str = NUMBER) -> str | None:
+    headers = {"X-Sent": number, "HX-Request": "true"}
+    if body is None:
+        return client.get(path, headers=headers).headers.get("X-Received")
+    kind = "application/x-www-form-urlencoded"
+    return client.post(path, body, content_type=kind, headers=headers).headers.get("X-Received")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/", "/nowhere/", "/login/"])
+def test_every_answer_has_one_also_a_refusal(client: Client, rita: User, path: str) -> None:
+    for body in (None, "a=1&text=%C3%A9"):
+        assert received(client, path, body) == f"{NUMBER} {zlib.crc32((body or '').encode())}"
+    client.force_login(rita)
+    assert received(client, path, None) == f"{NUMBER} 0"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("number", ["", "x", "1; a=b", "²"])
+def test_only_a_number_is_repeated(client: Client, number: str) -> None:
+    assert received(client, "/login/", None, number) is None
+
+
+@pytest.mark.django_db
+def test_of_files_the_sizes_are_repeated(client: Client, cora: User) -> None:
+    client.force_login(cora)
+    files = [SimpleUploadedFile("b.dcm", b"1234567"), SimpleUploadedFile("a.dcm", b"12")]
+    answer = client.post("/uploads/new/", {"files": files}, headers={"X-Sent": NUMBER, "Accept": "application/json"})
+    assert answer.headers["X-Received"] == f"{NUMBER} {zlib.crc32(b'2,7')}"
+
+
+@pytest.mark.django_db
+def test_a_form_of_the_browser_s_own_is_told_by_a_cookie(client: Client, cora: User) -> None:
+    client.force_login(cora)
+    assert client.post("/nowhere/", {"sent_as": "<b>"}).cookies.get("received") is None
+    assert client.post("/logout/", {"sent_as": NUMBER}).cookies["received"].value == NUMBER
