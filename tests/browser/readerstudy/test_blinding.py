@@ -32,7 +32,7 @@ from tests.readerstudy.blinding.worlds import World, build_world
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 N_READ = int(os.environ.get("PROOF_CASES", "5"))  # 5 or more; make proof reads 40
 STEM = b"Which finding is absent"
-OWN_PACE = frozenset({"date", "server", "content-length", "set-cookie", "connection"})
+OWN_PACE = frozenset({"date", "server", "content-length", "set-cookie", "connection", "x-received"})
 PLANT = """([where, word]) => {
     if (where !== "indexedDB") return window[where].setItem("why", word);
     return new Promise((done) => {
