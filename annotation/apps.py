@@ -25,13 +25,14 @@ class AnnotationConfig(AppConfig):
         from annotation.outcomes.outcome_filters import FLAGGED, SETTLED
         from annotation.questionbank.filters import register_filter
         from annotation.review.own_reviews import finished_work
-        from annotation.sampling.samples import difficulty_sources
+        from annotation.sampling.samples import BY_IMAGES, difficulty_sources
         from annotation.site.hooks import question_rules
         from annotation.validators.difficulty_ratings import by_model, by_readers, by_reviewers
         from annotation.validators.taking_verdicts import KIND as TAKE_VERDICTS
         from annotation.validators.taking_verdicts import fill_calls as fill_checks
         from annotation.validators.taking_verdicts import take_later
 
+        register_filter(BY_IMAGES)
         register_filter(FOUND)
         register_filter(FLAGGED)
         register_filter(SETTLED)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.enums import ImageState, ViewPosition
@@ -120,14 +120,30 @@ def lost_exams(bank: QuestionBank) -> QuerySet[Exam, int]:
     return exams.order_by().values_list("pk", flat=True)
 
 
+def waiting_exams(bank: QuestionBank) -> QuerySet[Exam, int]:
+    """The exams of a bank of which no image is here, or for which an image has not come; also where it is one of their
+    prior.
+    """
+    away = Image.objects.filter(state__in=(ImageState.PENDING, ImageState.CHECKING))
+    is_away = Exists(away.filter(exam=OuterRef("pk"))) | Exists(away.filter(exam=OuterRef("prior")))
+    is_here = Exists(Image.objects.filter(exam=OuterRef("pk"), state=ImageState.AVAILABLE))
+    return Exam.objects.filter(is_away | ~is_here, bank=bank).order_by().values_list("pk", flat=True)
+
+
 def has_lost_images(bank: QuestionBank) -> Q:
     """The revisions of a bank whose exam is one of lost_exams. What does not count for a question is not missed."""
-    is_lost, whole = Q(question__exam__in=lost_exams(bank)), _whole_without(bank)
-    return is_lost & ~Q(pk__in=whole) if whole else is_lost
+    return _about(bank, lost_exams(bank), lambda images: bool(images.lost))
 
 
-def _whole_without(bank: QuestionBank) -> list[int]:
-    """The revisions that leave out all that their exam lost."""
-    rows = Revision.objects.filter(bank=bank, images_left_out__isnull=False, question__exam__in=lost_exams(bank))
+def waits_for_images(bank: QuestionBank) -> Q:
+    """The revisions of a bank that nobody can answer yet: their exam is one of waiting_exams."""
+    return _about(bank, waiting_exams(bank), lambda images: images.is_waiting)
+
+
+def _about(bank: QuestionBank, exams: QuerySet[Exam, int], is_so: Callable[[ExamImages], bool]) -> Q:
+    """The revisions about these exams, but those of which it is not so once they leave images out."""
+    found = Q(question__exam__in=exams)
+    rows = Revision.objects.filter(bank=bank, images_left_out__isnull=False, question__exam__in=exams)
     leaving = rows.order_by().values_list("pk", "question__exam", "images_left_out")
-    return [pk for pk, images in images_of_questions(leaving).items() if not images.lost]
+    others = [pk for pk, images in images_of_questions(leaving).items() if not is_so(images)]
+    return found & ~Q(pk__in=others) if others else found

@@ -34,7 +34,9 @@ class SamplingPlan(Deletable):
     seed = models.BigIntegerField(_("seed"))
     strata = models.JSONField()  # list of {stratum, n_frame, n_drawn}
     n_frame = models.PositiveIntegerField()
-    frame = models.JSONField(default=dict, blank=True)  # {"filters": {name: value}} or {"chosen": n}; empty: the bank
+    frame = models.JSONField(
+        default=dict, blank=True
+    )  # {"filters": {name: value}} or {"chosen": n}, and what was left out
     frame_sha256 = models.CharField(max_length=64)  # over the ordered question numbers and strata of the frame
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

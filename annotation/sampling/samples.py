@@ -11,14 +11,15 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import QuestionState
-from annotation.ingest.completeness import has_lost_images, images_of_questions
+from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
 from annotation.quality.keeping_out import kept_out
-from annotation.questionbank.filters import BankSearch
+from annotation.questionbank.filters import BankFilter, BankSearch, Rows
 from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import (
     RULE,
@@ -60,6 +61,7 @@ class LostQuestion:
 
     number: int
     why: str
+    is_withheld: bool  # in quarantine: somebody decides about it
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ def preview_sample(
 ) -> Draw:
     """Draw from the current questions of the bank without storing anything.
 
-    None that lost an image is drawn, nor one that the bank keeps out because it fails a part of V(Q).
+    None that lost an image is drawn, nor one that the bank keeps out because it fails a part of V(Q). One whose images
+    have not come can be drawn, since they may come for the drawn questions alone; the frame says how many those are.
 
     ``wanted``: filters of the bank that narrow the frame, by what every coordinator may know. ``numbers``: the
     questions that a person chose. ``rated_by``: whose difficulty makes the strata, where they are of difficulty.
@@ -102,12 +105,12 @@ def preview_sample(
     check_request(bank, per_thousand, seed)
     column = {StratifyBy.NONE: "task"}.get(by, by.value)
     is_lost = has_lost_images(bank)
-    whole = BankSearch(bank, wanted or {}).revisions().exclude(is_lost)
+    asked = BankSearch(bank, wanted or {}).revisions()
     if numbers:
-        whole = whole.filter(question__number__in=numbers)
-    whole = whole.exclude(question__state=QuestionState.WITHDRAWN)
-    whole, n_kept_out = _without_kept_out(bank, whole)
-    rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(bank, is_lost)
+        asked = asked.filter(question__number__in=numbers)
+    there = asked.exclude(question__state=QuestionState.WITHDRAWN)
+    whole, n_kept_out = _without_kept_out(bank, there.exclude(is_lost))
+    rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(there, is_lost)
     if not rows and (wanted or numbers):
         sentence = _(
             "None of these questions can be drawn: they are withdrawn, kept out, or lost an image, or none matches."
@@ -142,7 +145,16 @@ def preview_sample(
         revision_ids=ids[places].tolist(),
         lost=lost,
         frame=_frame_of(bank, len(rows) if numbers else 0, wanted or {}, n_kept_out)
-        | ({"rated_by": rated_by.value} if is_rated else {}),
+        | ({"rated_by": rated_by.value} if is_rated else {})
+        | {
+            "left_out": {
+                "withdrawn": asked.filter(question__state=QuestionState.WITHDRAWN).count(),
+                "quarantine": sum(one.is_withheld for one in lost),
+                "removed": sum(not one.is_withheld for one in lost),
+                "kept_out": n_kept_out,
+            },
+            "n_waiting": whole.filter(waits_for_images(bank)).count(),
+        },
         n_kept_out=n_kept_out,
     )
 
@@ -168,11 +180,50 @@ def _frame_of(bank: QuestionBank, n_chosen: int, wanted: Mapping[str, str], n_ke
     return {**found, "kept_out": {"parts": bank.kept_out_by, "n": n_kept_out}} if bank.kept_out_by else found
 
 
-def _lost_questions(bank: QuestionBank, is_lost: Q) -> list[LostQuestion]:
-    """The current questions of a bank that lost an image, by number, each with why."""
-    rows = Revision.objects.in_bank(bank).current().filter(is_lost).order_by("question__number")
+def frame_rows(frame: Mapping[str, Any], n_frame: int) -> list[tuple[str, int]]:
+    """From what was asked for to the frame, and how many of it wait: in words, with numbers. Empty where the frame was
+    stored before that was counted.
+    """
+    if "left_out" not in frame:
+        return []
+    words = {
+        "withdrawn": _("left out: withdrawn"),
+        "quarantine": _("left out: an image is in quarantine"),
+        "removed": _("left out: an image was removed"),
+        "kept_out": _("left out: fails a part of validity"),
+    }
+    first = (
+        _("Selected") if "chosen" in frame else _("Found by the filters") if "filters" in frame else _("In the bank")
+    )
+    left_out = [(words[why], n) for why, n in frame["left_out"].items() if n]
+    waiting = [(_("of these, images have not come"), frame["n_waiting"])] if frame["n_waiting"] else []
+    return [(first, n_frame + sum(n for _why, n in left_out)), *left_out, (_("In the frame"), n_frame), *waiting]
+
+
+def _lost_questions(rows: QuerySet[Revision], is_lost: Q) -> list[LostQuestion]:
+    """Those of the rows that lost an image, by number, each with why."""
+    rows = rows.filter(is_lost).order_by("question__number")
     images = images_of_questions(rows.values_list("question__number", "question__exam", "images_left_out"))
-    return [LostQuestion(number, "; ".join(one.lost)) for number, one in images.items()]
+    return [LostQuestion(number, "; ".join(one.lost), bool(one.withheld)) for number, one in images.items()]
+
+
+def _by_images(rows: Rows, search: BankSearch, value: str) -> Rows:
+    is_lost, waits = has_lost_images(search.bank), waits_for_images(search.bank)
+    if value == "lost":
+        return rows.filter(is_lost)
+    return rows.exclude(is_lost).filter(waits if value == "waiting" else ~waits)
+
+
+BY_IMAGES = BankFilter(
+    name="images",
+    label=gettext_lazy("Images"),
+    choices=lambda _search: [
+        ("here", _("here")),
+        ("waiting", _("have not come")),
+        ("lost", _("in quarantine or removed")),
+    ],
+    narrow=_by_images,
+)
 
 
 def check_request(bank: QuestionBank, per_thousand: int, seed: int) -> None:

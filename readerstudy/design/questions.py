@@ -169,6 +169,11 @@ def drawable(bank: QuestionBank) -> RevisionQuerySet:
     return Revision.objects.in_bank(bank).current().exclude(has_lost_images(bank))
 
 
+def n_with_lost_images(bank: QuestionBank) -> int:
+    """How many current questions of the bank are not drawable."""
+    return Revision.objects.in_bank(bank).current().filter(has_lost_images(bank)).count()
+
+
 def candidates_among(bank: QuestionBank, rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:
     """Those of the rows that have one of these ids, by number: the cost is that of the ids and of the bank's priors."""
     patients = patients_of(bank.pk)

@@ -45,6 +45,16 @@ class SampleShape(Shown):
     rule = serializers.CharField()
     n_frame = serializers.IntegerField()
     n_drawn = serializers.IntegerField()
+    left_out = serializers.DictField(
+        source="frame.left_out",
+        child=serializers.IntegerField(),
+        default=None,
+        allow_null=True,
+        help_text="how many questions are not in the frame, by why; null where that was not counted",
+    )
+    n_waiting = serializers.IntegerField(
+        source="frame.n_waiting", default=None, allow_null=True, help_text="of the frame: their images have not come"
+    )
     frame_sha256 = serializers.CharField()
     strata = StratumShape(many=True)
     created_by = PersonName()

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank, SamplingPlan
 from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
-from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample
+from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample, frame_rows
 from annotation.site.slugs import the_one
 
 
@@ -66,6 +66,8 @@ def as_json(plan: SamplingPlan) -> dict[str, Any]:
         "frame_sha256": plan.frame_sha256,
         "n_drawn": len(drawn),
         "kept_out": plan.frame.get("kept_out"),
+        "left_out": plan.frame.get("left_out"),
+        "n_waiting": plan.frame.get("n_waiting"),
         "strata": plan.strata,
         "questions": list(drawn),
     }
@@ -76,6 +78,7 @@ def as_text(plan: SamplingPlan) -> str:
     width = max(len(stratum["stratum"]) for stratum in plan.strata)
     lines += [f"  {one['stratum']:<{width}}  {one['n_drawn']:>7} of {one['n_frame']:>7}" for one in plan.strata]
     lines.append(f"  {'together':<{width}}  {plan.questions.count():>7} of {plan.n_frame:>7}")
+    lines += [f"{words}: {n}" for words, n in frame_rows(plan.frame, plan.n_frame)]
     if out := plan.frame.get("kept_out"):
         lines.append(f"Kept out, since they fail {', '.join(out['parts'])}: {out['n']} questions.")
     return "\n".join(lines)

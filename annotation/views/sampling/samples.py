@@ -28,6 +28,7 @@ from annotation.sampling.samples import (
     Draw,
     default_name,
     draw_sample,
+    frame_rows,
     preview_sample,
 )
 from annotation.site.permissions import is_administrator, is_coordinator
@@ -121,7 +122,13 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
         found = run_on_form(form, lambda: preview_sample(data["bank"], wanted=search.wanted, **asked))
         if found is not None:
             page = Paginator(found.revision_ids, PER_PAGE).get_page(request.GET.get("page"))
-            context |= {"found": found, "default_name": default_name(found), "page": page, "rows": _rows(found, page)}
+            context |= {
+                "frame_rows": frame_rows(found.frame, found.n_frame),
+                "default_name": default_name(found),
+                "found": found,
+                "page": page,
+                "rows": _rows(found, page),
+            }
     elif bank := QuestionBank.objects.filter(slug=str(form["bank"].value() or "")).first():
         context["search"] = _search(request, bank)
     is_fragment = asks_for_part(request)
@@ -159,6 +166,7 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "rows": table["page"],
         "rounds": rounds,
         **_frame(plan, request.user),
+        "frame_rows": frame_rows(plan.frame, plan.n_frame),
         "rated_by": _(RatedBy(plan.frame["rated_by"]).label) if "rated_by" in plan.frame else "",
         "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
         "may_change": is_coordinator(request.user),

@@ -23,7 +23,7 @@ from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.drawing import cells_of, effect_by_task
 from readerstudy.design.kernels.forecast import RANDOM_CASES, forecast, rare_in_random
-from readerstudy.design.questions import PoolCell, pool_cells
+from readerstudy.design.questions import PoolCell, n_with_lost_images, pool_cells
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
@@ -173,6 +173,7 @@ def _pool(study: ReaderStudy, form: CasesForm) -> dict[str, Any]:
         "rare": rare,
         "is_rare": any(expected < FEW for _task, expected in rare),
         "n_random": RANDOM_CASES,
+        "n_lost": n_with_lost_images(study.bank),
     }
 
 

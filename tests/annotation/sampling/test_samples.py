@@ -10,18 +10,35 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.test import Client
 
 from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
-from annotation.enums import ImportState, Task
-from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
+from annotation.enums import ImageState, ImportState, QuestionState, Task
+from annotation.ingest.quarantine import quarantine_image, remove
+from annotation.models import (
+    AuditEvent,
+    BankImport,
+    Image,
+    Question,
+    QuestionBank,
+    Revision,
+    SampledQuestion,
+    SamplingPlan,
+    User,
+)
+from annotation.questionbank.filters import BankSearch
 from annotation.review.rounds import create_round
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import (
     SampleRefused,
     draw_sample,
+    frame_rows,
     preview_sample,
+    store_sample,
 )
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_revisions
+from tests.annotation.rounds.made import make_sample
+from tests.pages import markup
 from tests.refusals import refuses
 
 
@@ -165,3 +182,57 @@ def test_the_command_refuses_with_status_2(bank: QuestionBank, arguments: list[s
         call_command("draw_sample", *arguments)
     assert refusal.value.returncode == 2
     assert not SamplingPlan.objects.exists()
+
+
+def test_the_frame_says_what_it_leaves_out_and_what_waits(
+    client: Client, cora: User, dina: User, noon: datetime
+) -> None:
+    """Twelve questions on four exams: one in quarantine, one removed, one whose images never came, one withdrawn."""
+    bank = make_sample(12).bank
+    held, gone, away = (Image.objects.filter(exam__questions__number=number)[0] for number in (1, 4, 7))
+    quarantine_image(held, reason="a name", actor=dina, at=noon)
+    quarantine_image(gone, reason="a name", actor=dina, at=noon)
+    gone.refresh_from_db()
+    remove(gone, reason="a name", actor=dina, at=noon)
+    Image.objects.filter(exam=away.exam_id).update(state=ImageState.PENDING)
+    Question.objects.filter(bank=bank, number=10).update(state=QuestionState.WITHDRAWN)
+    told = [
+        ("In the bank", 12),
+        ("left out: withdrawn", 1),
+        ("left out: an image is in quarantine", 3),
+        ("left out: an image was removed", 3),
+        ("In the frame", 5),
+        ("of these, images have not come", 3),
+    ]
+    found = preview_sample(bank, by=StratifyBy.NONE, per_thousand=1000, seed=1)
+    assert frame_rows(found.frame, found.n_frame) == told, "a frame says what it left out, and why, before drawing"
+    client.force_login(cora)
+    asked = {"bank": bank.slug, "by": "none", "per_thousand": "1000", "seed": "1"}
+    page = markup(client.get("/samples/new/", asked))
+    for words, n in told:
+        assert f'<td>{words}</td><td class="number">{n}</td>' in page
+    assert "3 questions of the frame have no images yet" in page
+    whole = preview_sample(bank, by=StratifyBy.NONE, per_thousand=1000, seed=1, wanted={"images": "here"})
+    assert {one.number for one in whole.drawn} == {11, 12}
+    assert frame_rows(whole.frame, whole.n_frame) == [
+        ("Found by the filters", 3),
+        ("left out: withdrawn", 1),
+        ("In the frame", 2),
+    ]
+    plan = store_sample(found, name="S", actor=cora, at=noon)
+    assert f'<td>{words}</td><td class="number">{n}</td>' in markup(client.get(f"/samples/{plan.slug}/"))
+    shown = client.get(f"/api/v1/samples/{plan.slug}/").json()
+    assert (shown["left_out"]["quarantine"], shown["n_waiting"]) == (3, 3)
+    plan.frame = {}  # as it was stored before that was counted
+    plan.save(update_fields=["frame"])
+    shown = client.get(f"/api/v1/samples/{plan.slug}/").json()
+    assert (shown["left_out"], shown["n_waiting"]) == (None, None), "what was not counted is no number"
+
+
+def test_the_list_of_questions_finds_them_by_their_images(dina: User, noon: datetime) -> None:
+    bank = make_sample(9).bank
+    quarantine_image(Image.objects.filter(exam__questions__number=1)[0], reason="a name", actor=dina, at=noon)
+    Image.objects.filter(exam__questions__number=4).delete()
+    asked = {value: BankSearch(bank, {"images": value}).revisions() for value in ("lost", "waiting", "here")}
+    found = {value: set(rows.values_list("question__number", flat=True)) for value, rows in asked.items()}
+    assert found == {"lost": {1, 2, 3}, "waiting": {4, 5, 6}, "here": {7, 8, 9}}

@@ -39,7 +39,9 @@ def draft_of(bank: QuestionBank) -> ReaderStudy:
     return create_study(plan_for(bank, 1), actor=None, at=NOON)
 
 
-def test_it_is_not_drawn_even_with_a_reason_for_what_is_not_reviewed(bank: QuestionBank, dina: User) -> None:
+def test_it_is_not_drawn_even_with_a_reason_for_what_is_not_reviewed(
+    bank: QuestionBank, dina: User, cora: User
+) -> None:
     lose_a_view(bank, 2, dina)
     held = Image.objects.filter(exam__questions__bank=bank, exam__questions__number=3)[0]
     quarantine_image(held, reason="a name?", actor=dina, at=NOON)
@@ -49,6 +51,10 @@ def test_it_is_not_drawn_even_with_a_reason_for_what_is_not_reviewed(bank: Quest
         draw_cases(study, DrawRequest(n=3), actor=None, at=NOON, accepted_because=REASON)
     draw_cases(study, DrawRequest(n=2), actor=None, at=NOON, accepted_because=REASON)
     assert set(study.cases.values_list("revision__question__number", flat=True)) == {1, 4}
+    client = Client()
+    client.force_login(cora)
+    page = markup(client.get(reverse("study-cases", args=[study.slug])))
+    assert "2 questions of the bank are left out" in page, "the pool says what it leaves out, before drawing"
 
 
 def test_it_can_be_listed_with_a_reason_that_the_checklist_repeats(bank: QuestionBank, dina: User, cora: User) -> None:
