@@ -48,7 +48,7 @@ export class Covers {
 
   /** Answers that have a number take its key, options their letter too. */
   onKey(event, dialog) {
-    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.repeat) return;
     const numbered = dialog.querySelector("[data-numbered]");
     const at = numbered?.dataset.numbered === "options" ? placeOf(event) : Number(digitOf(event)) - 1;
     const button = numbered?.querySelectorAll("button")[at];

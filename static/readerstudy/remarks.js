@@ -108,7 +108,7 @@ export class Remarks {
 
   onSlipKey(event) {
     const at = placeOf(event);
-    if (at === null || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (at === null || event.repeat) return;
     event.preventDefault();
     const button = byId("slip-options").children[at];
     if (button && !button.disabled) this.meant(button.value);

@@ -1,4 +1,8 @@
-// Keys by what they mean. Digits go by place, so that AZERTY needs no Shift; letters go by what is printed on the key.
+// Keys of a page with a case: what they mean on any keyboard, and which of them are for the page.
+
+import { digitOf, isPlain, letterOf } from "../../case/strokes.js";
+
+export { digitOf, letterOf };
 
 const TYPING =
   'textarea, select, [contenteditable]:not([contenteditable="false"]), ' +
@@ -6,13 +10,8 @@ const TYPING =
 
 export const isTyping = (target) => Boolean(target.closest?.(TYPING));
 
-/** Keys are for the page unless a dialog is open, a word is being composed or the key is a shortcut of the browser. */
-export function isForPage(event) {
-  return !(
-    event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey ||
-    document.querySelector("dialog[open]")
-  );
-}
+/** Keys are for the page unless a dialog is open or they say nothing by themselves. */
+export const isForPage = (event) => isPlain(event) && !event.defaultPrevented && !document.querySelector("dialog[open]");
 
 /**
  * Radios of the page are chosen by their keys, by the pointer, and by Tab and Space: an arrow key is for the images and
@@ -40,17 +39,4 @@ export function listKeys(list, hidden) {
   for (const line of list.querySelectorAll("[data-tool]")) {
     line.hidden = line.dataset.tool.split(" ").every((tool) => hidden.includes(tool));
   }
-}
-
-/** "0" to "9" by the place of the key; null with Shift, which belongs to the images. */
-export function digitOf(event) {
-  if (event.shiftKey) return null;
-  return /^(?:Digit|Numpad)([0-9])$/.exec(event.code)?.[1] ?? null;
-}
-
-/** A small letter; on a keyboard without Latin letters the letter of the place. Null for everything else. */
-export function letterOf(event) {
-  if (/^[a-z]$/i.test(event.key)) return event.key.toLowerCase();
-  if (/^[\x20-\x7e]$/.test(event.key)) return null;
-  return /^Key([A-Z])$/.exec(event.code)?.[1].toLowerCase() ?? null;
 }

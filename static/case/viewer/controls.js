@@ -1,5 +1,6 @@
 // Words, keys and the toolbar. A page replaces the words by those of #viewer-words (gettext lives on the server).
 
+import { isPlain, letterOf } from "../strokes.js";
 import { PRESETS } from "./grey.js";
 import { isFrontal } from "./hanging.js";
 
@@ -110,14 +111,6 @@ function isBusy(event) {
   );
 }
 
-const isElsewhere = (event) => event.ctrlKey || event.metaKey || event.altKey || isBusy(event);
-
-/** The letter on the key; on a keyboard without Latin letters, the letter of its place. */
-function letter(event) {
-  if (/^[\x20-\x7e]$/.test(event.key)) return event.key.toLowerCase();
-  return event.code.startsWith("Key") ? event.code.slice(3).toLowerCase() : event.key;
-}
-
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** An arrow that moves the image (Shift) or its window (Ctrl; on a Mac, whose system takes that, Alt). */
@@ -133,14 +126,14 @@ function heldArrow(event) {
 export function actOfKey(event, onView) {
   const held = heldArrow(event);
   if (held) return held;
-  if (isElsewhere(event)) return null;
+  if (!isPlain(event) || isBusy(event)) return null;
   const digit = /^Digit([1-8])$/.exec(event.code)?.[1];
   if (digit) {
     if (!event.shiftKey || event.repeat) return null;
     return digit <= PRESETS.length ? ["range", PRESETS[digit - 1]] : ["view", digit - PRESETS.length - 1];
   }
   if (event.code === LENS_KEY) return event.repeat ? null : ["lens"];
-  const key = letter(event);
+  const key = letterOf(event) ?? event.key;
   if (key === "+") return ["zoom", 1.25];
   if (key === "-") return ["zoom", 0.8];
   if (event.repeat) return null;

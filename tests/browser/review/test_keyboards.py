@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Review, ReviewRound
 from tests.browser.review.test_journey import BLIND, answer, checked, press, start
+from tests.browser.strokes import DIGITS, SILENT, SPEAKING, Keyboard
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -118,3 +119,42 @@ def test_grades_and_verdict(page: Page, review_round: ReviewRound) -> None:
         "verdict": ["revise"],
     }
     assert not Review.objects.exists()
+
+
+UNCHECK = "() => document.querySelectorAll('#case-form input').forEach((one) => { one.checked = false; })"
+
+
+def test_in_the_blind_step_a_stroke_that_says_nothing_chooses_nothing(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    keyboard = Keyboard(page)
+    for stroke in SILENT:
+        keyboard.strike(stroke)
+        assert (checked(page), keyboard.dialogs()) == ({}, []), f"{stroke.what} must choose and open nothing"
+    for stroke in SPEAKING:
+        keyboard.strike(stroke)
+        assert checked(page) == {"best": ["B"]}, f"{stroke.what} must choose B"
+        page.evaluate(UNCHECK)
+
+
+def test_in_the_judgement_a_stroke_that_says_nothing_grades_nothing(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    answer(page, "2", "e")
+    keyboard = Keyboard(page)
+    for stroke in SILENT:
+        keyboard.strike(stroke)
+        assert (checked(page), keyboard.dialogs()) == ({}, []), f"{stroke.what} must grade and open nothing"
+    press(page, "g")
+    for stroke, row in zip(DIGITS, ("clinical_quality", "factual_correctness"), strict=True):
+        keyboard.strike(stroke)
+        assert checked(page).get(row) == ["2"], f"{stroke.what} must grade the marked row with 2"
+
+
+def test_the_third_level_of_a_key_is_not_its_letter(page: Page, review_round: ReviewRound) -> None:
+    """Where a layout has a plain letter or digit there, only the state of AltGr tells."""
+    start(page, review_round)
+    page.evaluate(
+        """() => [["KeyA", "a"], ["Digit2", "2"], ["KeyI", "i"]].forEach(([code, key]) => document.body.dispatchEvent(
+             new KeyboardEvent("keydown", { code, key, modifierAltGraph: true, bubbles: true, cancelable: true })))"""
+    )
+    assert checked(page) == {}
+    expect(page.get_by_role("button", name="Invert", exact=True)).to_have_attribute("aria-pressed", "false")

@@ -1,0 +1,69 @@
+"""Strokes that say nothing answer nothing: not on the reading page, nor where it asks how sure, nor on its covers."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from readerstudy.models import Remark
+from tests.browser.readerstudy.conftest import MakeStudy
+from tests.browser.readerstudy.reading import Device, answers_of
+from tests.browser.strokes import DIGITS, SILENT, SPEAKING, Keyboard
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+UNCHECK = "() => document.querySelectorAll('[name=option]').forEach((one) => { one.checked = false; })"
+
+
+def test_a_stroke_that_says_nothing_chooses_nothing(device: Device, reads: MakeStudy) -> None:
+    device.enter(reads(cannot_tell=True, may_pause=True))
+    device.sees(1)
+    keyboard = Keyboard(device.page)
+    for stroke in SILENT:
+        keyboard.strike(stroke)
+        assert keyboard.dialogs() == [], f"{stroke.what} must open nothing"
+        device.has_chosen()
+    for stroke in SPEAKING:
+        keyboard.strike(stroke)
+        device.has_chosen("B")
+        device.page.evaluate(UNCHECK)
+
+
+def test_a_stroke_that_says_nothing_does_not_say_how_sure(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads(confidence=True)
+    device.enter(enrolment)
+    device.sees(1)
+    keyboard = Keyboard(device.page)
+    for n, stroke in enumerate(DIGITS, start=1):
+        device.answers("1")
+        expect(device.page.locator("#room-confidence")).to_be_visible()
+        for silent in SILENT:
+            keyboard.strike(silent)
+            assert device.page.locator("#room-confidence").is_visible(), f"{silent.what} must not say how sure"
+        keyboard.strike(stroke)
+        device.sees(n + 1)
+    device.says("saved")
+    assert list(Remark.objects.values_list("kind", "value")) == [("confidence", "40")] * len(DIGITS)
+    assert answers_of(enrolment) == ["A"] * len(DIGITS)
+
+
+@pytest.mark.parametrize("cover", ["confidence", "guess"])
+def test_a_stroke_that_says_nothing_answers_no_cover(device: Device, reads: MakeStudy, cover: str) -> None:
+    device.enter(reads(cannot_tell=True, confidence=cover == "confidence"))
+    device.sees(1)
+    keyboard = Keyboard(device.page)
+    for n, stroke in enumerate(DIGITS if cover == "confidence" else SPEAKING, start=1):
+        device.answers("1" if cover == "confidence" else "0")
+        device.says("saved")
+        device.page.reload()
+        device.is_covered(cover)
+        for silent in SILENT:
+            keyboard.strike(silent)
+            assert keyboard.dialogs() == [cover], f"{silent.what} must not answer what the cover asks"
+        keyboard.strike(stroke)
+        if n == 4:
+            device.page.wait_for_url("**/read/trial/done/")
+        else:
+            device.sees(n + 1)
+            device.says("saved")
+    expected = {"confidence": "40", "guess": "B"}[cover]
+    assert set(Remark.objects.values_list("kind", "value")) == {(cover, expected)}
