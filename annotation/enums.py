@@ -311,5 +311,6 @@ class EventKind(Word):
     AWAKE = "awake", _("awake")
     HEARTBEAT = "heartbeat", _("heartbeat")
     QUIET = "quiet", _("quiet")  # no input for a minute
+    TRANSLATED = "translated", _("translated")  # the question no longer reads as it was written
     TOOL = "tool", _("tool")  # how often each was used since the last heartbeat
     SUBMITTED = "submitted", _("submitted")

@@ -64,7 +64,7 @@ def _time_columns(prefix: str, what: str) -> tuple[Column, ...]:
         Column(
             f"{prefix}time_flags",
             TEXT,
-            f"What is to be known about the time, joined by |. Summaries leave out times with "
+            f"What is to be known about the time and the page, joined by |. Summaries leave out times with "
             f"{', '.join(sorted(EXCLUDING))}.",
             ", ".join(f"{flag.value} ({flag.label})" for flag in TimeFlag),
         ),

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.case.kernels.durations import RULE, durations
+from annotation.case.kernels.durations import RULE, durations, flags_of_page
 from annotation.case.kernels.parsing import CaseRefused, SentEvent, Trace
 from annotation.case.kernels.time_flags import TimeFlag
 from annotation.case.kernels.traces import (
@@ -105,7 +105,8 @@ def check_seen(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], 
 def time_of(locked: Assignment, seen: TraceSoFar, *, step: str, at: datetime) -> dict[str, Any]:
     """The columns of Timed: the time from first painted to the commit of this step; none from a malformed clock."""
     if seen.is_damaged:
-        return {"time_rule": RULE, "time_flags": [TimeFlag.MALFORMED.value]}
+        flags = (TimeFlag.MALFORMED, *flags_of_page(seen.events))
+        return {"time_rule": RULE, "time_flags": [flag.value for flag in flags]}
     commits = {key for key, committed in seen.steps.items() if committed in (step, "")}
     server = (at - locked.opened_at).total_seconds() * 1000 if locked.opened_at is not None else None
     return time_columns(durations(seen.events, commits=commits, server_elapsed_ms=server))

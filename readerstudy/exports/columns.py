@@ -167,7 +167,7 @@ _TIMES = (
     Column(
         "time_flags",
         TEXT,
-        "What is to be known about the time, joined by |. Summaries leave out times with "
+        "What is to be known about the time and the page, joined by |. Summaries leave out times with "
         f"{', '.join(sorted(EXCLUDING))}.",
         ", ".join(f"{flag.value} ({flag.label})" for flag in TimeFlag),
     ),

@@ -61,6 +61,7 @@ class Habits:
     n_fast: int = 0  # answers faster than anybody reads, where there are several
     run: int = 0  # the longest run of answers at one place on screen, where it is long
     n_doubts: int = 0  # cases about whose time page and server part
+    n_translated: int = 0  # cases whose question was on screen in other words
 
 
 @dataclass(frozen=True)
@@ -155,20 +156,27 @@ def _habits(keys: Collection[int]) -> dict[int, Habits]:
         reading__presented__isnull=False,
     ).order_by("reading__enrolment", "reading__position")
     places: dict[int, list[int]] = defaultdict(list)
-    doubted: dict[int, set[int]] = defaultdict(set)
+    flagged: dict[TimeFlag, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     n_fast = Counter[int]()
     columns = ("reading__enrolment", "option", "reading__presented__options", "active_ms")
     more = ("is_confirmed", "time_flags", "reading")
     for pk, option, order, active_ms, is_confirmed, flags, reading in rows.values_list(*columns, *more):
-        if TimeFlag.APART in flags:
-            doubted[pk].add(reading)
+        for flag in (TimeFlag.APART, TimeFlag.TRANSLATED):
+            if flag in flags:
+                flagged[flag][pk].add(reading)
         if is_confirmed:
             places[pk].append(order.find(option) if option else -1)
             n_fast[pk] += active_ms is not None and active_ms < TOO_FAST_MS
+    doubted, translated = flagged[TimeFlag.APART], flagged[TimeFlag.TRANSLATED]
     found = {}
-    for pk in {*places, *doubted}:
+    for pk in {*places, *doubted, *translated}:
         run, fast = longest_run(places[pk]), n_fast[pk]
-        found[pk] = Habits(fast if fast >= LEAST_FAST else 0, run if run >= LEAST_RUN else 0, len(doubted.get(pk, ())))
+        found[pk] = Habits(
+            n_fast=fast if fast >= LEAST_FAST else 0,
+            run=run if run >= LEAST_RUN else 0,
+            n_doubts=len(doubted.get(pk, ())),
+            n_translated=len(translated.get(pk, ())),
+        )
     return found
 
 

@@ -13,10 +13,11 @@ from django.db.models.functions import Coalesce
 
 from annotation.audit.recording import record
 from annotation.case.kernels.time_flags import TimeFlag
+from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import SessionEnd
-from readerstudy.models import Enrolment, Reading, ReadingSession, Response
+from readerstudy.models import Enrolment, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.kernels.limits import GRACE, ON_THE_WAY, is_over, is_to_be_closed, state_without_answer
 from readerstudy.reading.practice import settle_block
 from readerstudy.reading.write_checks import rules_of
@@ -98,6 +99,7 @@ def _store_end(
     locked: Enrolment, reading: Reading, flags: Sequence[TimeFlag], *, delivered_late: bool = False, at: datetime
 ) -> None:
     time_limit_s = rules_of(locked).time_limit_s
+    was_translated = TimingEvent.objects.filter(reading=reading, kind=EventKind.TRANSLATED).exists()
     Response.objects.create(
         reading=reading,
         is_confirmed=False,
@@ -107,5 +109,5 @@ def _store_end(
         delivered_late=delivered_late,
         limit_ms=time_limit_s * 1000 if time_limit_s is not None else None,
         stored_at=at,
-        time_flags=[flag.value for flag in flags],
+        time_flags=[flag.value for flag in (*flags, *((TimeFlag.TRANSLATED,) if was_translated else ()))],
     )

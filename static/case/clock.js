@@ -12,10 +12,11 @@
 //   clock.blank(true);                             // the page covers the case, until blank(false)
 //   clock.stop();
 //
-// Visibility, focus, the heartbeat, quiet and sleep are the clock's own. Events stay here and in this tab's storage until the
+// Visibility, focus, the heartbeat, quiet, sleep and a translated page are the clock's own. Events stay here and in this tab's storage until the
 // server has them; sending one twice does no harm, because page and sequence name it.
 
 import { request } from "./sending.js";
+import { Wording } from "./wording.js";
 
 const HEARTBEAT_MS = 5_000;
 const QUIET_MS = 60_000;
@@ -57,6 +58,7 @@ export class Clock {
     this.handed = new WeakMap();
     this.beats = 0;
     this.alive = performance.now();
+    this.wording = new Wording(() => this.mark("translated"));
     this.listen();
     if (this.left.length) this.sendAll();
   }
@@ -66,6 +68,7 @@ export class Clock {
   begin(assignment, url) {
     if (this.current?.assignment === assignment) {
       this.current.url = url;
+      this.wording.begin();
       return;
     }
     this.leave();
@@ -77,6 +80,7 @@ export class Clock {
     this.input = performance.now();
     this.isQuiet = false;
     if (known) this.mark("resumed");
+    this.wording.begin();
     this.tellState();
     this.mark("heartbeat");
     this.tellLoad();

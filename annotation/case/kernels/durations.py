@@ -75,19 +75,25 @@ def durations(
     is flagged, not changed.
     """
     pages = [_Page(rows) for rows in _by_page(events)]
+    always = flags_of_page(event for page in pages for event in page.events)
     line = _line([page.story(page.zero) for page in pages], commits)
     if isinstance(line, TimeFlag):
-        return Durations(None, None, None, (line,))
+        return Durations(None, None, None, (line, *always))
     other = _by_time_of_day(pages, commits)
     if other is not None and _is_late(line, other):
         line = other
     doubt = line.doubt_ms + (max(0, other.active_ms - line.active_ms) if other is not None else 0)
-    flags = line.flags | ({TimeFlag.DOUBTFUL} if doubt > EXACT_MS else set())
+    flags = line.flags | {*always} | ({TimeFlag.DOUBTFUL} if doubt > EXACT_MS else set())
     if server_elapsed_ms is not None and line.active_ms > server_elapsed_ms:
         flags = flags | {TimeFlag.ABOVE_SERVER}
     parts = {name: ms for name, ms in {**line.parts, DOUBT: doubt}.items() if ms}
     in_order = tuple(flag for flag in TimeFlag if flag in flags)
     return Durations(line.active_ms, line.elapsed_ms, line.n_sittings, in_order, parts)
+
+
+def flags_of_page(events: Iterable[ClockEvent]) -> list[TimeFlag]:
+    """What was on screen, also where there is no time."""
+    return [TimeFlag.TRANSLATED] if any(event.kind == EventKind.TRANSLATED for event in events) else []
 
 
 # --- one load of the page -------------------------------------------------------------------------

@@ -37,6 +37,7 @@ class TimeFlag(Word):
     DOUBTFUL = "doubtful", _("may be off by more than 250 ms")
     QUIET = "quiet", _("a minute without input")
     BLURRED = "blurred", _("the window lost focus")
+    TRANSLATED = "translated", _("the question was on screen in other words: the page was translated")
 
 
 # The stated rule of exclusion: such a time is stored and shown, and left out of every summary of times.

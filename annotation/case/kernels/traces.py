@@ -13,7 +13,7 @@ from annotation.enums import EventKind
 
 MOST_STORED = 20_000  # events of one case and person: a day of heartbeats and more
 SERVER = "server"  # the page of the event that the server writes
-NEEDED = (EventKind.PAINTED, EventKind.SUBMITTED)  # stored with a step even when the log is full
+NEEDED = (EventKind.PAINTED, EventKind.SUBMITTED, EventKind.TRANSLATED)  # stored with a step even when the log is full
 
 # Page, sequence, kind, both clocks of the device, when the server got it, details.
 Row = tuple[str, int, str, float, float | None, datetime, Mapping[str, Any]]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.case.kernels.durations import RULE, ClockEvent, Durations, durations
-from annotation.case.kernels.time_flags import DOUBT, TimeFlag, is_counted
+from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, TimeFlag, is_counted
 from annotation.enums import EventKind as K
 
 WALL = 1_790_000_000_000.0
@@ -283,7 +283,7 @@ events_of_pages = st.lists(
 def test_active_lies_between_nothing_and_elapsed(events: list[ClockEvent]) -> None:
     found = durations(events, server_elapsed_ms=50_000)
     if found.active_ms is None:
-        assert (found.elapsed_ms, len(found.flags)) == (None, 1)
+        assert (found.elapsed_ms, len({*found.flags} - {TimeFlag.TRANSLATED})) == (None, 1)
     else:
         assert found.elapsed_ms is not None
         assert 0 <= found.active_ms <= found.elapsed_ms
@@ -318,3 +318,11 @@ def test_overlapping_spans_are_subtracted_once(hidden: list[tuple[int, int]], pa
                 told.append((second, 1, ends))
     events = [(K.PAINTED, 0.0), *((kind, float(at)) for at, _, kind in sorted(told)), (K.SUBMITTED, 300.0)]
     assert measured(*events).active_ms == 1000 * (300 - sum(away))
+
+
+def test_a_translated_page_is_noted_whatever_becomes_of_the_time() -> None:
+    timed = measured((K.HEARTBEAT, 0), *reading((K.TRANSLATED, 5)))
+    assert (timed.active_ms, timed.flags) == (30_000, (TimeFlag.TRANSLATED,))
+    assert TimeFlag.TRANSLATED not in EXCLUDING  # the time is the time that it took
+    untimed = measured((K.TRANSLATED, 0), (K.SUBMITTED, 4))
+    assert untimed.flags == (TimeFlag.NOT_PAINTED, TimeFlag.TRANSLATED)

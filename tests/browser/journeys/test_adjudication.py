@@ -31,6 +31,7 @@ from tests.annotation.review.pixels import give_pixels_to
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.browser.readerstudy.conftest import devices_at
 from tests.browser.review.test_journey import BLIND, answer, commit, press
+from tests.browser.translating import is_told, is_untouched, translate, translate_all_the_same
 from tests.conftest import make_person
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -192,6 +193,12 @@ def judge(page: Page) -> None:
     expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
     expect(page.get_by_text("REMO-WORDS")).to_be_visible()
     assert "Remo" not in page.inner_text("main")
+    translate(page)
+    is_untouched(page)
+    translate_all_the_same(page)
+    is_told(page)
+    page.reload()
+    is_untouched(page)
 
 
 def rewrite(page: Page) -> None:

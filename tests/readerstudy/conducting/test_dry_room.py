@@ -192,3 +192,10 @@ def test_coordinators_of_one_study_see_the_images_of_its_cases(study: ReaderStud
     ]
     enrol(study, ruth, ready=False)
     assert not may_see(ruth, mine, at=NOON)
+
+
+def test_its_page_must_not_be_translated_and_says_so_without_noting_it(client: Client, ask: Ask) -> None:
+    page = client.get(f"{ROOM}room/").content.decode()
+    assert 'translate="no"' in page.split("<head>")[0]
+    assert 'id="case-translated"' in page
+    assert "It is noted with this case" not in page  # a dry run stores nothing

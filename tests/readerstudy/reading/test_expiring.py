@@ -54,6 +54,12 @@ def test_without_a_choice_the_time_is_out(timed: Desk) -> None:
     assert (Response.objects.get().state, Response.objects.get().option) == ("timed_out", "")
 
 
+def test_a_case_that_was_translated_says_so_also_where_its_time_ends(timed: Desk) -> None:
+    timed.tell(timed.places[0], timed.event(EventKind.TRANSLATED, 5_000), seconds=6)
+    sweep_readings(later(63))
+    assert Response.objects.get().time_flags == ["translated"]
+
+
 def test_closing_twice_stores_once(timed: Desk) -> None:
     reading = reading_at(timed.places[0])
     assert close_reading(reading.pk, at=later(63))
