@@ -43,7 +43,7 @@ class ReaderShape(Shown):
     n_cases = serializers.IntegerField(source="n", help_text="of the main block")
     n_done = serializers.IntegerField()
     enrolled_at = Moment(source="enrolment.enrolled_at")
-    consented_at = Moment(source="enrolment.consented_at", allow_null=True)
+    consented_at = Moment(source="enrolment.consented_at", allow_null=True, help_text="null: not asked, or not yet")
     deadline_at = Moment(source="enrolment.deadline_at", allow_null=True, help_text="null: that of the study")
     finished_at = Moment(source="enrolment.finished_at", allow_null=True)
     withdrawn_at = Moment(source="enrolment.withdrawn_at", allow_null=True)

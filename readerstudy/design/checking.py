@@ -87,10 +87,10 @@ def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
     notes = []
     if study.deadline_at is not None and study.deadline_at <= at:
         notes.append(_("The deadline has passed: nobody can read until it is extended."))
-    if not study.consent:
+    if not study.consent.strip():
         notes.append(_("There is no consent text: readers are not asked to agree to anything."))
-    if not study.instructions:
-        notes.append(_("There are no instructions."))
+    if not study.instructions.strip():
+        notes.append(_("There are no instructions: readers see the rules of the study and the keys."))
     if not study.contact:
         notes.append(_("No contact is named."))
     if not study.cases.filter(block=Block.PRACTICE).exists():

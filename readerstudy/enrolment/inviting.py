@@ -15,7 +15,7 @@ from annotation.models import User
 from annotation.people import links
 from readerstudy.enrolment.reader_eligibility import reasons_against
 from readerstudy.enums import StudyState
-from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
+from readerstudy.models import DECLINED, CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study
 
 
@@ -175,13 +175,8 @@ def check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
         raise StudyRefused(
             "deactivated", _("This address belongs to a deactivated account. An administrator can reactivate it.")
         )
-    if Enrolment.objects.filter(study=study, reader=person).exclude(_may_return()).exists():
+    if Enrolment.objects.filter(study=study, reader=person).exclude(DECLINED).exists():
         raise StudyRefused("in_study", _("%(name)s is in this study already.") % {"name": person.name})
     against = reasons_against(person, study, case_set)
     if against:
         raise StudyRefused("may_not_read", " ".join(against))
-
-
-def _may_return() -> Q:
-    """Who declined without reading anything can be asked again; who withdrew from a reading that began cannot."""
-    return Q(withdrawn_at__isnull=False, consented_at__isnull=True)

@@ -14,7 +14,7 @@ from annotation.people import links
 from annotation.people.accounts import account_for
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders
 from readerstudy.enrolment.reader_eligibility import noted_reasons
-from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyInvitation
+from readerstudy.models import DECLINED, CaseSet, Enrolment, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study
 
 
@@ -108,7 +108,7 @@ def as_spoken(name: str) -> str:
 
 def _returning(study: ReaderStudy, reader: User) -> Enrolment | None:
     rows = Enrolment.objects.filter(study=study, reader=reader, replaced_at__isnull=True)
-    return rows.filter(withdrawn_at__isnull=False, consented_at__isnull=True).first()
+    return rows.filter(DECLINED).first()
 
 
 def _pseudonym(study: ReaderStudy) -> str:

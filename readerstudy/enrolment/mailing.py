@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.people.mailing import send_email
 from annotation.site.zones import time_text
 from readerstudy.enrolment.inviting import IssuedInvitation
-from readerstudy.enrolment.participation import consent_copy
+from readerstudy.enrolment.participation import asks_consent, consent_copy
 from readerstudy.models import Enrolment
 from readerstudy.study.deadlines import deadline_text, study_deadline_text
 
@@ -27,6 +27,7 @@ def send_study_invitation(issued: IssuedInvitation) -> bool:
     context = {
         "invitation": invitation,
         "study": invitation.study,
+        "asks_consent": asks_consent(invitation.study),
         "link": study_link(issued.token),
         "deadline": study_deadline_text(invitation.study),
         "until": time_text(invitation.expires_at, invitation.study.time_zone),

@@ -41,6 +41,15 @@ def consent_text(study: ReaderStudy) -> str:
     return f"{study.consent}\n\n{NAMES_SHOWN}".lstrip()
 
 
+def asks_consent(study: ReaderStudy) -> bool:
+    """Nobody is asked to agree to nothing."""
+    return bool(consent_text(study).strip())
+
+
+def asks_instructions(study: ReaderStudy) -> bool:
+    return bool(study.instructions.strip())
+
+
 def consent_sha256(study: ReaderStudy) -> str:
     """Of the version and the text together."""
     return hashlib.sha256(f"{study.consent_version}\n{consent_text(study)}".encode()).hexdigest()
@@ -48,8 +57,10 @@ def consent_sha256(study: ReaderStudy) -> str:
 
 @transaction.atomic
 def agree(enrolment: Enrolment, sha256: str, *, at: datetime) -> None:
-    """Store who agreed to what and when. Agreeing twice changes nothing. Refused for a text that has changed."""
+    """Store who agreed to what and when. Twice changes nothing. Refused without a text, or for one that has changed."""
     study = enrolment.study
+    if not asks_consent(study):
+        raise StudyRefused("no_text", _("This study has no consent text: there is nothing to agree to."))
     if sha256 != consent_sha256(study):
         sentence = _("The text has changed since you opened the page. Please read it again.")
         raise StudyRefused("text_changed", sentence)
@@ -120,9 +131,9 @@ def store_facts(enrolment: Enrolment, facts: ReaderFacts, *, at: datetime) -> No
 
 @transaction.atomic
 def instruct(enrolment: Enrolment, *, at: datetime) -> None:
-    """The reader says that the instructions are read. Twice changes nothing."""
+    """The reader says that the instructions are read. Twice changes nothing, nor does it where there are none."""
     lock_reader(enrolment)
-    if enrolment.instructed_at is None:
+    if enrolment.instructed_at is None and asks_instructions(enrolment.study):
         enrolment.instructed_at = at
         enrolment.save(update_fields=["instructed_at"])
         record("reader.instructed", actor=enrolment.reader, at=at, subject=enrolment)

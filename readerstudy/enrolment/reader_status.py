@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from annotation.leaving.open_work import NextStep, WorkItem, WorkSection
 from annotation.models import User
 from readerstudy.enrolment.kernels.steps import Facts, Step, next_step
+from readerstudy.enrolment.participation import asks_consent, asks_instructions
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentedCase, Reading
 from readerstudy.study.deadlines import deadline_text, is_past
@@ -98,6 +99,8 @@ def facts_of(enrolment: Enrolment, at: datetime, *, has_practice: bool) -> Facts
         state=enrolment.study.state,
         has_left=enrolment.withdrawn_at is not None or enrolment.replaced_at is not None,
         has_practice=has_practice,
+        asks_consent=asks_consent(enrolment.study),
+        asks_instructions=asks_instructions(enrolment.study),
         is_past_deadline=is_past(enrolment, at),
         consented=enrolment.consented_at is not None,
         has_given_facts=bool(enrolment.facts),

@@ -2,7 +2,7 @@
 
 from readerstudy.models.analysis import Analysis, AnalysisReport, InputsMark, ModelComparison, ResultsLink
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, ShownImage, StudyCase, StudyRole, Voiding
-from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
+from readerstudy.models.enrolment import DECLINED, Enrolment, PresentationOrder, PresentedCase, StudyInvitation
 from readerstudy.models.predictions import (
     FailureCount,
     FailureCounts,
@@ -22,6 +22,7 @@ from readerstudy.models.reading import (
 from readerstudy.models.running import ModelRun, PublishedRepeat
 
 __all__ = [
+    "DECLINED",
     "Analysis",
     "AnalysisReport",
     "Arm",

@@ -24,6 +24,9 @@ class StudyInvitation(OneTimeLink):
         return f"invitation {self.pk} to study {self.study_id}"
 
 
+DECLINED = Q(withdrawn_at__isnull=False, consented_at__isnull=True, orders=None)  # the order went back to the study
+
+
 class Enrolment(models.Model):
     """One reader in one study. How far the reader has come follows from the times: readerstudy.enrolment.kernels.steps.
 
@@ -69,6 +72,11 @@ class Enrolment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pseudonym} in study {self.study_id}"
+
+    @property
+    def has_declined(self) -> bool:
+        """As DECLINED: before the start, when asked to agree. A study that asks nobody to agree is withdrawn from."""
+        return self.withdrawn_at is not None and self.consented_at is None and not self.orders.exists()
 
 
 class PresentationOrder(models.Model):

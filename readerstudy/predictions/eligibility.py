@@ -18,7 +18,7 @@ from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, Upload, User
 from annotation.site.hooks import Conflict
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
-from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, SubmissionCall
+from readerstudy.models import DECLINED, Enrolment, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.kernels.records import PredictionsRefused
 
 COORDINATOR, SUBMITTER = Role.COORDINATOR, Role.MODEL_SUBMITTER
@@ -51,7 +51,7 @@ def _banks_of_submitters(people: Collection[int]) -> dict[int, set[int]]:
 
 def banks_judged(person: User) -> set[int]:
     """Banks with a question that the person reads or reviews, or has read or reviewed."""
-    enrolled = Enrolment.objects.filter(reader=person).exclude(withdrawn_at__isnull=False, consented_at=None)
+    enrolled = Enrolment.objects.filter(reader=person).exclude(DECLINED)
     assigned = Assignment.objects.filter(reviewer=person)
     assigned = assigned.exclude(state=AssignmentState.WITHDRAWN, opened_at=None)
     rounds = Membership.objects.filter(user=person, round__isnull=False)

@@ -15,6 +15,7 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.enrolment.participation import asks_consent, asks_instructions
 from readerstudy.enums import Refusal, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession
 
@@ -27,6 +28,8 @@ _COLUMNS = (
         "facts",
         "study__protocol_sha256",
         "study__contact",
+        "study__consent",
+        "study__instructions",
     ),
 )
 ENROLMENTS = Enrolment.objects.select_related("study").only(*_COLUMNS)
@@ -90,9 +93,10 @@ def why_not(enrolment: Enrolment, at: datetime) -> Refusal | None:
 
 
 def is_prepared(enrolment: Enrolment) -> bool:
-    """The steps before the first case are done: consent, facts, instructions, display check."""
-    done_at = (enrolment.consented_at, enrolment.instructed_at, enrolment.display_checked_at)
-    return None not in done_at and bool(enrolment.facts)
+    """The steps before the first case are done: consent and instructions where there are any, facts, display check."""
+    has_agreed = enrolment.consented_at is not None or not asks_consent(enrolment.study)
+    has_read = enrolment.instructed_at is not None or not asks_instructions(enrolment.study)
+    return has_agreed and has_read and enrolment.display_checked_at is not None and bool(enrolment.facts)
 
 
 def may_read(enrolment: Enrolment, at: datetime) -> bool:

@@ -59,7 +59,7 @@ class Keyboard:
         self.session = page.context.new_cdp_session(page)
 
     def strike(self, stroke: Told) -> None:
-        told = {"code": stroke.code, "key": stroke.key}
+        told: dict[str, object] = {"code": stroke.code, "key": stroke.key}
         if stroke.code.startswith("Numpad"):
             told |= {"location": 3, "isKeypad": True}
         for kind in ("rawKeyDown", "keyUp"):

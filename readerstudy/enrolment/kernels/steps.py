@@ -37,6 +37,8 @@ class Facts:
     state: str = StudyState.OPEN
     has_left: bool = False
     has_practice: bool = True
+    asks_consent: bool = True  # there is a text to agree to
+    asks_instructions: bool = True  # there is a text to read
     is_past_deadline: bool = False
     consented: bool = False
     has_given_facts: bool = False
@@ -45,6 +47,16 @@ class Facts:
     practised: bool = False
     finished: bool = False
     declared: bool = False
+
+    @property
+    def has_agreed(self) -> bool:
+        """Or there is nothing to agree to."""
+        return self.consented or not self.asks_consent
+
+    @property
+    def has_read(self) -> bool:
+        """Or there are no instructions to read."""
+        return self.instructed or not self.asks_instructions
 
 
 SHOWN = (
@@ -56,6 +68,16 @@ SHOWN = (
     Step.MAIN,
     Step.DECLARATION,
 )  # what a reader sees as the steps of the study
+
+
+def asked_steps(facts: Facts) -> list[Step]:
+    """What a reader of this study sees as its steps: one without a text or a case is none, and leaves no record."""
+    asked = {
+        Step.CONSENT: facts.asks_consent,
+        Step.INSTRUCTIONS: facts.asks_instructions,
+        Step.PRACTICE: facts.has_practice,
+    }
+    return [one for one in SHOWN if asked.get(one, True)]
 
 
 def next_step(facts: Facts) -> Step:
@@ -80,9 +102,9 @@ def next_step(facts: Facts) -> Step:
 
 def _before_reading(facts: Facts) -> tuple[tuple[Step, bool], ...]:
     return (
-        (Step.CONSENT, facts.consented),
+        (Step.CONSENT, facts.has_agreed),
         (Step.FACTS, facts.has_given_facts),
-        (Step.INSTRUCTIONS, facts.instructed),
+        (Step.INSTRUCTIONS, facts.has_read),
         (Step.DISPLAY, facts.display_checked),
     )
 

@@ -42,7 +42,7 @@ def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         study,
         "study-dry-run",
         line=line,
-        consent=consent_text(study),
+        consent=consent_text(study).strip(),
         rules=read_rules(study.rules),
         n_shown=MOST_MAIN,
         was_done="done" in request.GET,

@@ -53,7 +53,7 @@ def steps_of(study: ReaderStudy, current: str = "", *, n_cases: int) -> list[Des
     done = {
         "study-cases": n_cases > 0,
         "study-arms": True,  # one arm is there from the beginning
-        "study-rules": bool(study.consent and study.instructions and study.contact),
+        "study-rules": all(text.strip() for text in (study.consent, study.instructions, study.contact)),
         "study-readers": study.n_readers > 0,
         "study-freeze": frozen,
     }

@@ -31,6 +31,7 @@ from readerstudy.enrolment import inviting, joining
 from readerstudy.enrolment.inviting import check_takes_readers, find_invitation
 from readerstudy.enrolment.inviting_many import check_for_readers, roles_meaning
 from readerstudy.enrolment.mailing import send_study_invitation, study_link
+from readerstudy.enrolment.participation import asks_consent
 from readerstudy.forms.enrolment import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import study_deadline_text
@@ -159,7 +160,7 @@ def study_invitation(request: HttpRequest, token: str) -> HttpResponse:
     except Refused as refusal:
         return closed_page(request, refusal, 410 if isinstance(refusal, StudyRefused) else 0)
     study, person = invited.study, request.user
-    context = {"study": study, "deadline": study_deadline_text(study)}
+    context = {"study": study, "deadline": study_deadline_text(study), "asks_consent": asks_consent(study)}
     if not person.is_authenticated:
         return new_account_page(
             request,

@@ -17,10 +17,11 @@ from annotation.models import User
 from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.enrolment import participation
-from readerstudy.enrolment.kernels.steps import SHOWN, Step, done_steps
+from readerstudy.enrolment.kernels.steps import Step, asked_steps, done_steps
 from readerstudy.enrolment.mailing import send_consent_copy
 from readerstudy.enrolment.participation import (
     agree,
+    asks_consent,
     consent_copy,
     consent_sha256,
     consent_text,
@@ -82,13 +83,15 @@ def reader_page(
     """A page of a reader, with what every one of them shows: its steps, the contact, the deadline, the protocol."""
     here = here or reader_status.step
     done = done_steps(reader_status.facts)
-    shown = [one for one in SHOWN if one is not Step.PRACTICE or reader_status.facts.has_practice]
     context = {
         "reader_status": reader_status,
         "enrolment": reader_status.enrolment,
         "study": reader_status.enrolment.study,
         "least_window": rules_of(reader_status.enrolment.study).least_window,
-        "path": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
+        "path": [
+            {"label": one.label, "is_done": one in done, "is_here": one is here}
+            for one in asked_steps(reader_status.facts)
+        ],
         **more,
     }
     is_refused = more.get("problem") or ("form" in more and more["form"].errors)
@@ -123,14 +126,16 @@ def reading(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     reader_status = own_status(request.user, slug)
     if reader_status.step in PAGES:
         return redirect(PAGES[reader_status.step], slug)
-    return reader_page(request, "entry", reader_status)
+    is_before = reader_status.step in {Step.PRACTICE, Step.MAIN, Step.NOT_YET}
+    told = _how_it_is_read(reader_status) if is_before and not reader_status.facts.asks_instructions else {}
+    return reader_page(request, "entry", reader_status, **told)
 
 
 @of_reader
 def reading_consent(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
-    """Read the text, then agree or decline. What was agreed to can be read here again."""
+    """Read the text, where there is one, then agree or decline. What was agreed to can be read here again."""
     enrolment, problem = reader_status.enrolment, ""
-    if reader_status.step is Step.LEFT:
+    if reader_status.step is Step.LEFT or not reader_status.facts.asks_consent:
         return _to_entry(reader_status)
     if request.method == "POST":
         try:
@@ -161,6 +166,8 @@ def reading_consent(request: AuthenticatedRequest, reader_status: ReaderStatus) 
 def reading_consent_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The copy that a reader keeps."""
     enrolment = own_status(request.user, slug).enrolment
+    if enrolment.consented_at is None and not asks_consent(enrolment.study):
+        raise Http404
     response = HttpResponse(consent_copy(enrolment), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{enrolment.study.slug}-consent.txt"'
     return response
@@ -180,9 +187,17 @@ def reading_withdraw(request: AuthenticatedRequest, reader_status: ReaderStatus)
 # --- facts, instructions, display, declaration ----------------------------------------------------
 def _is_before(reader_status: ReaderStatus, step: Step) -> bool:
     """Whether the reader has not come to a step yet, or is out: then the entry page says what to do."""
-    if reader_status.step is Step.LEFT or not reader_status.facts.consented:
+    if reader_status.step is Step.LEFT or not reader_status.facts.has_agreed:
         return True
-    return step is Step.DISPLAY and not reader_status.facts.instructed
+    return step is Step.DISPLAY and not reader_status.facts.has_read
+
+
+def _how_it_is_read(reader_status: ReaderStatus) -> dict[str, Any]:
+    """The rules of the study in words, and the keys."""
+    study = reader_status.enrolment.study
+    rules, shown = participation.rules_of(study), study.arms.get(number=1).information
+    words = rules_in_words(rules, n_practice=reader_status.n_practice, n=reader_status.n, information=shown)
+    return {"rules": words, "keys": keys_of(rules)}
 
 
 @of_reader
@@ -205,16 +220,7 @@ def reading_instructions(request: AuthenticatedRequest, reader_status: ReaderSta
     if request.method == "POST":
         participation.instruct(reader_status.enrolment, at=timezone.now())
         return _to_entry(reader_status)
-    study = reader_status.enrolment.study
-    rules, shown = participation.rules_of(study), study.arms.get(number=1).information
-    return reader_page(
-        request,
-        "instructions",
-        reader_status,
-        Step.INSTRUCTIONS,
-        rules=rules_in_words(rules, n_practice=reader_status.n_practice, n=reader_status.n, information=shown),
-        keys=keys_of(rules),
-    )
+    return reader_page(request, "instructions", reader_status, Step.INSTRUCTIONS, **_how_it_is_read(reader_status))
 
 
 @of_reader
