@@ -7,7 +7,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -33,12 +34,14 @@ from readerstudy.predictions.kernels.records import (
     PredictionProblem,
     PredictionsRefused,
     ReadPredictions,
+    Record,
 )
 from readerstudy.predictions.kernels.streamed_predictions import opened, read_predictions
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
 from readerstudy.study.locking import lock_study
 
 AT_ONCE = 1_000  # rows in one statement
+MOST_SECONDS = 600  # of a processor, for the answers of one file; each by itself is bounded by its length
 MOST_KEPT = 1_000  # ids of each kind in the report of a run
 KEPT_COLUMNS = ("revision_id", "state", "option", "raw", "explanation", "row", "confidence")
 
@@ -178,7 +181,11 @@ def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, 
     except PredictionsRefused as refusal:
         result.problems = [PredictionProblem(0, "", str(refusal))]
         return result
-    _match(result, read, questions_of(target, {one.id for one in read.records}))
+    try:
+        _match(result, read, questions_of(target, {one.id for one in read.records}))
+    except PredictionsRefused as refusal:
+        result.problems = [PredictionProblem(0, "", str(refusal))]
+        return result
     result.problems = sorted([*read.problems, *result.matching.problems])
     if read.records and not result.matching.answers:
         sentence = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
@@ -195,10 +202,20 @@ def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, 
 
 def _match(result: PredictionsImported, read: ReadPredictions, questions: TargetQuestions) -> None:
     result.form, result.n_read = read.form, read.n_read
-    result.matching = match(read.records, questions.by_name, duplicates=result.file.duplicates)
+    result.matching = match(_in_time(read.records), questions.by_name, duplicates=result.file.duplicates)
     answered = {answer.question.revision_id for answer in result.matching.answers}
     left_out = {pk: one.number for pk, one in questions.by_id.items() if one.revision_id not in answered}
     result.missing_ids = dict(sorted(left_out.items(), key=lambda pair: pair[1]))
+
+
+def _in_time(records: Iterable[Record]) -> Iterator[Record]:
+    """Raises PredictionsRefused where the letters of a file take too long: nothing of it is stored then."""
+    begun = time.thread_time()
+    for one in records:
+        if time.thread_time() - begun > MOST_SECONDS:
+            sentence = _("Finding the letters took more than %(n)s minutes. Send the final answers without reasoning.")
+            raise PredictionsRefused("too_slow", sentence % {"n": MOST_SECONDS // 60}, status=422)
+        yield one
 
 
 def check_takes_predictions(entry: ModelEntry, target: Target) -> None:

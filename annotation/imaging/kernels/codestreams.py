@@ -14,7 +14,7 @@ from annotation.imaging.kernels.rejections import ImageRefused
 MAX_TILES = 4096
 _SOF = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xF7})  # baseline, extended, progressive, lossless, JPEG-LS
 _UNSUPPORTED_SOF = frozenset({0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF})
-_JPEG_MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
+_JPEG_MARKER = re.compile(rb"\xff([^\x00\xff\xd0-\xd7])")
 _JPEG_LS_MARKER = re.compile(rb"\xff([\x80-\xff])")  # JPEG-LS stuffs a bit, so that the next byte stays below 0x80
 _SIZ = b"\xff\x4f\xff\x51"
 

@@ -13,7 +13,8 @@ the answer decides, and decides alone:
 
 Where the step that decides names two different letters, or one that is no option, there is no answer. A letter in
 running text is none: "Kerley B lines" is not B, "A pneumothorax" is not A, and "The answer is B" is not A. Of an
-answer of more than 20,000 characters the first and the last 10,000 are looked at.
+answer of more than 20,000 characters the first and the last 10,000 are looked at: that is the budget of one answer, and
+no pattern goes over a character again and again, so that the time grows with the length alone.
 
 A second rule, ``whole-1``, knows steps 1 and 2 alone: it takes no letter out of words. Nothing is published by it; it
 tells how much of a result hangs on the reading of words.
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 RULE, STRICT = "letter-1", "whole-1"
@@ -31,6 +32,7 @@ LETTERS = "ABCD"
 HALF = 10_000  # characters looked at from either end of a long answer
 LONGEST_WORDING = 2_000  # characters of an answer that can be the wording of an option
 SHORT = 40  # characters that a bare letter can have around it
+_POSSIBLE = frozenset(LETTERS)
 NOTHING = frozenset({""})  # a step that decides that there is no answer
 
 _OPEN, _CLOSE = r"[\s(\[{\"'“‘«*_`$]*", r"[\s)\]}\"'”’»*_`$]*"
@@ -43,7 +45,7 @@ _WORDS = (
 _AFTER = rf"(?=[^\w\s]|\s*$|\s*\n|\s+(?:{_WORDS})\b)"
 _NOUN = r"(?:answer|option|choice|response|réponse|reponse|antwort|respuesta|resposta|risposta|答案|ответ)"
 _VERB = r"(?:(?:is|was|would\s+be|should\s+be|must\s+be|est|ist|es|é|è|是)\s*:?|:|=)"
-_QUOTES = r"[\"'*_`]*"
+_QUOTES = r"[\"'*_`]*+"
 _LETTER = rf"{_OPEN}{_ONE}{_CLOSE}"
 _THE = r"(?:\s*(?:the\s+)?(?:option|choice|letter|answer)\b\s*:?)?"
 
@@ -81,11 +83,12 @@ _denied_before = re.compile(
 )
 _denied_behind = re.compile(r"\s*(?:is|was|are|can\s+be)\s+(?:not|incorrect|wrong|false|excluded|ruled|unlikely)\b")
 _second = re.compile(
-    rf"{_CLOSE}(?:(?:[,;/&]|\b(?:or|and|und|oder|ou|et|o|y|e)\b)\s*)+(?:option\s+)?{_OPEN}{_ONE}{_CLOSE}"
+    rf"{_CLOSE}(?:(?:[,;/&]|\b(?:or|and|und|oder|ou|et|o|y|e)\b)\s*)+(?:option\s+)?{_OPEN}{_ONE}{_CLOSE}+"
     rf"(?=\W*$|\s*[,;/.&]|\s*(?:or|and)\b)|\.\s*{_ONE}(?=\W*$)",
     re.IGNORECASE,
 )
-_edges = re.compile(r"^[\W_]+|[\W_]+$")
+_blank = re.compile(r"\s{65,}")  # longer than what any step looks back over
+_inner = re.compile(r"[^\W_]")
 
 
 def extract(raw: str, options: Sequence[str] = ()) -> str:
@@ -131,7 +134,11 @@ def _looked_at(raw: str) -> str:
     if not text.isprintable() or "  " in text:
         text = _breaks.sub("\n", _spaces.sub(" ", text))
     text = text.strip()
-    return _thought.sub(" ", text).strip() if "<think" in text.lower() else text
+    return _blank.sub(_shorter, _thought.sub(" ", text)).strip() if "<think" in text.lower() else text
+
+
+def _shorter(blank: re.Match[str]) -> str:
+    return blank[0][:32] + "\n" * ("\n" in blank[0]) + blank[0][-32:]
 
 
 def _in_tags(text: str) -> frozenset[str]:
@@ -148,37 +155,43 @@ def _as_whole(text: str) -> frozenset[str]:
 
 def _as_final(text: str) -> frozenset[str]:
     small = text.lower()
-    return frozenset(_letters(_final.finditer(small))) if "final" in small else frozenset()
+    return _letters(_final.finditer(small)) if "final" in small else frozenset()
 
 
 def _as_stated(text: str) -> frozenset[str]:
     small = text.lower()
     behind = (_stated.match(small, noun.end()) for noun in _noun.finditer(small))
-    return frozenset(_letters(filter(None, behind)))
+    return _letters(filter(None, behind))
 
 
 def _at_lines(text: str) -> frozenset[str]:
-    found = frozenset(_letters(_leading.finditer(text)))
+    found = _letters(_leading.finditer(text))
     return found | frozenset(match[1] for match in _inline.finditer(text)) if found else found
 
 
 def _as_named(text: str) -> frozenset[str]:
     small = text.lower()
     found = [*_named.finditer(small), *_bracketed.finditer(small), *_called_right.finditer(text)]
-    kept = [match for match in found if not _is_denied(match)]
-    if found and not kept:
-        return NOTHING
-    return frozenset(_letters(kept))
+    kept = _letters(match for match in found if not _is_denied(match))
+    return kept or (NOTHING if found else kept)
 
 
-def _letters(matches: Iterable[re.Match[str]]) -> Iterator[str]:
-    """The letter of each match, and of another that follows it: "A or C" names two."""
+def _letters(matches: Iterable[re.Match[str]]) -> frozenset[str]:
+    """The letter of each match, and of another that follows it: "A or C" names two.
+
+    A letter that is no option, and a second one, decide: no more is read. Else "y, y, y, ..." would be read from each
+    of its letters to the end.
+    """
+    found: set[str] = set()
     for match in matches:
         place = match.lastindex or 1  # of the one group that matched
-        yield match[place].upper()
+        found.add(match[place].upper())
+        if len(found) > 1 or not found <= _POSSIBLE:
+            break
         second = _second.match(match.string, match.end(place))
         if second is not None:
-            yield second[second.lastindex or 1].upper()
+            found.add(second[second.lastindex or 1].upper())
+    return frozenset(found)
 
 
 def _is_denied(match: re.Match[str]) -> bool:
@@ -198,4 +211,6 @@ def _worded(raw: str, options: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """Without case, without marks at the ends, with single spaces."""
-    return _edges.sub("", " ".join(text.casefold().split()))
+    text = " ".join(text.casefold().split())
+    first, last = _inner.search(text), _inner.search(text[::-1])
+    return text[first.start() : len(text) - last.start()] if first and last else ""

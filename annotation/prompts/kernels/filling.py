@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 
 _NAME = re.compile(r"\{\{\s*([a-z][a-z0-9_]{0,39})\s*\}\}")
-_MEANT = re.compile(r"\{\{\s*([^{}]{1,60}?)\s*\}\}")  # what its author took for a variable: {{Question}}
+_MEANT = re.compile(r"\{\{([^{}]+)\}\}")  # what its author took for a variable: {{Question}}
 
 
 def names_in(text: str) -> list[str]:
@@ -27,7 +27,8 @@ def undeclared(text: str, variables: Collection[str]) -> list[str]:
 
     Also what no variable can be called, such as ``{{Question}}``: it would be sent unchanged.
     """
-    return [name for name in dict.fromkeys(_MEANT.findall(text)) if name not in variables]
+    meant = (name.strip() or name[-1] for name in _MEANT.findall(text))
+    return [name for name in dict.fromkeys(meant) if len(name) <= 60 and name not in variables]
 
 
 def unused(text: str, variables: Collection[str]) -> list[str]:

@@ -7,6 +7,7 @@ A name in ordinary letters without a title, and a town alone, look like other wo
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from annotation.quality.kernels.vocabulary import ACRONYMS, MONTHS, NO_NAMES, SURNAMES
@@ -74,7 +75,7 @@ IDENTIFIERS = (
                 rf"\b(?i:(?:patient|name|dictated|signed|reported|referred)(?: name| by)?)\s*[:=]\s*{_WORD}", ":", "="
             ),
             _pattern(rf"\b(?i:(?:dictated|signed|reported|referred|interpreted|read) by)\s+{_WORD}", " by "),
-            _pattern(r"\b[A-Z][\w'’-]*+\^[A-Z]\w*", "^"),
+            _pattern(r"\b[A-Z][\w'’-]{0,100}+\^[A-Z]\w*", "^"),
             _pattern(rf"(?<![\w-]){_UPPER}{{4,}}(?:[-'’]{_UPPER}{{2,}})*(?![\w-])"),
             _pattern(rf"(?<![\w-])(?:O|D)['’]{_UPPER}{{3,}}(?![\w-])"),
             _pattern(rf"(?<=[a-z,;] )[A-Z]{_LOWER}+{_JOINED}? (?:[OD]['’])?[A-Z]{_LOWER}{{2,}}{_JOINED}?\b"),
@@ -87,7 +88,7 @@ IDENTIFIERS = (
         "a place smaller than a state",
         (
             _pattern(rf"\b\d{{1,5}}\s+(?:{_WORD}\s+){{1,4}}(?i:{_STREETS})\b"),
-            _pattern(rf"\b(?:[A-Z][\w'’-]+\s+){{1,4}}(?i:{_HOUSES})\b", *_HOUSES.split("|")),
+            _pattern(rf"\b(?:[A-Z][\w'’-]{{1,100}}+\s+){{1,4}}(?i:{_HOUSES})\b", *_HOUSES.split("|")),
             _pattern(rf"\b(?i:lives in|resident of|city of|town of|county of)\s+{_WORD}", " in ", " of "),
             _pattern(r"\b(?:[A-Z]{2}|(?i:zip(?: code)?|postcode))[\s:]+\d{5}(?:-\d{4})?\b"),
             _pattern(r"(?<![\w-])\d{5}-\d{4}(?![\w-])", "-"),
@@ -123,7 +124,7 @@ IDENTIFIERS = (
             _pattern(r"(?<![\w.-])(?:\(\d{3}\)\s?|\d{3} )\d{3} \d{4}(?![\w-]|\.\d)"),
             _pattern(r"(?<!\w)\+\d[\d\s().-]{7,}\d", "+"),
             _pattern(
-                r"\b(?i:tel|telephone|phone|pager|extension|ext|mobile|cell)\b[\s.:#]*(?i:no\.?|number)?[\s:]*"
+                r"\b(?i:tel|telephone|phone|pager|extension|ext|mobile|cell)\b[\s.:#]*+(?i:no\.?|number)?[\s:]*"
                 r"\+?\d[\d\s().-]{2,}",
                 *("tel", "phone", "pager", "ext", "mobile", "cell"),
             ),
@@ -205,7 +206,8 @@ IDENTIFIERS = (
         (
             _pattern(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z\d]{17}\b"),
             _pattern(
-                r"\b(?i:(?:licen[cs]e|number) plate|VIN)\b[\s:#]*(?=[A-Z -]*\d)[A-Z\d][A-Z\d -]{3,}", "plate", "vin"
+                r"\b(?i:(?:licen[cs]e|number) plate|VIN)\b[\s:#]*+(?=[A-Z -]{0,99}\d)[A-Z\d][A-Z\d -]{3,}",
+                *("plate", "vin"),
             ),
         ),
     ),
@@ -218,7 +220,7 @@ IDENTIFIERS = (
                 rf"\b(?i:serial|S/N|SN|device id|UDI|lot)\b(?i: (?:number|no\.?))?{_LONG_CODE}",
                 *("serial", "s/n", "sn", "device id", "udi", "lot"),
             ),
-            _pattern(r"\b[A-Z]{3,}(?:[-_][A-Z0-9]+)*[-_][A-Z]{2,}\d+\b", "-", "_"),
+            _pattern(r"\b[A-Z]{3,40}(?:[-_][A-Z0-9]{1,40}){0,10}[-_][A-Z]{2,40}\d+\b", "-", "_"),
         ),
     ),
     Identifier(
@@ -259,7 +261,7 @@ IDENTIFIERS = (
         "identifier_other",
         "another unique number or code",
         (
-            _pattern(r"(?<![\w.])[0-2](?:\.\d+){5,}(?![\w.]*\w)", "."),
+            _pattern(r"(?<![\w.])[0-2](?:\.\d++){5,}+(?![\w.]*\w)", "."),
             _pattern(r"(?<![\w.])\d{7,}(?!\w|\.\d)"),
             _pattern(r"(?<![\w-])(?=[\w-]{0,40}\d{3})(?=[\w-]{0,40}[A-Z])[A-Z0-9][A-Z0-9_-]{6,}+(?!\w)"),
             _pattern(r"(?<![\w-])(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[a-f\d]{8,}+(?![\w-])"),
@@ -283,12 +285,13 @@ def spot_identifiers(text: str) -> list[Spotted]:
     """What looks like an identifier, by its place in the text; another code only where nothing else was found."""
     if not (tried := _tried(text)):
         return []
-    lower, taken = text.lower(), list[Spotted]()
+    lower, taken, is_taken = text.lower(), list[Spotted](), bytearray(len(text))
     for identifier in tried:
         last = 0
         for start, end in sorted(_spans(identifier, text, lower)):
-            if start >= last and not (identifier.letter == "R" and _is_taken(start, end, taken)):
+            if start >= last and not (identifier.letter == "R" and any(is_taken[start:end])):
                 taken.append(Spotted(identifier, start, end))
+                is_taken[start:end] = b"\1" * (end - start)
                 last = end
     return sorted(taken, key=lambda one: (one.start, one.identifier.letter))
 
@@ -322,10 +325,6 @@ def _holds_any(lower: str, words: tuple[str, ...]) -> bool:
     return False
 
 
-def _is_taken(start: int, end: int, taken: list[Spotted]) -> bool:
-    return any(start < one.end and end > one.start for one in taken)
-
-
 def _is_name(words: str, text: str) -> bool:
     """Not an acronym, not a known eponym, and not a word of a text that is all in capitals; after a title always."""
     if words.isupper():
@@ -343,6 +342,7 @@ def _is_eponym(parts: list[str]) -> bool:
     return NO_NAMES.issuperset(parts) or not (NO_NAMES - SURNAMES).isdisjoint(parts)
 
 
+@lru_cache(maxsize=8)  # asked for each word in capitals
 def _is_in_capitals(text: str) -> bool:
     words = [word for word in text.split() if word.isalpha()]
     return len(words) > 3 and 2 * sum(word.isupper() for word in words) > len(words)

@@ -53,7 +53,7 @@ _BESIDE_VIEW = {
 _SEXES = {"F": Sex.FEMALE, "FEMALE": Sex.FEMALE, "M": Sex.MALE, "MALE": Sex.MALE, "O": Sex.OTHER, "OTHER": Sex.OTHER}
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
 _option_prefix = re.compile(r"([A-Da-d])([.):]\s?|\s?[-–—]\s|\s[:]\s?)")
-_age_text = re.compile(r"\s*(\d{1,4})\s*([YMWDymwd]?)[A-Za-z]*\s*\Z")
+_age_text = re.compile(r"\s*(\d{1,4})\s*+([YMWDymwd]?)[A-Za-z]*\s*\Z")
 _years_in = {"Y": 1.0, "": 1.0, "M": 1 / 12, "W": 7 / 365.25, "D": 1 / 365.25}
 encode_json = json.JSONEncoder(
     check_circular=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False

@@ -55,7 +55,7 @@ _AGE = re.compile(
     r"\b(?:(an?)\s+)?(\d{1,3})(?=[\s-]+years?[\s-]+old\b|[\s-]*y/?o\b)|\b(aged?\s+)(\d{1,3})\b", re.IGNORECASE
 )
 _PERSON = r"(?:man|woman|men|women|male|female|boy|girl|patient|person|child|adult|gentleman|lady)"
-_BETWEEN = r"(?:[\d-]+[\w-]*\s+|(?:young|elderly|middle-aged|adult|years?|old|male|female)\s+){0,4}"
+_BETWEEN = r"(?:[\d-][\w-]*\s+|(?:young|elderly|middle-aged|adult|years?|old|male|female)\s+){0,4}"
 _YOUNG_OR_OLD = re.compile(rf"\b(?:(an?)\s+)?(young|elderly)\b(?=\s+{_BETWEEN}{_PERSON}\b)", re.IGNORECASE)
 _ORIGINS = (
     "African[ -]American|Afro-Caribbean|African|Asian|Black|Caucasian|European|Hispanic|Latin[oa]|Indian|Chinese|Arab"

@@ -22,7 +22,7 @@ _NAMES_LETTERS = re.compile(
     | \([A-D]\)                                                               # (B)
     | (?i:\b(?:options?|choices?|answers?|alternatives?|statements?|letters?))\s+{_LETTER}
     | (?i:\b(?:both|either|neither|except|only|not|all\s+but))\s+{_LETTER}(?!\s*[-–]?[a-z]) # all but B, B alone
-    | ^\s*{_LETTER}\s*(?:only|alone)?\s*[.:]?\s*$                             # the whole option is a letter
+    | ^\s*{_LETTER}\s*+(?:only|alone)?\s*+[.:]?\s*$                           # the whole option is a letter
     """,
     re.VERBOSE,
 )
@@ -37,7 +37,7 @@ _NAMES_OTHERS = re.compile(
     | \b{_HOW_MANY}\s+(?:of\s+)?(?:the\s+)?(?:\w+\s+)?{_THE_OTHERS}\b
     | \b(?:above|foregoing|preceding|previous|other)\s+(?:options?|choices?|answers?|alternatives?|statements?)\b
     | \b(?:listed|mentioned|given|named|stated)\s+(?:above|below)\b
-    | ^\s*(?:none|all|neither|both|other|cannot\s+be\s+determined|not\s+determinable)\s*[.!]?\s*$
+    | ^\s*(?:none|all|neither|both|other|cannot\s+be\s+determined|not\s+determinable)\s*+[.!]?\s*$
     """,
     re.VERBOSE | re.IGNORECASE,
 )

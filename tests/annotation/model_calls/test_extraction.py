@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import time
 from pathlib import Path
 
 import pytest
 
+from annotation.model_calls.kernels import extraction
 from annotation.model_calls.kernels.extraction import RULE, RULES, extract, extract_whole
+from tests.linear_time import slow_shapes
 
 OPTIONS = ("An aortic knob", "Pneumothorax", "Visible ribs on both sides", "A gastric air bubble")
 NAMED = {
@@ -76,13 +77,106 @@ def test_every_expected_letter_of_the_sample_files(shared_data: Path) -> None:
     assert (RULE, len(rows), wrong) == ("letter-1", 374, [])
 
 
+PARTS = [
+    *(
+        "answer is ",
+        "answer: ",
+        "answer (",
+        "answer () ",
+        "final answer ",
+        "final answer is the ",
+        "option ",
+        "option a ",
+    ),
+    *(
+        "i choose ",
+        "it is ",
+        "not ",
+        "a is not ",
+        "A is the best ",
+        "a or ",
+        "a, ",
+        "a, b",
+        "o, ",
+        "y\n",
+        "e/",
+        "A, ",
+        "B) ",
+    ),
+    *(
+        "(B) ",
+        "(b)",
+        "B - ",
+        "(",
+        ")",
+        "[",
+        "{",
+        "{}",
+        '"',
+        "'",
+        "“",
+        "*",
+        "**",
+        "_",
+        "`",
+        "$",
+        ",",
+        ". ",
+        "& ",
+        "!",
+        "-",
+    ),
+    *(
+        "<answer>",
+        "<answer>B",
+        "</answer>",
+        "<think>",
+        "<think></think>",
+        "<think>x</think>\n",
+        r"\boxed{",
+        r"\boxed{{}",
+    ),
+    *(r"\text{", " ", "\n", "\t", " \n", "\x1f", "\u00a0", "1", "é ", "答案", "ответ ", "Pneumothorax ", "a"),
+]
+BEFORE = ["", "option a, b", "final answer", "The answer is ", "A", "final answer<think></think>"]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_the_time_of_an_answer_grows_with_its_length_alone(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extraction, "HALF", 10**6)  # the budget of an answer would hide what a pattern costs
+    monkeypatch.setattr(extraction, "LONGEST_WORDING", 10**6)
+    extraction._letter_of.cache_clear()
+    long_options = ("Pneumothorax " * 2_000, *OPTIONS[1:])
+
+    def letter(text: str) -> str:
+        extraction._letter_of.cache_clear()
+        return extract(before + text, long_options)
+
+    slow = slow_shapes(letter, PARTS)
+    assert slow == [], "these texts are gone over again and again: make the pattern possessive, or stop earlier"
+
+
+def test_no_more_of_an_answer_is_read_than_its_budget() -> None:
+    middle = " The answer is C." * 5_000
+    assert extract(f"The answer is B. {'x' * 10_000}{middle}{'x' * 10_000}") == "B"
+
+
 @pytest.mark.parametrize(
-    "part", ["answer is ", "<answer>", r"\boxed{", "<think>", "A, ", "((", "option ", "not ", ". ", '"', "\n", "é "]
+    ("raw", "letter"),
+    [
+        ("option a, b" + ")" * 200, ""),
+        ("y\n" * 300 + "B", ""),
+        ("(b) " * 300, "B"),
+        ("final answer" + "`" * 300 + "c" + "`" * 300, "C"),
+        ("It is not (b). " + "(b) " * 20, "B"),
+        ("(A) " + "(b) " * 20, "A"),
+        ("Not" + "<think></think>" * 30 + "(a)", ""),
+        ("Not" + "<think></think>" * 100 + "(a)", "A"),
+        ("*_* _. **pneumothorax** ._*", "B"),
+    ],
 )
-def test_no_answer_takes_long_however_it_is_made(part: str) -> None:
-    begun = time.process_time()
-    extract(part * (200_000 // len(part)))
-    assert time.process_time() - begun < 1  # seconds; a pattern that goes over a text again and again takes minutes
+def test_a_long_answer_has_the_letter_that_it_always_had(raw: str, letter: str) -> None:
+    assert extract(raw, OPTIONS) == letter
 
 
 # --- the rule whole-1 -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from readerstudy.enums import EntryState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
+from readerstudy.predictions import importing
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, OPTIONS
 from tests.readerstudy.predictions.made import (
@@ -32,6 +33,13 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def bank() -> Target:
     return Target(keyed_bank(3))
+
+
+def test_a_file_whose_letters_take_too_long_is_refused_whole(bank: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "MOST_SECONDS", -1)
+    result = import_file(entry_named(), bank, lines({"id": "Q1", "pred_answer": "B"}))
+    assert "Send the final answers without reasoning" in result.problems[0].message
+    assert not PredictionRun.objects.exists(), "a file over its budget may leave nothing behind"
 
 
 def test_a_run_is_stored_with_everything_that_the_file_says(bank: Target) -> None:
