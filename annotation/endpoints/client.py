@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http.client import HTTPException
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import requests
 import urllib3
 from django.conf import settings
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.util.ssl_ import create_urllib3_context
 
 from annotation.call_enums import Ending
+from annotation.endpoints.deadlines import Deadline, Deadlines, WatchedAdapter
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ModelRequest, Route
 from annotation.endpoints.kernels.secret_keys import Key
@@ -31,7 +24,6 @@ from annotation.endpoints.kernels.secret_keys import Key
 KEPT_HEADERS = ("x-request-id", "request-id", "retry-after")
 LONGEST_HEADER = 200  # characters kept
 READ_AT_ONCE = 64 * 1024
-LONGEST_WATCH = 60.0  # seconds between two looks at deadlines
 FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError)
 TIMEOUTS = (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
 
@@ -78,8 +70,10 @@ class ModelClient:
     ) -> None:
         self.endpoint, self.limits = endpoint, limits or Limits()
         self._key = key
-        self._adapter = _WatchedAdapter(max_retries=0, pool_connections=1, pool_maxsize=connections)
-        self._deadlines = _Deadlines()
+        self._adapter = WatchedAdapter(
+            certificates=settings.MODEL_CERTIFICATES, max_retries=0, pool_connections=1, pool_maxsize=connections
+        )
+        self._deadlines = Deadlines()
         self._heads: dict[Route, requests.PreparedRequest] = {}
 
     def __enter__(self) -> Self:
@@ -102,7 +96,7 @@ class ModelClient:
             exchange = self._asked(request, exchange, deadline)
         return replace(exchange, seconds=round(time.monotonic() - began, 4))
 
-    def _asked(self, request: ModelRequest, exchange: Exchange, deadline: _Deadline) -> Exchange:
+    def _asked(self, request: ModelRequest, exchange: Exchange, deadline: Deadline) -> Exchange:
         timeout = (self.limits.connect_seconds, self.limits.read_seconds)
         try:
             response = self._adapter.send(self._prepared(request), stream=True, timeout=timeout, verify=True)
@@ -194,128 +188,3 @@ def _name_of(error: BaseException) -> str:
     """Of the innermost error: ``SSLCertVerificationError`` tells more than the ``ConnectionError`` around it."""
     inner = getattr(error, "reason", None) or next((one for one in error.args if isinstance(one, Exception)), None)
     return _name_of(inner) if isinstance(inner, Exception) else type(error).__name__
-
-
-# The total limit. A read of a socket ends after read_seconds without a byte, so that a server which sends a byte now
-# and then, in a header or within one chunk, could hold it for ever. When the time is over the connection is shut down
-# under the read, which then fails at once.
-
-_here = threading.local()  # the deadline of this thread, for the connection that urllib3 takes
-
-
-class _Deadlines:
-    """Of all exchanges of a client. One thread ends them: a timer of each would be a thread for each call."""
-
-    def __init__(self) -> None:
-        self._until: dict[_Deadline, float] = {}
-        self._changed = threading.Condition()
-        self._wakes_at = 0.0  # of the monotonic clock
-        self._thread: threading.Thread | None = None
-        self._is_closed = False
-
-    @contextmanager
-    def of(self, seconds: float) -> Iterator[_Deadline]:
-        """A deadline in so many seconds for what this thread does."""
-        _here.deadline = deadline = _Deadline()
-        self._add(deadline, time.monotonic() + seconds)
-        try:
-            yield deadline
-        finally:
-            _here.deadline = None
-            with self._changed:
-                self._until.pop(deadline, None)
-            deadline.forget()
-
-    def close(self) -> None:
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify()
-
-    def _add(self, deadline: _Deadline, until: float) -> None:
-        with self._changed:
-            self._until[deadline] = until
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, daemon=True)
-                self._thread.start()
-            elif until < self._wakes_at:
-                self._changed.notify()
-
-    def _watch(self) -> None:
-        with self._changed:
-            while not self._is_closed:
-                now = time.monotonic()
-                for deadline in [one for one, until in self._until.items() if until <= now]:
-                    del self._until[deadline]
-                    deadline.end()
-                self._wakes_at = min(self._until.values(), default=now + LONGEST_WATCH)
-                self._changed.wait(self._wakes_at - now)
-
-
-class _Deadline:
-    def __init__(self) -> None:
-        self.is_over = False
-        self._handle: socket.socket | None = None
-        self._lock = threading.Lock()
-
-    def watch(self, sock: socket.socket) -> None:
-        """Shut this connection down when the time is over.
-
-        By a handle of its own: libraries close theirs, or hide it in TLS, while there is still something to read.
-        """
-        with self._lock:
-            self._close_handle()
-            self._handle = socket.fromfd(sock.fileno(), sock.family, sock.type)
-            if self.is_over:
-                self._shut()
-
-    def end(self) -> None:
-        with self._lock:
-            self.is_over = True
-            self._shut()
-
-    def forget(self) -> None:
-        with self._lock:
-            self._close_handle()
-
-    def _shut(self) -> None:
-        with suppress(OSError):  # the other side was faster
-            if self._handle is not None:
-                self._handle.shutdown(socket.SHUT_RDWR)
-
-    def _close_handle(self) -> None:
-        if self._handle is not None:
-            self._handle.close()
-            self._handle = None
-
-
-class _Watched(HTTPConnection):
-    def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
-        _here.deadline.watch(sock)
-        return sock
-
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        if self.sock is not None:  # kept open from an earlier call
-            _here.deadline.watch(self.sock)
-        super().request(*args, **kwargs)
-
-
-class _WatchedTLS(_Watched, HTTPSConnection):
-    pass
-
-
-class _WatchedPool(HTTPConnectionPool):
-    ConnectionCls = _Watched
-
-
-class _WatchedTLSPool(HTTPSConnectionPool):
-    ConnectionCls = _WatchedTLS
-
-
-class _WatchedAdapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        context = create_urllib3_context()
-        if settings.MODEL_CERTIFICATES:
-            context.load_verify_locations(cadata=settings.MODEL_CERTIFICATES)
-        super().init_poolmanager(*args, ssl_context=context, **kwargs)  # requests adds the public ones to it
-        self.poolmanager.pool_classes_by_scheme = {"http": _WatchedPool, "https": _WatchedTLSPool}

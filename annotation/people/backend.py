@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from axes.models import AccessAttempt
 from django.conf import settings
@@ -25,17 +27,23 @@ class PersonBackend(ModelBackend):
         return person if person is not None and self.user_can_authenticate(person) else None
 
 
+def failures_before_lock(request: object, credentials: Mapping[str, Any] | None) -> int:
+    """What axes asks: of one account at one network address. Who named no account is known by the address alone."""
+    has_name = bool((credentials or {}).get("username"))
+    return int(settings.FAILURES_OF_ACCOUNT_THERE if has_name else settings.FAILURES_OF_ADDRESS)
+
+
 def has_failed_too_often(account: str, address: str, *, at: datetime) -> bool:
     """Whether so many wrong passwords came for this account, or from this address, that none is looked at now.
 
+    An empty account, as of a passkey that says nothing, is nobody: it would be everybody's.
     Beside the lock of an account at one address, which axes holds: asked before anything is hashed.
     """
     since = at - timedelta(hours=settings.AXES_COOLOFF_TIME)
     attempts = AccessAttempt.objects.filter(attempt_time__gte=since)
     return (
-        _failures(attempts.filter(username=account)) >= settings.FAILURES_OF_ACCOUNT
-        or _failures(attempts.filter(ip_address=address)) >= settings.FAILURES_OF_ADDRESS
-    )
+        account != "" and _failures(attempts.filter(username=account)) >= settings.FAILURES_OF_ACCOUNT
+    ) or _failures(attempts.filter(ip_address=address)) >= settings.FAILURES_OF_ADDRESS
 
 
 def _failures(attempts: QuerySet[AccessAttempt]) -> int:

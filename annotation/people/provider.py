@@ -6,7 +6,9 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,18 +16,24 @@ from urllib.parse import quote, urlencode
 
 import requests
 import urllib3
+from django.core.cache import cache
 from django.utils.translation import gettext as _
-from requests.adapters import HTTPAdapter
-from urllib3.util.ssl_ import create_urllib3_context
 
+from annotation.endpoints.deadlines import BoundedSession
 from annotation.people.id_tokens import checked_claims, not_believed
 from annotation.people.kernels.provider_settings import Provider, is_believed_address
 from annotation.people.links import PeopleRefused
 
 SCOPES = "openid profile email"
-TIMEOUT = (5, 10)  # seconds to connect, and for each piece of the answer
+SECONDS = 5  # for everything that one page asks of the provider
+MOST_WAITING = 2  # pages of a process that wait for it: half of the threads that answer
+KEPT_SECONDS = 600  # for configuration and keys; a key that is new there is asked for at once
 MOST_BYTES = 512 * 1024
+BUSY = "provider_busy"
+CONFIGURATION, KEYS = "oidc-configuration", "oidc-keys"  # as which they are kept in the memory of the process
 ABOUT_PERSON = ("name", "email", "email_verified")  # taken from the userinfo endpoint where the token has them not
+
+_places, _waiting = threading.Lock(), set[str]()  # the network addresses for which a page waits now
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Trip:
         return base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).decode().rstrip("=")
 
 
-def login_address(provider: Provider, trip: Trip, *, state: str, callback: str) -> str:
+def login_address(provider: Provider, trip: Trip, *, state: str, callback: str, source: str) -> str:
     """The address to which the browser goes. Raises PeopleRefused where the provider does not answer."""
     asked = {
         "response_type": "code",
@@ -56,9 +64,27 @@ def login_address(provider: Provider, trip: Trip, *, state: str, callback: str) 
         "code_challenge": trip.challenge,
         "code_challenge_method": "S256",
     }
-    with _session(provider) as session:
-        place = _address_in(_configuration(session, provider), "authorization_endpoint")
+    config = cache.get(_kept_as(provider, CONFIGURATION))
+    if config is None:
+        with waiting_place(source), _session(provider) as session:
+            config = _configuration(session, provider)
+    place = _address_in(config, "authorization_endpoint")
     return f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
+
+
+@contextmanager
+def waiting_place(source: str) -> Iterator[None]:
+    """For a page that asks the provider: one of each network address, and few in all. Raises PeopleRefused at once."""
+    with _places:
+        if len(_waiting) >= MOST_WAITING or source in _waiting:
+            sentence = _("Others log in just now, and the log-in service is slow. Try again in a few seconds.")
+            raise PeopleRefused(BUSY, sentence, status=503)
+        _waiting.add(source)
+    try:
+        yield
+    finally:
+        with _places:
+            _waiting.discard(source)
 
 
 def claims_for(provider: Provider, code: str, trip: Trip, *, callback: str, at: datetime) -> dict[str, Any]:
@@ -69,8 +95,7 @@ def claims_for(provider: Provider, code: str, trip: Trip, *, callback: str, at: 
         token = tokens.get("id_token")
         if not isinstance(token, str):
             raise not_believed("without a token")
-        keys = _fetched(session, "GET", _address_in(config, "jwks_uri"))
-        claims = checked_claims(token, keys, provider, nonce=trip.nonce, at=at)
+        claims = _checked(session, config, provider, token, trip, at)
         wanted = (*ABOUT_PERSON, provider.roles_claim)
         if all(name in claims for name in wanted) or not config.get("userinfo_endpoint"):
             return claims
@@ -80,8 +105,24 @@ def claims_for(provider: Provider, code: str, trip: Trip, *, callback: str, at: 
         return {**{name: more[name] for name in wanted if name in more}, **claims}
 
 
+def _checked(
+    session: BoundedSession, config: Mapping[str, Any], provider: Provider, token: str, trip: Trip, at: datetime
+) -> dict[str, Any]:
+    """By the keys that are kept, else by those that the provider has now: it changes them when it likes."""
+    name = _kept_as(provider, KEYS)
+    if keys := cache.get(name):
+        try:
+            return checked_claims(token, keys, provider, nonce=trip.nonce, at=at)
+        except PeopleRefused as refusal:
+            if refusal.code != "provider_signature":
+                raise
+    keys = _fetched(session, "GET", _address_in(config, "jwks_uri"))
+    cache.set(name, keys, KEPT_SECONDS)
+    return checked_claims(token, keys, provider, nonce=trip.nonce, at=at)
+
+
 def _exchange(
-    session: requests.Session, config: Mapping[str, Any], provider: Provider, code: str, trip: Trip, callback: str
+    session: BoundedSession, config: Mapping[str, Any], provider: Provider, code: str, trip: Trip, callback: str
 ) -> dict[str, Any]:
     sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": callback, "code_verifier": trip.verifier}
     methods = config.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
@@ -92,17 +133,25 @@ def _exchange(
     return _fetched(session, "POST", _address_in(config, "token_endpoint"), data=sent)
 
 
-def _about(session: requests.Session, address: str, access_token: object) -> dict[str, Any]:
+def _about(session: BoundedSession, address: str, access_token: object) -> dict[str, Any]:
     if not isinstance(access_token, str):
         raise not_believed("without a token")
     return _fetched(session, "GET", address, headers={"Authorization": f"Bearer {access_token}"})
 
 
-def _configuration(session: requests.Session, provider: Provider) -> dict[str, Any]:
-    config = _fetched(session, "GET", f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
-    if config.get("issuer") != provider.issuer:
-        raise not_believed("issuer")
+def _configuration(session: BoundedSession, provider: Provider) -> dict[str, Any]:
+    name = _kept_as(provider, CONFIGURATION)
+    config: dict[str, Any] | None = cache.get(name)
+    if config is None:
+        config = _fetched(session, "GET", f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if config.get("issuer") != provider.issuer:
+            raise not_believed("issuer")
+        cache.set(name, config, KEPT_SECONDS)
     return config
+
+
+def _kept_as(provider: Provider, what: str) -> str:
+    return f"{what}-{hashlib.sha256(provider.issuer.encode()).hexdigest()}"
 
 
 def _address_in(config: Mapping[str, Any], name: str) -> str:
@@ -112,11 +161,13 @@ def _address_in(config: Mapping[str, Any], name: str) -> str:
     return address
 
 
-def _fetched(session: requests.Session, method: str, address: str, **more: Any) -> dict[str, Any]:
+def _fetched(session: BoundedSession, method: str, address: str, **more: Any) -> dict[str, Any]:
     """An object of JSON. No redirect is followed, and an error names neither what was sent nor what came."""
     try:
-        with session.request(method, address, timeout=TIMEOUT, allow_redirects=False, stream=True, **more) as answer:
+        with session.request(method, address, **more) as answer:
             body = answer.raw.read(MOST_BYTES + 1, decode_content=True)
+        if session.deadline.is_over:  # an answer of unknown length seems to end when the connection does
+            raise requests.Timeout
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
         raise _silent() from None
     if answer.status_code != 200 or len(body) > MOST_BYTES:
@@ -135,22 +186,5 @@ def _silent() -> PeopleRefused:
     return PeopleRefused("provider_silent", sentence, status=502)
 
 
-def _session(provider: Provider) -> requests.Session:
-    session = requests.Session()
-    session.trust_env = False  # neither a proxy nor a password from the surroundings
-    session.mount("https://", _Believing(provider.certificates))
-    return session
-
-
-class _Believing(HTTPAdapter):
-    """Believes certificates of the settings beside the public ones."""
-
-    def __init__(self, certificates: str) -> None:
-        self._certificates = certificates
-        super().__init__()
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        context = create_urllib3_context()
-        if self._certificates:
-            context.load_verify_locations(cadata=self._certificates)
-        super().init_poolmanager(*args, ssl_context=context, **kwargs)  # requests adds the public ones to it
+def _session(provider: Provider) -> BoundedSession:
+    return BoundedSession(SECONDS, certificates=provider.certificates)

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.endpoints.configured_endpoints import private_text
+from annotation.endpoints.deadlines import BoundedSession
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import AuditEvent, User, WebhookCursor, WebhookDelivery
@@ -32,7 +33,7 @@ JOB_KIND = "send_webhooks"
 KEY_FOLDER = "webhook_keys"  # of the home; not in a backup
 PAUSES = tuple(timedelta(minutes=n) for n in (1, 5, 30, 120, 360, 720, 1440))  # before each further attempt
 AT_ONCE = 100
-SECONDS = 10  # to connect, and to answer
+SECONDS = 10  # for one attempt in all, however slowly an answer comes
 
 
 class WebhookRefused(Refused):
@@ -160,13 +161,11 @@ def _post(delivery: WebhookDelivery, at: datetime) -> tuple[int | None, str]:
         "webhook-signature": signed,
     }
     try:
-        with requests.Session() as session:
-            session.trust_env = False  # neither proxies nor passwords of the environment
-            response = session.post(
-                webhook.url, data=body, headers=headers, timeout=SECONDS, allow_redirects=False, stream=True
-            )
-            with response:
-                return response.status_code, _beginning_of(response)
+        with (
+            BoundedSession(SECONDS) as session,
+            session.post(webhook.url, data=body, headers=headers) as response,
+        ):
+            return response.status_code, _beginning_of(response)
     except requests.RequestException as error:
         return None, _("no answer: %(reason)s") % {"reason": type(error).__name__}
 

@@ -23,7 +23,7 @@ from annotation.people.id_tokens import not_believed
 from annotation.people.invitations import find_invitation
 from annotation.people.kernels.provider_settings import Provider
 from annotation.people.links import PeopleRefused, check_open
-from annotation.people.provider import Trip, claims_for, login_address
+from annotation.people.provider import BUSY, Trip, claims_for, login_address, waiting_place
 from annotation.views.people.signing_in import proven_lately, sign_in
 from annotation.views.people.throttling import locked_page
 from annotation.views.site.confirming import run_and_flash
@@ -76,13 +76,18 @@ def provider_disconnect(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 def provider_answer(request: HttpRequest) -> HttpResponse:
     """What the browser brings back from there. Everything that is not believed is one page and one row of the log."""
-    provider, source = _provider(), request.META.get("REMOTE_ADDR", "")
+    provider, source = _provider(), _source(request)
     try:
-        return locked_page(request, "") or _answered(request, provider)
+        with waiting_place(source):
+            return locked_page(request, "") or _answered(request, provider)
     except PeopleRefused as refusal:
-        provider_accounts.note_refusal(refusal, source=source, at=timezone.now())
         context = {"refusal": refusal, "provider": provider}
-        return render(request, "annotation/people/provider_refused.html", context, status=refusal.status)
+        answer = render(request, "annotation/people/provider_refused.html", context, status=refusal.status)
+        if refusal.code == BUSY:  # nothing of what was brought back is used up
+            answer["Refresh"] = "3"
+        else:
+            provider_accounts.note_refusal(refusal, source=source, at=timezone.now())
+        return answer
 
 
 def _answered(request: HttpRequest, provider: Provider) -> HttpResponse:
@@ -117,7 +122,7 @@ def _go(request: HttpRequest, kept: dict[str, Any]) -> HttpResponse:
     """A page that goes on by itself: the policy of our pages lets no form lead to another site."""
     provider, trip = _provider(), Trip.new()
     state = statekit.stash_state(request, provider_id=PLACE, state={**kept, "trip": asdict(trip)})
-    address = login_address(provider, trip, state=state, callback=_callback())
+    address = login_address(provider, trip, state=state, callback=_callback(), source=_source(request))
     answer = render(request, "annotation/people/provider_go.html", {"provider": provider, "address": address})
     answer["Refresh"] = f"0; url={address}"
     return answer
@@ -128,6 +133,10 @@ def _provider() -> Provider:
     if provider is None:
         raise Http404
     return provider
+
+
+def _source(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def _callback() -> str:

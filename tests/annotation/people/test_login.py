@@ -71,6 +71,22 @@ def test_seven_wrong_passwords_do_not(client: Client, rita: User) -> None:
     assert send(client, rita.email) == 302
 
 
+@pytest.mark.usefixtures("_throttled")
+def test_passkeys_that_say_nothing_lock_their_address_and_nobody_else(
+    client: Client, rita: User, settings: Settings
+) -> None:
+    def status(address: str) -> int:
+        return client.post("/login/passkey/", {"credential": "{}"}, REMOTE_ADDR=address).status_code
+
+    for number in range(settings.FAILURES_OF_ACCOUNT + 10):
+        assert status(f"10.0.0.{number % 5}") == 302, "a try without an account may count for its address alone"
+    assert status("10.0.1.1") == 302
+    for _more in range(settings.FAILURES_OF_ADDRESS):
+        status("10.0.0.1")
+    assert (status("10.0.0.1"), status("10.0.0.2")) == (429, 302)
+    assert send(client, rita.email) == 302
+
+
 def test_log_out_clears_what_the_browser_kept(client: Client, rita: User) -> None:
     client.force_login(rita)
     response = client.post("/logout/", {"empty": "1"})

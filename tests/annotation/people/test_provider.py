@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 from unittest import mock
 from urllib.parse import parse_qs, urlsplit
@@ -15,18 +17,29 @@ import requests
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.sessions.models import Session
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, User
+from annotation.people import provider as provider_of_settings
 from annotation.people import provider_accounts
 from annotation.people.invitations import Grant, invite
 from annotation.people.kernels.provider_settings import Provider
+from annotation.people.provider import waiting_place
 from annotation.site.permissions import site_roles
-from tests.annotation.people.oidc_provider import CLIENT_ID, CLIENT_SECRET, FAULTS, RunningProvider, running_provider
+from tests.annotation.people.oidc_provider import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    FAULTS,
+    OPEN_ID_PATH,
+    RunningProvider,
+    running_provider,
+)
 from tests.annotation.people.test_links_in_logs import log  # noqa: F401 - a fixture
+from tests.dripping_server import DrippingServer, dripping_server
 
 PUBLIC = "http://testserver"
 ROLES = {"radiology": frozenset({Role.REVIEWER}), "leads": frozenset({Role.COORDINATOR, Role.REVIEWER})}
@@ -270,6 +283,68 @@ def test_a_provider_that_is_away_is_said(client: Client, provider: RunningProvid
     answer = client.post("/login/provider/")
     assert answer.status_code == 502
     assert "does not answer" in answer.content.decode()
+
+
+@pytest.fixture
+def slow(settings: Settings, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[DrippingServer]:
+    """A provider whose configuration is there, and which gives a token a byte at a time."""
+    provider_accounts.REFUSALS.forget()
+    cache.clear()
+    monkeypatch.setattr(provider_of_settings, "SECONDS", 0.3)
+    with dripping_server() as server:
+        places = {f"{name}_endpoint": f"{server.url}/{name}" for name in ("authorization", "token")}
+        server.answers[OPEN_ID_PATH] = {"issuer": server.url, "jwks_uri": f"{server.url}/jwks", **places}
+        settings.OIDC_PROVIDER = Provider(server.url, CLIENT_ID, "the hospital", CLIENT_SECRET, "groups", ROLES)
+        yield server
+
+
+def answer_address(client: Client) -> str:
+    state = parse_qs(urlsplit(way_of(client)).query)["state"][0]
+    return f"/login/provider/answer/?code=a&state={state}"
+
+
+def test_a_provider_that_drips_holds_a_page_no_longer_than_its_time(client: Client, slow: DrippingServer) -> None:
+    answer = client.get(answer_address(client))
+    assert answer.status_code == 502
+    assert "does not answer" in answer.content.decode()
+    assert slow.was_left.wait(10), "one deadline for all requests of a page: a byte now and then may not extend it"
+
+
+def test_the_configuration_is_asked_for_once(client: Client, slow: DrippingServer) -> None:
+    for _time in range(3):
+        way_of(client)
+    assert slow.asked == [OPEN_ID_PATH]
+
+
+def test_an_answer_that_nobody_asked_for_sends_nothing(client: Client, slow: DrippingServer) -> None:
+    way_of(client)
+    assert client.get("/login/provider/answer/?code=a&state=of-nobody").status_code == 400
+    assert slow.asked == [OPEN_ID_PATH]
+
+
+@pytest.mark.parametrize("others", [["10.0.0.1", "10.0.0.2"], ["127.0.0.1"]])
+def test_where_others_wait_already_a_page_is_answered_at_once(
+    client: Client, provider: RunningProvider, others: list[str]
+) -> None:
+    address = back_from(way_of(client))
+    with ExitStack() as waiting:
+        for other in others:
+            waiting.enter_context(waiting_place(other))
+        answer = client.get(address)
+        assert (answer.status_code, answer["Refresh"]) == (503, "3")
+        assert "Try again in a few seconds" in answer.content.decode()
+        cache.clear()  # the configuration would have to be asked for
+        assert client.post("/login/provider/").status_code == 503
+    assert client.get(address).status_code == 302, "the answer of the provider must be usable after the wait"
+    assert refusals() == []
+
+
+def test_a_key_that_is_new_at_the_provider_is_asked_for(client: Client, provider: RunningProvider) -> None:
+    log_in(client)
+    client.post("/logout/")
+    issuer = sha256(provider.issuer.encode()).hexdigest()
+    cache.set(f"{provider_of_settings.KEYS}-{issuer}", {"keys": []})
+    assert log_in(client).status_code == 302
 
 
 def test_without_a_provider_there_is_no_button_and_no_address(client: Client, db: None) -> None:

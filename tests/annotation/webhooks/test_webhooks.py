@@ -17,9 +17,11 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.audit.recording import record
 from annotation.models import Job, User, WebhookDelivery
+from annotation.webhooks import deliveries
 from annotation.webhooks.deliveries import PAUSES, WebhookRefused, attempt, follow_log, send_again, send_due, send_test
 from annotation.webhooks.kernels.webhook_list import EVENTS, Webhook, secret_bytes, signature, webhooks_from
 from tests.conftest import NOON
+from tests.dripping_server import dripping_server
 from tests.refusals import refuses
 
 SECRET = "whsec_" + base64.b64encode(b"planted-secret-of-32-bytes-length").decode()
@@ -101,6 +103,20 @@ def test_a_message_is_signed_and_holds_ids_alone(ada: User, receiver: Receiver) 
     assert headers["webhook-signature"] == f"v1,{right}"
     delivery = WebhookDelivery.objects.get()
     assert (delivery.is_taken, delivery.status, delivery.next_at) == (True, 204, None)
+
+
+@pytest.mark.parametrize("within", ["head", "body"])
+def test_a_receiver_that_drips_is_left_when_its_time_is_over(
+    ada: User, settings: Settings, monkeypatch: pytest.MonkeyPatch, within: str
+) -> None:
+    monkeypatch.setenv("REXVQA_WEBHOOK_KEY_LAB", SECRET)
+    monkeypatch.setattr(deliveries, "SECONDS", 0.3)
+    with dripping_server(within) as server:
+        settings.WEBHOOKS = (Webhook("lab", f"{server.url}/hook", ("study.closed",)),)
+        delivery = send_test(settings.WEBHOOKS[0], actor=ada, at=NOON)
+        assert not attempt(delivery, at=NOON)
+        assert server.was_left.wait(10), "one deadline for the whole exchange: a byte now and then may not extend it"
+    assert delivery.answer.startswith("no answer")
 
 
 def test_what_is_not_taken_is_sent_again_and_given_up_in_the_end(ada: User, receiver: Receiver) -> None:

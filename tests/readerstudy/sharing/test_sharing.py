@@ -148,7 +148,7 @@ def test_expired_revoked_wrong_and_hidden_look_the_same(client: Client, analysis
 
 def test_many_wrong_links_do_not_close_the_right_one(client: Client, token: str) -> None:
     """Colleagues behind one address would lock each other out; a token is too long to be guessed."""
-    for number in range(settings.AXES_FAILURE_LIMIT + 1):
+    for number in range(settings.FAILURES_OF_ACCOUNT_THERE + 1):
         assert client.get(reverse("shared-analysed", args=[f"wrong{number}"])).status_code == 404
     assert statuses(client, token) == {200}
 
