@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import transaction
 from django.db.models import Case, OuterRef, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
@@ -21,10 +22,19 @@ from annotation.questionbank.priors import Patients, patients_of
 from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.storing import as_text, software_versions
-from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, RULE, BankArrays, Entrant, compare
+from readerstudy.comparison.kernels.bank_comparison import (
+    EARLIER,
+    FAILED,
+    MISSING,
+    NOT_ASKED,
+    RULE,
+    BankArrays,
+    Entrant,
+    compare,
+)
 from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.design.shown import patients_shown
-from readerstudy.enums import Block, EntryState
+from readerstudy.enums import Block, EntryState, PredictionForm
 from readerstudy.models import ModelComparison, Prediction, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.kernels.records import PredictionsRefused
 
@@ -63,10 +73,27 @@ def gather(bank: QuestionBank) -> BankArrays:
 
 
 def gather_runs(bank: QuestionBank, runs: Sequence[PredictionRun]) -> BankArrays:
-    """An answer to an outdated wording is missing, and so wrong."""
+    """Counted for a run is what it was asked in the wording of now; what it left out of that is missing, and wrong."""
     current = Revision.objects.in_bank(bank).current()
     rows = list(current.order_by("question__number").values_list("pk", *_ABOUT))
-    return _arrays(bank, rows, current.values("pk"), runs, patients_of(bank.pk))
+    return _arrays(bank, rows, current.values("pk"), runs, patients_of(bank.pk), _there_since(current))
+
+
+class _Since(NamedTuple):
+    """Of a current wording; None: nobody noted when it came."""
+
+    question: int
+    wording: datetime | None
+    first: datetime | None  # wording of the question
+
+
+def _there_since(current: QuerySet[Revision]) -> dict[int, _Since]:
+    """By revision: since when the bank has it, by its edit or else by its import."""
+    came = Coalesce("edit__made_at", "bank_import__finished_at")
+    changed = current.filter(number__gt=1).values("question")
+    firsts = dict(Revision.objects.filter(question__in=changed, number=1).values_list("question_id", came))
+    rows = current.order_by().values_list("pk", "question_id", came)
+    return {pk: _Since(question, at, firsts.get(question, at)) for pk, question, at in rows.iterator(chunk_size=5000)}
 
 
 def gather_study_runs(study: ReaderStudy, runs: Sequence[PredictionRun]) -> BankArrays:
@@ -121,12 +148,22 @@ def _arrays(
     revisions: QuerySet[Any, Any],
     runs: Sequence[PredictionRun],
     patients: Patients,
+    there_since: Mapping[int, _Since] | None = None,
 ) -> BankArrays:
-    """``rows``: revision, task, category, pseudonyms of exam and patient."""
+    """``rows``: revision, task, category, pseudonyms of exam and patient.
+
+    ``there_since``: None where every run was asked all of them.
+    """
     found = keyed_questions(rows, revisions, patients)
     kept, column_of = found.rows, found.column_of
     option = np.full((len(runs), len(kept)), MISSING, dtype=np.int8)
-    entrants = [_entrant(run, _fill(option[row], run, column_of)) for row, run in enumerate(runs)]
+    column_of_question = {}
+    if there_since is not None:
+        since = [there_since[row[0]] for row in kept]
+        column_of_question = {one.question: column for column, one in enumerate(since)}
+        for row, run in enumerate(runs):
+            option[row] = [_without_answer(run, one) for one in since]
+    entrants = [_entrant(run, _fill(option[row], run, column_of, column_of_question)) for row, run in enumerate(runs)]
     return BankArrays(
         bank=bank.name,
         slug=bank.slug,
@@ -142,17 +179,32 @@ def _arrays(
     )
 
 
-def _fill(option: NDArray[np.int8], run: PredictionRun, column_of: Mapping[int, int]) -> int:
+def _without_answer(run: PredictionRun, since: _Since) -> int:
+    """What it means that a run holds no answer: a file leaves out, a run of this site has one for each of its calls."""
+    if run.form == PredictionForm.RUN:
+        return NOT_ASKED
+    if since.wording is None or since.wording <= run.imported_at:
+        return MISSING
+    return EARLIER if since.first is None or since.first <= run.imported_at else NOT_ASKED
+
+
+def _fill(
+    option: NDArray[np.int8],
+    run: PredictionRun,
+    column_of: Mapping[int, int],
+    column_of_question: Mapping[int, int],
+) -> int:
     """Fill one row in place; how many answers of the run are about another wording, or about a question without key."""
-    n_elsewhere = 0
-    found = Prediction.objects.filter(run=run).order_by().values_list("revision_id", "option")
-    for revision, letter in found.iterator(chunk_size=5000):
+    found = Prediction.objects.filter(run=run).order_by().values_list("revision_id", "option", "revision__question")
+    elsewhere = []
+    for revision, letter, question in found.iterator(chunk_size=5000):
         column = column_of.get(revision)
         if column is None:
-            n_elsewhere += 1
+            elsewhere.append(question)
         else:
             option[column] = LETTERS.index(letter) if letter else FAILED
-    return n_elsewhere
+    option[[column_of_question[question] for question in elsewhere if question in column_of_question]] = EARLIER
+    return len(elsewhere)
 
 
 def _entrant(run: PredictionRun, n_elsewhere: int) -> Entrant:

@@ -25,6 +25,7 @@ from readerstudy.models import ModelComparison, PredictionRun
 KIND = "compare_models"
 NUMBERS = {  # columns of the file that hold no text
     **dict.fromkeys(("n", "run", "failed", "missing", "best_rank", "worst_rank"), Kind.WHOLE),
+    **dict.fromkeys(("not_asked", "earlier_wording"), Kind.WHOLE),
     **dict.fromkeys(("accuracy", "low", "high"), Kind.REAL),
 }
 REPEATABILITY = "repeatability"  # see readerstudy.comparison.repeating, which loads scipy

@@ -18,8 +18,9 @@ from readerstudy.analysis.kernels.result import N_OPTIONS
 from readerstudy.comparison.kernels.comparison_tables import ComparedModel, StoredComparison
 
 FORMAT = "model-comparison 1"
-RULE = "comparison-3"  # change the name when the same inputs would give other numbers
+RULE = "comparison-4"  # change the name when the same inputs would give other numbers
 FAILED, MISSING = -1, -2  # in option
+NOT_ASKED, EARLIER = -3, -4  # too: added later; asked in an earlier wording. Neither is counted
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,18 @@ class BankArrays:
     task: NDArray[np.int8]  # place in TASKS
     category: tuple[str, ...]
     cluster: NDArray[np.int32]
-    option: NDArray[np.int8]  # 0 to 3, FAILED or MISSING, shape (models, questions)
+    option: NDArray[np.int8]  # 0 to 3, or one of the states above, shape (models, questions)
     missing_is_wrong: bool = True  # on a bank, so that nobody chooses the questions that count; not in a study
 
     def correct(self) -> NDArray[np.int8]:
         """1 right, 0 wrong (a failed extraction too), -1 not counted; shape (models, questions)."""
         right: NDArray[np.int8] = (self.option == self.key[None, :]).astype(np.int8)
-        if not self.missing_is_wrong:
-            right[self.option == MISSING] = -1
+        right[self.option <= (NOT_ASKED if self.missing_is_wrong else MISSING)] = -1
         return right
 
 
 def compare(arrays: BankArrays) -> StoredComparison:
-    """The whole result, see docs/predictions.md. Models by accuracy over all questions, the best first."""
+    """The whole result, see docs/predictions.md. Models by accuracy over what each was asked, the best first."""
     correct = arrays.correct()
     order = sorted(range(len(correct)), key=lambda row: _place(correct[row]))
     correct = correct[order]
@@ -104,8 +104,7 @@ def _model(
     entry: dict[str, Any] = {
         "name": entrant.name,
         **entrant.facts,
-        "n_failed": int((option == FAILED).sum()),
-        "n_missing": int((option == MISSING).sum()),
+        **_counts(option),
         "rank": asdict(band),
         "accuracy": accuracy(correct).as_json(),
         "accuracy_task_mean": accuracy_task_mean(correct, task, len(present), clustered=clustered).as_json(),
@@ -115,6 +114,12 @@ def _model(
     if clustered:
         entry["accuracy_cluster"] = clustered_accuracy(correct, arrays.cluster).as_json()
     return cast("ComparedModel", entry)
+
+
+def _counts(option: NDArray[np.int8]) -> dict[str, int]:
+    """How many questions of a run count as what; of those that are not counted at all, why."""
+    states = {"failed": FAILED, "missing": MISSING, "not_asked": NOT_ASKED, "earlier": EARLIER}
+    return {f"n_{name}": int((option == state).sum()) for name, state in states.items()}
 
 
 def _tasks(arrays: BankArrays) -> list[tuple[int, int]]:
@@ -145,7 +150,10 @@ def _pair(names: list[str], pair: RankedPair) -> dict[str, Any]:
 
 def _rules(arrays: BankArrays, *, clustered: bool) -> dict[str, Any]:
     return {
-        "accuracy": "right answers over all questions with a key; failed and missing ones are wrong; wilson",
+        "accuracy": "right answers over the questions with a key that the run was asked in their present wording; "
+        "failed and missing ones are wrong; wilson",
+        "asked": "a run of this site: its calls; a file: the questions of the bank when it was imported, by the times "
+        "of imports and edits",
         "pairs": "obuchowski_1998" if clustered else "mcnemar_exact",
         "difference": "cluster_t" if clustered else "tango",
         "family": "holm over all pairs of models",
@@ -199,8 +207,7 @@ def _run(arrays: BankArrays, row: int, correct: NDArray[np.int8], *, clustered: 
     entry: dict[str, Any] = {
         "number": arrays.entrants[row].facts["number"],
         "run": arrays.entrants[row].facts["run"],
-        "n_failed": int((option == FAILED).sum()),
-        "n_missing": int((option == MISSING).sum()),
+        **_counts(option),
         "accuracy": accuracy(correct).as_json(),
     }
     if clustered:
@@ -210,4 +217,4 @@ def _run(arrays: BankArrays, row: int, correct: NDArray[np.int8], *, clustered: 
 
 def _n_failed_once(option: NDArray[np.int8]) -> int:
     """Questions that both runs hold, and from one of whose answers no option could be taken."""
-    return int((((option == FAILED).sum(axis=0) == 1) & (option != MISSING).all(axis=0)).sum())
+    return int((((option == FAILED).sum(axis=0) == 1) & (option >= FAILED).all(axis=0)).sum())

@@ -23,6 +23,8 @@ class ComparedModel(TypedDict):
     n_elsewhere: int
     n_failed: int
     n_missing: int
+    n_not_asked: NotRequired[int]  # of rule comparison-4 on: before it they counted as missing
+    n_earlier: NotRequired[int]
     rank: NotRequired[dict[str, int]]
     accuracy: Value
     accuracy_task_mean: Value
@@ -81,13 +83,13 @@ class BandRow:
 
 def model_rows(result: StoredComparison) -> list[ModelRow]:
     return [
-        ModelRow(one, _failed_share(one, result["n"]), without_flags(one["accuracy_task_mean"], {CLUSTERS_IGNORED}))
+        ModelRow(one, _failed_share(one), without_flags(one["accuracy_task_mean"], {CLUSTERS_IGNORED}))
         for one in result["models"]
     ]
 
 
-def _failed_share(model: ComparedModel, n: int) -> float | None:
-    answered = n - model["n_missing"]
+def _failed_share(model: ComparedModel) -> float | None:
+    answered = model["accuracy"]["n"] - model["n_missing"]
     return model["n_failed"] / answered if answered else None
 
 
@@ -116,7 +118,7 @@ def category_table(result: StoredComparison) -> BreakdownTable:
 
 FILE_COLUMNS = (
     *("model", "version", "run", "of", "name", "n", "accuracy", "low", "high", "method", "flags", "reason"),
-    *("failed", "missing", "best_rank", "worst_rank"),
+    *("failed", "missing", "best_rank", "worst_rank", "not_asked", "earlier_wording"),
 )
 Cell = str | int | float | None
 
@@ -128,6 +130,7 @@ def file_rows(result: StoredComparison) -> Iterator[list[Cell]]:
     for model in result["models"]:
         rank: dict[str, int] = model.get("rank", {})
         counts: list[Cell] = [model["n_failed"], model["n_missing"], rank.get("best"), rank.get("worst")]
+        counts += [model.get("n_not_asked"), model.get("n_earlier")]
         yield [*_share(model, "all questions", "", model["accuracy"]), *counts]
         named: list[tuple[str, str, Value]] = [
             *([("all questions, by cluster", "", model["accuracy_cluster"])] if "accuracy_cluster" in model else []),
@@ -136,7 +139,7 @@ def file_rows(result: StoredComparison) -> Iterator[list[Cell]]:
             *(("category", name, one) for name, one in zip(categories, model["categories"], strict=True)),
         ]
         for of, name, one in named:
-            yield [*_share(model, of, name, one), None, None, None, None]
+            yield [*_share(model, of, name, one), *[None] * len(counts)]
 
 
 def _share(model: ComparedModel, of: str, name: str, one: Value) -> list[Cell]:

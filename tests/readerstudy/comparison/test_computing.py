@@ -11,14 +11,22 @@ from annotation.enums import Task
 from annotation.statistics.kernels.comparing import PairedTable, mcnemar_exact_p, paired_table
 from annotation.statistics.kernels.ranking import RankBand, rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.result import LETTERS
-from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, BankArrays, Entrant, compare
-from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows
+from readerstudy.comparison.kernels.bank_comparison import (
+    EARLIER,
+    FAILED,
+    MISSING,
+    NOT_ASKED,
+    BankArrays,
+    Entrant,
+    compare,
+)
+from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows, model_rows
 
-SIGNS = {"x": FAILED, ".": MISSING}
+SIGNS = {"x": FAILED, ".": MISSING, "-": NOT_ASKED, "~": EARLIER}
 
 
 def made(said: dict[str, str], *, clusters: list[int] | None = None, n_tasks: int = 2) -> BankArrays:
-    """The key of every question is B; x: failed, a full stop: missing."""
+    """The key of every question is B; x: failed, a full stop: missing, -: not asked, ~: asked otherwise."""
     option = [[SIGNS.get(sign, LETTERS.find(sign)) for sign in row] for row in said.values()]
     n = len(option[0])
     return BankArrays(
@@ -122,4 +130,21 @@ def test_the_file_says_every_accuracy_once() -> None:
         ("category", "Lungs"),
         ("category", "Heart"),
     ]
-    assert rows[0][-4:] == [0, 0, 1, 2]
+    assert rows[0][-6:] == [0, 0, 1, 2, 0, 0]
+    for model in result["models"]:  # as comparisons by earlier rules were stored
+        del model["n_not_asked"], model["n_earlier"]
+    assert next(file_rows(result))[-6:] == [0, 0, 1, 2, None, None]
+
+
+def test_what_a_model_was_not_asked_counts_neither_for_it_nor_against_it() -> None:
+    result = compare(made({"All": "BBBABB", "Some": "BA.-~~"}))
+    every, some = result["models"]
+    assert [one["accuracy"]["n"] for one in (every, some)] == [6, 3], "n is what the run was asked in this wording"
+    assert some["accuracy"]["value"] == 1 / 3
+    assert {name: some[name] for name in ("n_missing", "n_not_asked", "n_earlier")} == {
+        "n_missing": 1,
+        "n_not_asked": 1,
+        "n_earlier": 2,
+    }
+    assert sum(result["pairs"][0]["table"].values()) == 3
+    assert model_rows(result)[1].failed_share == 0

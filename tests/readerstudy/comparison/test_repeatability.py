@@ -139,7 +139,9 @@ def test_who_sees_it(client: Client, cora: User, ada: User, rita: User) -> None:
     assert found == {"Cora": both, "Ada": both, "Mona": ["bank-bank"], "Mick": ["study-trial"], "Rita": 404}
     client.force_login(mona)
     result = look(client, entry).context["result"]
-    assert {name for run in result["runs"] for name in run} == {"number", "run", "n_failed", "n_missing"}
+    assert {name for run in result["runs"] for name in run} == {
+        *("number", "run", "n_failed", "n_missing", "n_not_asked", "n_earlier")
+    }
     assert "If independent" not in client.get(page_of(entry)).content.decode()  # it would tell the accuracies
     client.force_login(cora)
     assert "If independent" in client.get(page_of(entry), {"on": "bank-bank"}).content.decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,11 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import ImportState, JobState, Role
 from annotation.jobs import queueing, running
-from annotation.models import AuditEvent, Job, QuestionBank, Revision, User
+from annotation.models import AnswerKey, AuditEvent, BankImport, Job, QuestionBank, Revision, User
 from readerstudy.comparison.comparing_models import compare_models, gather
+from readerstudy.comparison.comparison_job import result_of
+from readerstudy.comparison.kernels.comparison_tables import StoredComparison
+from readerstudy.model_runs.publishing import publish
 from readerstudy.models import ModelComparison, PredictionRun
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
@@ -23,6 +27,7 @@ from readerstudy.predictions.runs import withdraw_run
 from tests.annotation.review.cases import NOON, make_revision
 from tests.conftest import make_person
 from tests.readerstudy.design.made import same_patient
+from tests.readerstudy.model_runs.made import answer, end, name_endpoints, planned
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 from tests.readerstudy.studies import make_study
 from tests.refusals import refuses
@@ -106,7 +111,7 @@ def test_the_same_again_is_the_row_that_is_there_and_another_input_makes_it_stal
     assert [row.model["name"] for row in page.context["rows"]] == ["Poor"]
 
 
-def test_an_answer_to_an_older_wording_is_missing_and_counted(bank: QuestionBank) -> None:
+def test_an_answer_to_a_wording_that_is_gone_is_counted_apart(bank: QuestionBank) -> None:
     send(bank, "Good", Q1="B", Q2="B")
     old = Revision.objects.get(question__bank=bank, question__number=1)
     later = old.bank_import.__class__.objects.create(
@@ -116,6 +121,63 @@ def test_an_answer_to_an_older_wording_is_missing_and_counted(bank: QuestionBank
     arrays = gather(bank)
     assert arrays.entrants[0].facts["n_elsewhere"] == 1
     assert arrays.option.tolist() == [[1, -2]]
+
+
+def brought_later(bank: QuestionBank) -> BankImport:
+    """A published import of the day after the predictions."""
+    at = NOON + timedelta(days=1)
+    fields = {"file_name": "later.json", "started_at": at, "heartbeat_at": at, "finished_at": at}
+    return BankImport.objects.create(bank=bank, state=ImportState.PUBLISHED, **fields)
+
+
+def make_bank_grow(bank: QuestionBank, n: int) -> None:
+    made = [make_revision(bank, number).pk for number in range(101, 101 + n)]
+    Revision.objects.filter(pk__in=made).update(bank_import=brought_later(bank))
+
+
+def accuracy_of(result: StoredComparison) -> tuple[float | None, int]:
+    (model,) = result["models"]
+    return model["accuracy"]["value"], model["accuracy"]["n"]
+
+
+def test_the_accuracy_of_a_file_stays_when_its_bank_grows(coordinator: Client, bank: QuestionBank) -> None:
+    send(bank, "Good", Q1="B", Q2="B")
+    before = accuracy_of(result_of(compare(bank)))
+    make_bank_grow(bank, 4)
+    result = result_of(compare(bank))
+    assert accuracy_of(result) == before == (2 / 3, 3), "questions that came later may not be held against a run"
+    assert [(one["n_missing"], one["n_not_asked"], one["n_earlier"]) for one in result["models"]] == [(1, 4, 0)]
+    assert "4 not asked" in " ".join(coordinator.get(PAGE).content.decode().split())
+    row = next(csv.DictReader(io.StringIO(coordinator.get(FILE).content.decode())))
+    assert (row["n"], row["missing"], row["not_asked"], row["earlier_wording"]) == ("3", "1", "4", "0")
+
+
+def test_the_accuracy_of_a_run_of_this_site_is_over_its_calls(bank: QuestionBank, settings: Settings) -> None:
+    name_endpoints(settings)
+    run = planned(Target(bank))
+    answer(run, lambda call: "B")
+    end(run)
+    make_bank_grow(bank, 4)
+    publish(run, actor=None, at=NOON + timedelta(days=2))  # the bank has grown between asking and publishing
+    result = result_of(compare(bank))
+    assert accuracy_of(result) == (1, 3)
+    assert [(one["n_missing"], one["n_not_asked"]) for one in result["models"]] == [(0, 4)]
+
+
+def test_a_question_in_another_wording_is_of_an_earlier_revision(coordinator: Client, bank: QuestionBank) -> None:
+    send(bank, "Good", Q1="B", Q2="B")
+    later = brought_later(bank)
+    for number in (1, 3):  # 3 was asked and left out by the file
+        old = Revision.objects.get(question__bank=bank, question__number=number)
+        Revision.objects.filter(pk=old.pk).update(superseded_by=later)
+        new = Revision.objects.get(pk=old.pk)
+        new.pk, new.number, new.stem, new.superseded_by, new.bank_import = None, 2, "Another wording?", None, later
+        new.save(force_insert=True)
+        AnswerKey.objects.filter(revision=old).update(revision=new)
+    result = result_of(compare(bank))
+    assert accuracy_of(result) == (1, 1)
+    assert [(one["n_missing"], one["n_not_asked"], one["n_earlier"]) for one in result["models"]] == [(0, 0, 2)]
+    assert "2 of an earlier revision" in " ".join(coordinator.get(PAGE).content.decode().split())
 
 
 def test_clusters_are_patients_where_known(bank: QuestionBank) -> None:
