@@ -6,6 +6,7 @@ Loaded only where the document is made, see docs/decisions/0020.
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 from django import forms
@@ -17,7 +18,7 @@ from rest_framework import serializers
 
 from annotation.api.bodies import SentBody
 from annotation.api.cursors import MOST, USUAL
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown, thing_of
 from annotation.people.kept_answers import LONGEST_KEY
 from annotation.views.site.problem_documents import CONTENT_TYPE
 
@@ -79,7 +80,8 @@ class Description(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         found: list[Any] = []
         if self.method != "GET":
-            found += [_header("If-Match", "the ETag that was read")] if isinstance(self.view, OneOf) else []
+            if isinstance(self.view, OneOf) or thing_of(self.view, _NAMED.sub("1", self.path)) is not None:
+                found.append(_header("If-Match", "the ETag that was read"))
             if getattr(self.view, "makes", False) and self.method == "POST":
                 about = "your own; sent twice within a day, nothing is made again"
                 found.append(_header("Idempotency-Key", about, minLength=1, maxLength=LONGEST_KEY, pattern="^[!-~]+$"))
@@ -168,6 +170,7 @@ _ASKED = {
     "after": "the number of the last event that you have",
     "source_ids": "any value: with the ids of the imported file",
 }
+_NAMED = re.compile(r"{\w+}")
 _FILES = {"application/json": OpenApiTypes.OBJECT}
 
 

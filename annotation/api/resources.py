@@ -10,11 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.shortcuts import get_object_or_404
+from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
@@ -102,6 +105,9 @@ class Resource(APIView):
         self._count(request)
         self._check_policy(request)
         self._check_query(request)
+        if request.method not in SAFE and request.headers.get("If-Match", "*").strip() != "*":
+            name = str(request.method).lower()
+            setattr(self, name, partial(self._if_unchanged, getattr(self, name, self.http_method_not_allowed)))
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         self._answer_in_json(request)
@@ -206,10 +212,32 @@ class Resource(APIView):
     def _caller(self) -> Caller:
         return Caller(self.person, str(self.request.auth or ""))
 
-    def check_unchanged(self, row: object) -> None:
-        """Raises BodyRefused where If-Match names another state of the thing than the present one."""
-        asked = self.request.headers.get("If-Match")
-        if asked is not None and asked != "*" and etag_of(self.shown(row)) not in _etags(asked):
+    def _if_unchanged(self, act: Callable[..., Response], request: Request, **named: Any) -> Response:
+        """The act, in the transaction in which the thing is locked and then compared with If-Match.
+
+        Raises BodyRefused where the thing is in another state. A repeated Idempotency-Key gets its answer all the same.
+        """
+        with transaction.atomic():
+            found = thing_of(self, request.path_info)
+            if found is not None:
+                self._thing(found).lock()
+            key = request.headers.get("Idempotency-Key")
+            if key is None or not is_kept(self._caller, key, at=timezone.now()):
+                self._check_unchanged(self._thing(found) if found is not None else None)
+            return act(request, **named)
+
+    def _thing(self, found: ResolverMatch) -> OneOf[Any]:
+        """The resource of this address, which has read nothing yet."""
+        thing: OneOf[Any] = found.func.cls()  # type: ignore[attr-defined]
+        thing.setup(self.request._request, **found.kwargs)
+        thing.request = self.request
+        return thing
+
+    def _check_unchanged(self, thing: OneOf[Any] | None) -> None:
+        if thing is None:
+            sentence = _("This address has no ETag. Send the request without If-Match.")
+            raise BodyRefused("no_etag", sentence, status=412)
+        if thing.get(self.request, **thing.kwargs)["ETag"] not in _etags(self.request.headers["If-Match"]):
             sentence = _("This was changed since you read it. Read it again, and decide again.")
             raise BodyRefused("changed_since", sentence, status=412)
 
@@ -229,6 +257,10 @@ class OneOf(Resource, Generic[Row]):
     def get(self, request: Request, **named: Any) -> Response:
         return self.conditional(self.shown(self.one(), self.only()))
 
+    def lock(self) -> None:
+        """Lock what acts on the thing lock first, so that nobody else changes it until the transaction ends."""
+        lock_rows(self.one())
+
     def conditional(self, body: Any) -> Response:
         etag = etag_of(body)
         is_known = etag in _etags(self.request.headers.get("If-None-Match", ""))
@@ -244,9 +276,7 @@ class ActOn(OneOf[Row]):
     http_method_names = ["post"]
 
     def post(self, request: Request, **named: Any) -> Response:
-        row = self.one()
-        self.check_unchanged(row)
-        self.act_on(row)
+        self.act_on(self.one())
         return Response(self.shown(self.one()))
 
     def act_on(self, row: Row) -> None:
@@ -309,6 +339,26 @@ class ListOf(Resource, Generic[Row]):
         query = self.request.query_params.copy()
         query["cursor"] = cursor
         return self.request.build_absolute_uri(f"?{query.urlencode()}")
+
+
+def thing_of(resource: Resource, address: str) -> ResolverMatch | None:
+    """Whose ETag an act compares: the thing that this address reads, or that the one above it does, as ``jobs/1/`` of
+    ``jobs/1/cancel/``. None for lists and files.
+    """
+    if not (hasattr(resource, "get") and "get" in resource.http_method_names):
+        address = f"{address.rstrip('/').rpartition('/')[0]}/"
+    try:
+        found = resolve(address)
+    except Resolver404:
+        return None
+    kind = getattr(found.func, "cls", Resource)
+    return found if issubclass(kind, OneOf) and not hasattr(kind, "content_types") else None
+
+
+def lock_rows(*rows: Model) -> None:
+    """In this order, until the transaction ends."""
+    for row in rows:  # not their keys: who adds a row that refers to them waits for its log at the end, and we for it
+        type(row)._base_manager.select_for_update(no_key=True).filter(pk=row.pk).first()
 
 
 def etag_of(body: Any) -> str:

@@ -84,10 +84,11 @@ def remove_tag(
 def _sort_out(
     questions: models.QuerySet[Question], bank: QuestionBank, actor: User
 ) -> tuple[dict[int, int], ManyChanged]:
-    """The numbers of those that the actor may change, by key; the others are left already."""
+    """The numbers of those that the actor may change, by key, locked; the others are left already."""
     if not is_coordinator(actor):
         raise DiscussionRefused("not_coordinator", _("Tags are for coordinators."), status=403)
-    found = dict(questions.filter(bank=bank).order_by("pk").values_list("pk", "number"))
+    locked = questions.select_for_update(no_key=True).filter(bank=bank).order_by("pk")
+    found = dict(locked.values_list("pk", "number"))
     judged = set(withheld_questions(actor).filter(pk__in=list(found)).values_list("pk", flat=True))
     open_to = {pk: number for pk, number in found.items() if pk not in judged}
     if not open_to and (found or questions.exists()):

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -140,7 +141,7 @@ def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
             raise IngestRefused("upload_in_use", _("Its files are being read now. Cancel the job first."))
         Upload.objects.filter(pk=upload.pk, archived_at=None).update(archived_at=at)
         record("upload.archived", actor=actor, at=at, subject=upload)
-    shutil.rmtree(folder_of(upload.public_id), ignore_errors=True)
+        transaction.on_commit(partial(shutil.rmtree, folder_of(upload.public_id), ignore_errors=True))
 
 
 def hide_upload(upload: Upload) -> None:

@@ -59,6 +59,7 @@ class CheckedFiles:
         ``title`` is filled with the parameters of the check, which the second job gets as well, with ``more`` beside
         them. Refused (``not_checked``) before.
         """
+        Upload.objects.select_for_update(no_key=True).get(pk=upload.pk)  # two at once would each see no job
         stored, check = self.store_job(upload), upload.job
         if stored is not None and stored.state not in (JobState.FAILED, JobState.CANCELLED):
             return stored

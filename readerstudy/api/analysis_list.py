@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.job_list import JobShape
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown, lock_rows
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from annotation.models import Job
@@ -64,6 +64,9 @@ class OneAnalysis(OfStudy, OneOf[Analysis]):
     def rows(self) -> QuerySet[Analysis]:
         rows = self.study.analyses.select_related("created_by", "study").defer("result")
         return rows if may_see_results(self.study) else rows.none()
+
+    def lock(self) -> None:
+        lock_rows(self.study)
 
 
 class AnalysisResult(FileOfStudy):

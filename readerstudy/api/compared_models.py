@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.job_list import JobShape
-from annotation.api.resources import OneOf, Resource, Shown
+from annotation.api.resources import OneOf, Resource, Shown, lock_rows
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.models import Job, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
@@ -63,6 +63,9 @@ class BankComparison(_OfComparedBank, OneOf[ModelComparison]):
 
     def one(self) -> ModelComparison:
         return self.newest()
+
+    def lock(self) -> None:
+        lock_rows(self.bank)
 
 
 class ComparisonResult(_OfComparedBank, StoredFile[ModelComparison]):

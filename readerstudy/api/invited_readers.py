@@ -121,7 +121,6 @@ class RemindInvitation(LinkOnce, _OneInvitation):
 
     def post(self, request: Request, **named: Any) -> Response:
         invitation = self.one()
-        self.check_unchanged(invitation)
         return self.once_with_link(lambda: remind_invited(invitation, **self.by()), status=200)
 
 

@@ -64,7 +64,6 @@ class EditModel(_ModelAct):
 
     def post(self, request: Request, **named: Any) -> Response:
         entry = self.one()
-        self.check_unchanged(entry)
         return Response(self.shown(edit_model(entry, self.fields_of(entry), **self.by())))
 
 
@@ -79,7 +78,6 @@ class ReplaceModel(_ModelAct):
 
     def post(self, request: Request, **named: Any) -> Response:
         entry = self.one()
-        self.check_unchanged(entry)
         fields = self.fields_of(entry)
 
         def replace() -> MadeAnswer:
@@ -97,7 +95,6 @@ class WithdrawModel(_ModelAct):
 
     def post(self, request: Request, **named: Any) -> Response:
         entry = self.one()
-        self.check_unchanged(entry)
         return Response(self.shown(withdraw_model(entry, self.sent(ReasonSent)["reason"], **self.by())))
 
 
@@ -127,7 +124,6 @@ class _SubmissionsAct(Submissions):
 
     def post(self, request: Request, **named: Any) -> Response:
         bank = self.one()
-        self.check_unchanged(bank)
         type(self).act(bank, **self.by())
         return Response(self.shown(bank))
 

@@ -13,7 +13,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
 from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown, lock_rows
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.enums import EntryState, PredictionForm
@@ -150,6 +150,9 @@ class OnePredictionRun(OfModels, OneOf[PredictionRun]):
     def one(self) -> PredictionRun:
         return known_run(self.person, self.kwargs["public_id"])
 
+    def lock(self) -> None:
+        lock_rows(self.one().entry)
+
 
 class NamePredictionRun(OnePredictionRun):
     """Figures and tables show this run of its model. After a result was seen this is stored as chosen afterwards."""
@@ -159,7 +162,6 @@ class NamePredictionRun(OnePredictionRun):
 
     def post(self, request: Request, **named: Any) -> Response:
         run = changeable_run(self.person, named["public_id"])
-        self.check_unchanged(run)
         name_run(run, **self.by())
         return Response(self.shown(self.one()))
 
@@ -173,6 +175,5 @@ class WithdrawPredictionRun(OnePredictionRun):
 
     def post(self, request: Request, **named: Any) -> Response:
         run = changeable_run(self.person, named["public_id"])
-        self.check_unchanged(run)
         withdraw_run(run, self.sent(ReasonSent)["reason"], **self.by())
         return Response(self.shown(self.one()))

@@ -122,6 +122,9 @@ class OnePredictionImport(OneOf[Upload]):
     shape = PredictionImportShape
     summary = "Read one import of predictions"
 
+    def one(self) -> Upload:
+        return import_of(self.person, self.kwargs["public_id"])[0]
+
     def get(self, request: Request, **named: Any) -> Response:
         return self.conditional(self.shown(self.found(), self.only()))
 

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
 from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown, lock_rows
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import try_to_send
@@ -74,6 +74,9 @@ class OneReader(OfStudy, OneOf[Enrolment]):
 
     def rows(self) -> QuerySet[Enrolment]:
         return self.study.enrolments.select_related("study", "reader", "case_set")
+
+    def lock(self) -> None:
+        lock_rows(self.study, self.one())
 
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
         [status] = statuses_of([row], timezone.now())

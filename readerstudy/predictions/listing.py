@@ -193,6 +193,7 @@ def runs_on_bank(bank: QuestionBank) -> str:
 @transaction.atomic
 def open_submissions(bank: QuestionBank, *, actor: User, at: datetime) -> None:
     """Doing it again changes nothing."""
+    QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)
     _call, is_new = SubmissionCall.objects.get_or_create(bank=bank, defaults={"opened_by": actor, "opened_at": at})
     if is_new:
         record("bank.submissions_opened", actor=actor, at=at, subject=bank)
@@ -201,6 +202,7 @@ def open_submissions(bank: QuestionBank, *, actor: User, at: datetime) -> None:
 @transaction.atomic
 def close_submissions(bank: QuestionBank, *, actor: User, at: datetime) -> None:
     """What was sent stays. Doing it again changes nothing."""
+    QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)
     n_closed, _rows = SubmissionCall.objects.filter(bank=bank).delete()
     if n_closed:
         record("bank.submissions_closed", actor=actor, at=at, subject=bank)

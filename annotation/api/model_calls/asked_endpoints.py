@@ -16,6 +16,7 @@ from annotation.api.bodies import SentBody
 from annotation.api.model_calls.asked_models import OfNoPlace
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.audit.recording import lock_log
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.endpoint_overview import EndpointLine, endpoint_lines, probe_jobs
@@ -93,6 +94,9 @@ class OneModelEndpoint(OfNoPlace, OneOf[EndpointProbe]):
     roles, writers = READERS, WRITERS
     shape = OneEndpointShape
     summary = "Read one model endpoint"
+
+    def lock(self) -> None:
+        lock_log()  # there is no row
 
     def get(self, request: Request, **named: Any) -> Response:
         return self.conditional(self.shown(named["name"], self.only()))

@@ -21,7 +21,7 @@ from annotation.api.model_calls.asked_models import (
     prompt_chosen,
 )
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown, lock_rows
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import endpoint_named
@@ -210,6 +210,9 @@ class OneGenerationRun(_OfGeneration, OneOf[GenerationRun]):
 
     shape = GenerationRunShape
     summary = "Read one run that writes questions"
+
+    def lock(self) -> None:
+        lock_rows(batch_now(self.one()))
 
 
 class ActOnGenerationRun(ActOn[GenerationRun], OneGenerationRun):

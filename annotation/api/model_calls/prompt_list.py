@@ -15,6 +15,7 @@ from annotation.api.bodies import SentBody
 from annotation.api.model_calls.asked_models import OfNoPlace
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.audit.recording import lock_log
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.enums import Role
 from annotation.models import PromptVersion
@@ -72,6 +73,9 @@ class OnePrompt(OfNoPlace, OneOf[PromptVersion]):
 
     def rows(self) -> QuerySet[PromptVersion]:
         return PromptVersion.objects.select_related("author", "parent")
+
+    def lock(self) -> None:
+        lock_log()  # what makes the next version locks it first
 
 
 class PromptSent(SentBody):

@@ -22,7 +22,7 @@ from annotation.api.model_calls.asked_models import (
     prompt_chosen,
 )
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown, lock_rows
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose
 from annotation.enums import Role
@@ -50,6 +50,10 @@ class OfJudgedBank(Resource):
         bank = bank_named(self.person, self.kwargs["slug"])
         check_reads_none(self.person, bank)
         return bank
+
+    def lock(self) -> None:
+        """Of what is counted over the bank."""
+        lock_rows(self.bank)
 
 
 class PartShape(Shown):
@@ -115,9 +119,6 @@ class KeepOut(BankValidity):
         keep_out(bank, self.sent(KeepingOutSent)["parts"], **self.by())
         bank.refresh_from_db()
         return Response(self.validity_of(bank))
-
-    def check_unchanged(self, row: object) -> None:
-        """Counts are no state that somebody changes."""
 
 
 # --- runs -------------------------------------------------------------------------------------------
@@ -277,6 +278,9 @@ class OneValidatorRun(_OfRuns, OneOf[ValidatorRun]):
 
     shape = ValidatorRunShape
     summary = "Read one run of a validator"
+
+    def lock(self) -> None:
+        lock_rows(self.one().batch)
 
     def shown(self, row: Any, only: Any = None) -> Any:
         [line] = self.lines([row])

@@ -168,7 +168,6 @@ class RenameMatching(OneKeptMatching):
     def post(self, request: Request, **named: Any) -> Response:
         self.check_is_session()
         kept = self.one()
-        self.check_unchanged(kept)
         rename_matching(kept, self.sent(NameSent)["name"], **self.by())
         return Response(self.shown(self.one()))
 
@@ -185,7 +184,6 @@ class DeleteMatching(OneKeptMatching):
     def post(self, request: Request, **named: Any) -> Response:
         self.check_is_session()
         kept, sent = self.one(), self.sent(NameSent)
-        self.check_unchanged(kept)
         if sent["name"] != kept.name:
             sentence = _("This matching has another name. Nothing was deleted: send its name to confirm.")
             raise BodyRefused("not_confirmed", sentence, status=409)

@@ -128,7 +128,6 @@ class _CommentAct(_OfComments, OneOf[QuestionComment]):
     def post(self, request: Request, **named: Any) -> Response:
         comment = self.one()
         self.note_reading()
-        self.check_unchanged(comment)
         type(self).act(comment, **self.by())
         return Response(self.shown(comment))
 

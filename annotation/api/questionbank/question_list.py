@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write_cursor
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Shown, lock_rows
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.discussion.tagging import tags_of
 from annotation.enums import Difficulty, ImageState, ImportState, OptionLetter, QuestionState, Role, Task, ViewPosition
@@ -141,6 +141,10 @@ class OfQuestion(OneOf[Revision]):
         place = {"question__bank__slug": self.kwargs["slug"], "question__number": self.kwargs["number"]}
         bank = bank_named(self.person, self.kwargs["slug"])
         return get_object_or_404(self.in_reach(self.rows()).filter(bank=bank), **place)
+
+    def lock(self) -> None:
+        question = self.one().question
+        lock_rows(question.bank, question)
 
     def context(self) -> dict[str, Any]:
         question = self.one_shown.question_id

@@ -96,6 +96,5 @@ class RevokeRoundInvitation(OneOf[Invitation]):
 
     def post(self, request: Request, **named: Any) -> Response:
         invitation = self.one()
-        self.check_unchanged(invitation)
         revoke(invitation, **self.by())
         return Response(self.shown(invitation))

@@ -223,7 +223,6 @@ class ActOnRound(OneRound):
 
     def post(self, request: Request, **named: Any) -> Response:
         review_round = coordinated_round(self.person, named["slug"])
-        self.check_unchanged(self.one())
         type(self).act(review_round, **self.sent_to_act(review_round), **self.by())
         return Response(self.shown(self.one()))
 

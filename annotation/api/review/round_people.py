@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 from annotation.adjudication.adjudicating import adjudicators_of, begin_adjudication, name_adjudicator
 from annotation.api.bodies import BodyRefused, SentBody
 from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown, lock_rows
 from annotation.api.review.round_list import REACH, ActOnRound, reviewers_named, rounds_known_to
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.forms.adjudication import possible_adjudicators
@@ -72,6 +72,7 @@ class _OfReviewers(Resource):
         return User.objects.filter(pk__in=self.progress)
 
     def look_at(self, review_round: ReviewRound) -> None:
+        self.round = review_round
         everybody = with_lags(reviewer_progress(review_round), review_round, timezone.now())
         self.progress = {one.person.pk: one for one in everybody}
         self.uncalibrated = {person.pk for person in uncalibrated(review_round)}
@@ -128,6 +129,10 @@ class OneRoundReviewer(_OfReviewers, OneOf[User]):
     lookup = "pk"
     summary = "Read one reviewer of a round"
 
+    def lock(self) -> None:
+        self.one()
+        lock_rows(self.round)
+
 
 class LetReviewerIn(OneRoundReviewer):
     """Somebody may review who has not passed the calibration, for a reason."""
@@ -139,7 +144,6 @@ class LetReviewerIn(OneRoundReviewer):
     def post(self, request: Request, **named: Any) -> Response:
         review_round = coordinated_round(self.person, named["slug"])
         person = self.one()
-        self.check_unchanged(person)
         let_in(review_round, person, self.sent(ReasonSent)["reason"], **self.by())
         return Response(self.shown(self.one()))
 

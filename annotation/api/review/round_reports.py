@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.resources import OneOf, Resource, Shown
+from annotation.api.resources import OneOf, Resource, Shown, lock_rows
 from annotation.api.review.review_list import seen_by
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState
@@ -65,6 +65,9 @@ class RoundReport(_OfReport, OneOf[ReviewRound]):
     """How far the report is, and what the one that is kept holds."""
 
     summary = "Read how far the report of a round is"
+
+    def lock(self) -> None:
+        lock_rows(seen_by(self.person, self.kwargs["slug"]))
 
     def get(self, request: Request, **named: Any) -> Response:
         review_round = seen_by(self.person, named["slug"])

@@ -50,7 +50,7 @@ def test_a_link_is_told_once_and_opens_until_it_is_revoked(script: Program, anal
     assert listed["last_used_at"]
     address = f"{LINKS}{listed['id']}/"
     problem_of(script.post(f"{address}restore/"), 409, "link_ended")  # it is not revoked
-    problem_of(script.post(f"{address}revoke/", if_match='"old"'), 412, "changed_since")
+    problem_of(script.post(f"{address}revoke/", if_match='"old"'), 412, "no_etag")
     for _twice in range(2):
         assert script.post(f"{address}revoke/").json()["revoked_at"]
     assert client.get(page).status_code == 404
