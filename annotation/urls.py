@@ -315,6 +315,7 @@ urlpatterns = [
     path("jobs/<str:public_id>/retry/", jobs.job_retry, name="job-retry"),
     path("site/", administration.site, name="site"),
     path("site/backup/", administration.site_backup, name="site-backup"),
+    path("site/restored/", administration.site_restored, name="site-restored"),
     path("site/settings/", administration.site_settings, name="site-settings"),
     path("site/permissions/", administration.site_policies, name="site-policies"),
     path("site/permissions/<int:pk>/", administration.person_policies, name="person-policies"),

@@ -25,6 +25,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.accounts import parts as parts_of_people
         from annotation.people.event_log import readings_under_way, scopes
         from annotation.people.event_things import register_things
+        from annotation.people.revived import openers
         from annotation.people.roles import conflict_rules
         from annotation.people.tokens import place_rules
         from annotation.questionbank.filters import register_filter
@@ -35,6 +36,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
+        from readerstudy.enrolment.inviting import INVITED
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.enrolment.removed_accounts import data_of_reader, forget_reader, readings_to_end
@@ -48,6 +50,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.predictions.uploads import CHECK, STORE
         from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
         from readerstudy.report.report_job import KIND as REPORT
+        from readerstudy.sharing.linking import SHARED
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
         from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import (
@@ -86,6 +89,8 @@ class ReaderstudyConfig(AppConfig):
         conflict_rules.register("readers", readers_look_nothing_up)
         conflict_rules.register("submitters", submitters_do_not_judge)
         place_rules.register("study", token_places)
+        openers.register("links of readers", INVITED)
+        openers.register("links to results", SHARED)
         parts_of_people.register("studies", parts_in_studies)
         hooks.bank_readings.register("studies", read_of_bank)
         hooks.show_rules.register("readings", shows_images)

@@ -17,8 +17,9 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from annotation.api.bodies import SentBody
+from annotation.api.compared_etags import thing_of
 from annotation.api.cursors import MOST, USUAL
-from annotation.api.resources import ListOf, OneOf, Resource, Shown, thing_of
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.people.kept_answers import LONGEST_KEY
 from annotation.views.site.problem_documents import CONTENT_TYPE
 

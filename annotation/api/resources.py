@@ -7,17 +7,13 @@ A resource names who may ask (``roles``), who may send (``writers``) and through
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.shortcuts import get_object_or_404
-from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
@@ -27,11 +23,11 @@ from rest_framework.exceptions import NotAuthenticated, Throttled
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.utils.encoders import JSONEncoder
 from rest_framework.views import APIView
 
 from annotation.api.authentication import PersonSession, TokenAuthentication, check_no_token_in_address
 from annotation.api.bodies import BodyRefused, SentBody, StrictJSONParser, digest_of
+from annotation.api.compared_etags import act_if_unchanged, etag_of, etags_in, lock_rows
 from annotation.api.cursors import MOST, USUAL, Names, page_of
 from annotation.api.rates import count_request
 from annotation.api.refusing import handle
@@ -69,6 +65,7 @@ class Resource(APIView):
     may_conflict: ClassVar[bool] = False  # a GET that the state of things can refuse with 409
     shape: ClassVar[Shape]
     summary: ClassVar[str] = ""
+    has_etag: ClassVar[bool] = False
 
     authentication_classes = [TokenAuthentication, PersonSession]
     permission_classes: Sequence[Any] = []
@@ -107,7 +104,8 @@ class Resource(APIView):
         self._check_query(request)
         if request.method not in SAFE and request.headers.get("If-Match", "*").strip() != "*":
             name = str(request.method).lower()
-            setattr(self, name, partial(self._if_unchanged, getattr(self, name, self.http_method_not_allowed)))
+            act = getattr(self, name, self.http_method_not_allowed)
+            setattr(self, name, partial(act_if_unchanged, self, self._caller, act))
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         self._answer_in_json(request)
@@ -212,40 +210,12 @@ class Resource(APIView):
     def _caller(self) -> Caller:
         return Caller(self.person, str(self.request.auth or ""))
 
-    def _if_unchanged(self, act: Callable[..., Response], request: Request, **named: Any) -> Response:
-        """The act, in the transaction in which the thing is locked and then compared with If-Match.
-
-        Raises BodyRefused where the thing is in another state. A repeated Idempotency-Key gets its answer all the same.
-        """
-        with transaction.atomic():
-            found = thing_of(self, request.path_info)
-            if found is not None:
-                self._thing(found).lock()
-            key = request.headers.get("Idempotency-Key")
-            if key is None or not is_kept(self._caller, key, at=timezone.now()):
-                self._check_unchanged(self._thing(found) if found is not None else None)
-            return act(request, **named)
-
-    def _thing(self, found: ResolverMatch) -> OneOf[Any]:
-        """The resource of this address, which has read nothing yet."""
-        thing: OneOf[Any] = found.func.cls()  # type: ignore[attr-defined]
-        thing.setup(self.request._request, **found.kwargs)
-        thing.request = self.request
-        return thing
-
-    def _check_unchanged(self, thing: OneOf[Any] | None) -> None:
-        if thing is None:
-            sentence = _("This address has no ETag. Send the request without If-Match.")
-            raise BodyRefused("no_etag", sentence, status=412)
-        if thing.get(self.request, **thing.kwargs)["ETag"] not in _etags(self.request.headers["If-Match"]):
-            sentence = _("This was changed since you read it. Read it again, and decide again.")
-            raise BodyRefused("changed_since", sentence, status=412)
-
 
 class OneOf(Resource, Generic[Row]):
     """One thing, found by what its address holds. With an ETag: who has it already gets 304."""
 
     lookup: ClassVar[str] = "public_id"
+    has_etag = True
 
     def rows(self) -> QuerySet[Row]:
         """All that the person may know."""
@@ -263,7 +233,7 @@ class OneOf(Resource, Generic[Row]):
 
     def conditional(self, body: Any) -> Response:
         etag = etag_of(body)
-        is_known = etag in _etags(self.request.headers.get("If-None-Match", ""))
+        is_known = etag in etags_in(self.request.headers.get("If-None-Match", ""))
         response = Response(status=304) if is_known else Response(body)
         response["ETag"] = etag
         response["Cache-Control"] = "private, no-cache"
@@ -339,33 +309,3 @@ class ListOf(Resource, Generic[Row]):
         query = self.request.query_params.copy()
         query["cursor"] = cursor
         return self.request.build_absolute_uri(f"?{query.urlencode()}")
-
-
-def thing_of(resource: Resource, address: str) -> ResolverMatch | None:
-    """Whose ETag an act compares: the thing that this address reads, or that the one above it does, as ``jobs/1/`` of
-    ``jobs/1/cancel/``. None for lists and files.
-    """
-    if not (hasattr(resource, "get") and "get" in resource.http_method_names):
-        address = f"{address.rstrip('/').rpartition('/')[0]}/"
-    try:
-        found = resolve(address)
-    except Resolver404:
-        return None
-    kind = getattr(found.func, "cls", Resource)
-    return found if issubclass(kind, OneOf) and not hasattr(kind, "content_types") else None
-
-
-def lock_rows(*rows: Model) -> None:
-    """In this order, until the transaction ends."""
-    for row in rows:  # not their keys: who adds a row that refers to them waits for its log at the end, and we for it
-        type(row)._base_manager.select_for_update(no_key=True).filter(pk=row.pk).first()
-
-
-def etag_of(body: Any) -> str:
-    """Made of what is shown and of nothing else, so that it tells nothing else."""
-    text = json.dumps(body, sort_keys=True, cls=JSONEncoder, ensure_ascii=True)
-    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-
-
-def _etags(header: str) -> set[str]:
-    return {one.strip().removeprefix("W/") for one in header.split(",")}

@@ -16,6 +16,8 @@ ACTS: dict[str, _StrPromise] = {
     "adjudication.reviews_shown": _("was shown the reviews of a disputed question"),
     "adjudication.taken": _("took a disputed question"),
     "audit.exported": _("exported the audit log"),
+    "backup.restored": _("restored a backup"),
+    "backup.revived_ended": _("looked through what a restore brought back"),
     "backup.taken": _("took a backup"),
     "bank.archived": _("archived a bank"),
     "bank.binned": _("deleted a bank"),

@@ -16,21 +16,26 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
 
+from annotation.audit.recording import record
 from annotation.backup import database
 from annotation.backup.database import TABLE_NAME, BackupRefused, ledger
 from annotation.backup.taking import FORMAT, KEYS, media_files
-from annotation.models import User
+from annotation.models import AuditEvent, User
 from annotation.site.privacy import SHORTEST_SECRET
 
 Report = Callable[[str], None]
 PEOPLE = User._meta.db_table
 Manifest = dict[str, Any]
+TAKEN_BACK = ("person.reactivated", "role.granted")
+ENDINGS = ("person.deactivated", "person.removed", "role.withdrawn", "password.set", "second_factor.reset")
 FIELDS: dict[str, type] = {"taken_at": str, "rows": dict, "audit_sha256": str, "n_files": int, "n_bytes": int}
 
 
 def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report) -> Manifest:
-    """Put a backup back and compare the ledgers; returns the manifest.
+    """Put a backup back, compare the ledgers and end all sessions; returns the manifest, with what the log keeps of it.
 
     Raises BackupRefused, without ``replace`` also for a home that is not empty. The caller holds the lock of the home
     directory, so that no server works in it.
@@ -46,6 +51,7 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
                 f"{settings.HOME} holds a site already. Restore into an empty place (REXVQA_HOME=/new/folder), "
                 "or add --replace: what is there now is then kept in a folder beside it",
             )
+        removals = _removals_since(manifest["taken_at"]) if has_content else []
         aside = _set_database_aside(at) if has_content else None
         report("restoring the database")
         database.load(unpacked / database.FILE_NAMES[database.engine()])
@@ -57,7 +63,37 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
             if (unpacked / key).exists():
                 shutil.move(unpacked / key, settings.HOME / key)
     _compare(manifest)
-    return manifest
+    n_sessions = _end_sessions()
+    with transaction.atomic():
+        facts = {"taken_at": manifest["taken_at"], "sessions": n_sessions, "removals": removals}
+        record("backup.restored", actor=None, at=at, facts=facts)
+    return manifest | facts
+
+
+def _removals_since(taken_at: str) -> list[Manifest]:
+    """What the log of the database that is replaced says was ended after the backup, and not taken back since."""
+    known = Q(act__in=(*ENDINGS, *TAKEN_BACK)) | Q(act__endswith=".revoked") | Q(act__endswith=".restored")
+    found: dict[tuple[Any, ...], Manifest] = {}
+    try:
+        for one in AuditEvent.objects.filter(known, at__gt=taken_at).order_by("pk"):
+            about = {"type": one.subject_type, "id": one.subject_id}
+            key = (one.act.partition(".")[0], *about.values(), *map(one.facts.get, ("role", "round", "link")))
+            found.pop(key, None)
+            if one.act not in TAKEN_BACK and not one.act.endswith(".restored"):
+                found[key] = {"at": one.at.isoformat(), "act": one.act, **about, "facts": one.facts}
+    except DatabaseError:  # of a site that is not whole, or older than its log
+        return []
+    return list(found.values())
+
+
+def _end_sessions() -> int:
+    """Some of them may have been ended since, and nobody knows which."""
+    names = set(connection.introspection.table_names())
+    with connection.cursor() as cursor:
+        for table in ("usersessions_usersession", "django_session"):
+            if table in names:
+                cursor.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these two
+        return int(cursor.rowcount)
 
 
 def _has_content() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zoneinfo
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -10,11 +11,13 @@ from django import forms
 from django.contrib.auth import password_validation
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Role
-from annotation.models import User
+from annotation.models import AccessToken, User
 from annotation.people.tokens import MOST_DAYS, USUAL_DAYS, TokenPlace, places_of
 
 
@@ -135,10 +138,21 @@ class PasswordChangeForm(NewPasswordForm):
         max_length=500,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
     )
-    field_order = ["present", "password", "password_again"]
+    kept = forms.MultipleChoiceField(
+        label=_("Access tokens that go on working"),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=_("The others are revoked. Tick those whose scripts you know."),
+    )
+    field_order = ["present", "password", "password_again", "kept"]
 
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, user: User, *args: Any, tokens: Iterable[AccessToken], **kwargs: Any) -> None:
         super().__init__(user, *args, **kwargs)
+        choices = [(token.public_id, _last_use(token)) for token in tokens]
+        if not choices:
+            del self.fields["kept"]
+        else:
+            self.fields["kept"].choices = choices  # type: ignore[attr-defined]
         self.fields["password"].label = _("New password")
         self.fields["password_again"].label = _("Repeat new password")
 
@@ -147,6 +161,13 @@ class PasswordChangeForm(NewPasswordForm):
         if not self.user.check_password(present):
             raise ValidationError(_("This is not your current password."))
         return present
+
+
+def _last_use(token: AccessToken) -> str:
+    if token.last_used_at is None:
+        return gettext("%(name)s, never used") % {"name": token.name}
+    used = date_format(localtime(token.last_used_at), "DATETIME_FORMAT")
+    return gettext("%(name)s, last used %(at)s") % {"name": token.name, "at": used}
 
 
 class PasswordLinkForm(forms.Form):

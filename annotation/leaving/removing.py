@@ -10,11 +10,9 @@ from pathlib import Path
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
-from allauth.usersessions.models import UserSession
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.apps import apps
 from django.conf import settings
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Count, Model, Q, TextField
 from django.db.models.functions import Cast
@@ -24,6 +22,7 @@ from annotation.audit.recording import record
 from annotation.enums import FINAL_STATES, AssignmentState
 from annotation.models import AccessToken, Assignment, Invitation, KeptAnswer, User
 from annotation.people.links import PeopleRefused, revoke_links
+from annotation.people.open_sessions import end_sessions
 from annotation.people.roles import check_is_not_last_administrator, revoke_issued_by
 from annotation.people.tokens import revoke_tokens
 from annotation.site.hooks import Hooks
@@ -94,16 +93,9 @@ def _forget_traces(person: User, *, actor: User | None, at: datetime) -> None:
     tokens.update(name="", networks=[])
     KeptAnswer.objects.filter(person=person).delete()
     end_sessions(person)
-    for kind in (EmailAddress, Authenticator, SocialAccount, UserSession):
+    for kind in (EmailAddress, Authenticator, SocialAccount):
         kind.objects.filter(user=person).delete()
     _delete_emails(person.email)
-
-
-def end_sessions(person: User) -> None:
-    """Every browser in which the person is logged in has to log in again."""
-    for session in Session.objects.iterator():
-        if session.get_decoded().get("_auth_user_id") == str(person.pk):
-            session.delete()
 
 
 def _delete_emails(address: str) -> None:

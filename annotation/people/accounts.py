@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from allauth.account.models import EmailAddress
 from axes.utils import reset as lift_lock
 from django.conf import settings
-from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, Q, QuerySet
 from django.urls import reverse
@@ -20,14 +21,27 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import Role
-from annotation.models import Competence, Membership, User
+from annotation.models import AuditEvent, Competence, Membership, User
 from annotation.models.people import OneTimeLink
 from annotation.people.links import PeopleRefused
+from annotation.people.open_sessions import end_sessions
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
 from annotation.people.tokens import revoke_tokens
 from annotation.site.hooks import Hooks
 
 MOST_COMPETENCES = 50
+RESTORED = "backup.restored"
+
+
+class LinkTokens(PasswordResetTokenGenerator):
+    """Of password links. One that was sent before a restore works no more: it may have been used since the backup."""
+
+    def _make_hash_value(self, user: Any, timestamp: int) -> str:
+        last = AuditEvent.objects.filter(act=RESTORED).order_by("-pk").values_list("pk", flat=True).first()
+        return f"{super()._make_hash_value(user, timestamp)}{last or ''}"
+
+
+link_tokens = LinkTokens()
 
 
 @transaction.atomic
@@ -71,12 +85,12 @@ def new_account(
 
 
 @transaction.atomic
-def deactivate(person: User, *, actor: User, at: datetime) -> None:
+def deactivate(person: User, *, actor: User | None, at: datetime) -> None:
     """Log the person out for good and revoke their tokens and the open links that they gave out; roles and work stay.
 
     Doing it twice changes nothing. Raises PeopleRefused for oneself and for the last administrator.
     """
-    if person.pk == actor.pk:
+    if actor is not None and person.pk == actor.pk:
         raise PeopleRefused("own_roles", _("You cannot deactivate your own account; another administrator can."))
     check_is_not_last_administrator(person)
     if not User.objects.filter(pk=person.pk, is_active=True).update(is_active=False):
@@ -84,6 +98,7 @@ def deactivate(person: User, *, actor: User, at: datetime) -> None:
     person.is_active = False
     revoke_issued_by(person, actor=actor, at=at)
     revoke_tokens(person.access_tokens.all(), actor=actor, at=at, reason="deactivated")
+    end_sessions(person)
     record("person.deactivated", actor=actor, at=at, subject=person)
 
 
@@ -110,12 +125,15 @@ def change_profile(person: User, *, name: str, time_zone: str, at: datetime, wan
 
 
 @transaction.atomic
-def set_password(person: User, password: str, *, at: datetime) -> None:
-    """Store a password that its owner chose. Ends every other session of theirs and lifts a lock after wrong tries."""
+def set_password(person: User, password: str, *, at: datetime, kept: Sequence[str] = ()) -> None:
+    """Store a password that its owner chose. Ends every other session of theirs, and their tokens but those with the
+    ids ``kept``; lifts a lock after wrong tries.
+    """
     person.set_password(password)
     person.save(update_fields=["password"])
     lift_lock(username=person.email)
-    record("password.set", actor=person, at=at, subject=person)
+    revoke_tokens(person.access_tokens.exclude(public_id__in=kept), actor=person, at=at, reason="password")
+    record("password.set", actor=person, at=at, subject=person, facts={"kept": sorted(kept)} if kept else {})
 
 
 @transaction.atomic
@@ -129,7 +147,7 @@ def issue_password_link(person: User, *, actor: User, at: datetime) -> str:
 
 
 def password_link(person: User) -> str:
-    parts = [urlsafe_base64_encode(force_bytes(person.pk)), default_token_generator.make_token(person)]
+    parts = [urlsafe_base64_encode(force_bytes(person.pk)), link_tokens.make_token(person)]
     return f"{settings.PUBLIC_URL}{reverse('password-reset-confirm', args=parts)}"
 
 

@@ -53,12 +53,12 @@ def find_link(rows: QuerySet[Link], token: str) -> Link | None:
     return found.order_by(F("revoked_at").asc(nulls_first=True), "pk").first()
 
 
-def revoke_links(rows: QuerySet[Link], *, actor: User | None, at: datetime) -> None:
+def revoke_links(rows: QuerySet[Link], *, actor: User | None, at: datetime, reason: str = "") -> None:
     """Make the open ones among these useless, in the transaction of the act that needs it."""
     for link in open_links(rows, at).select_for_update(of=("self",)):
         link.revoked_at = at
         link.save(update_fields=["revoked_at"])
-        record(f"{link.kind}.revoked", actor=actor, at=at, subject=link)
+        record(f"{link.kind}.revoked", actor=actor, at=at, subject=link, facts={"reason": reason} if reason else {})
 
 
 def restore_link(rows: QuerySet[Link], pk: int, *, actor: User, at: datetime) -> bool:

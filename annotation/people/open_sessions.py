@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
 from django.db import transaction
 
 from annotation.audit.recording import record
@@ -66,6 +67,14 @@ def end_others(person: User, current_key: str, *, at: datetime) -> int:
     if rows:
         record("session.ended", actor=person, at=at, subject=person, facts={"n": len(rows)})
     return len(rows)
+
+
+def end_sessions(person: User) -> None:
+    """Every browser in which the person is logged in has to log in again."""
+    for session in Session.objects.iterator():
+        if session.get_decoded().get("_auth_user_id") == str(person.pk):
+            session.delete()
+    UserSession.objects.filter(user=person).delete()
 
 
 def _first_in(user_agent: str, names: tuple[tuple[str, str], ...]) -> str:

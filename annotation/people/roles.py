@@ -52,7 +52,9 @@ def grant(
 
 
 @transaction.atomic
-def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_round: ReviewRound | None = None) -> None:
+def withdraw(
+    person: User, role: Role, *, actor: User | None, at: datetime, review_round: ReviewRound | None = None
+) -> None:
     """Take a role, and revoke the tokens that carry it and the open links that were given out with it; work stays.
 
     Taking a role that the person does not hold changes nothing. Raises PeopleRefused.
@@ -116,6 +118,7 @@ def _take_back(person: User, role: Role, at: datetime) -> None:
     _forget_roles(person)
     if role in (Role.ADMINISTRATOR, Role.COORDINATOR):
         revoke_issued_by(person, actor=None, at=at)
+    revoke_tokens(person.access_tokens.filter(role=role), actor=None, at=at, reason="role")
     record(WITHDRAWN, actor=None, at=at, subject=person, facts=_facts(role, None) | {"by": "provider"})
 
 
@@ -170,9 +173,9 @@ def _forget_roles(person: User) -> None:
     person.__dict__.pop("_site_roles", None)
 
 
-def _check_is_not_self(person: User, actor: User) -> None:
+def _check_is_not_self(person: User, actor: User | None) -> None:
     """Nobody changes their own roles: somebody else has to agree."""
-    if person.pk == actor.pk:
+    if actor is not None and person.pk == actor.pk:
         raise PeopleRefused("own_roles", _("You cannot change your own roles; another administrator can."))
 
 

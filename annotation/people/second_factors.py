@@ -23,6 +23,8 @@ from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, User
 from annotation.people.mailing import send_email, try_to_send
+from annotation.people.open_sessions import end_sessions
+from annotation.people.tokens import revoke_tokens
 
 FACTORS = (Authenticator.Type.TOTP.value, Authenticator.Type.WEBAUTHN.value)
 REQUIRED_OF = (Role.ADMINISTRATOR.value, Role.COORDINATOR.value)  # on the site or in a round
@@ -120,12 +122,15 @@ def note_code_used(person: User, *, at: datetime) -> None:
 @transaction.atomic
 def reset(person: User, *, actor: User | None, at: datetime) -> bool:
     """Take all factors and recovery codes away, so that the person comes in with the password and sets up a new one.
+    Their tokens and sessions end.
 
     False where there was none. ``actor`` None: somebody at the server. The person gets an e-mail where that works.
     """
     n_gone, _rows = Authenticator.objects.filter(user=person).delete()
     if not n_gone:
         return False
+    revoke_tokens(person.access_tokens.all(), actor=actor, at=at, reason="second factor")
+    end_sessions(person)
     record(RESET, actor=actor, at=at, subject=person)
     by = actor.name if actor else _("whoever runs the server")
     _tell(person, _("The second factor of your account was taken away, so that you can set up a new one."), by=by)

@@ -13,8 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.api.compared_etags import lock_rows
 from annotation.api.job_list import JobShape
-from annotation.api.resources import OneOf, Resource, Shown, lock_rows
+from annotation.api.resources import OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.models import Job, QuestionBank
 from annotation.people.kept_answers import MadeAnswer

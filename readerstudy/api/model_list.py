@@ -12,8 +12,9 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
+from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Resource, Shown, lock_rows
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.enums import EntryState, PredictionForm

@@ -14,7 +14,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.resources import ActOn, ListOf, OneOf, Shown, lock_rows
+from annotation.api.compared_etags import lock_rows
+from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, SentImages
 from annotation.endpoints.configured_endpoints import endpoints

@@ -14,8 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
+from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown, lock_rows
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import try_to_send

@@ -13,6 +13,7 @@ from annotation.audit.recording import record
 from annotation.enums import LinkState
 from annotation.models import User
 from annotation.people import links
+from annotation.people.revived import Opener
 from readerstudy.enrolment.reader_eligibility import reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import DECLINED, CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
@@ -88,6 +89,9 @@ def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime)
     lock_study(invitation.study)
     links.revoke_links(invitation.study.invitations.filter(pk=invitation.pk), actor=actor, at=at)
     invitation.refresh_from_db()
+
+
+INVITED = Opener(StudyInvitation.objects.filter(used_at=None), links.revoke_links)
 
 
 @transaction.atomic

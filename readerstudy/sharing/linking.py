@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.people.links import token_sha256
+from annotation.people.revived import Opener
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
 from readerstudy.results.looking import is_seen
 from readerstudy.study.locking import StudyRefused
@@ -55,7 +56,7 @@ def share_results(analysis: Analysis, *, days: int, note: str, actor: User, at: 
 
 
 @transaction.atomic
-def revoke_link(link: ResultsLink, *, actor: User, at: datetime) -> None:
+def revoke_link(link: ResultsLink, *, actor: User | None, at: datetime, reason: str = "") -> None:
     """Make a link useless. One that is revoked or expired stays as it is."""
     link.refresh_from_db(from_queryset=ResultsLink.objects.select_for_update())
     if not link.is_open(at):
@@ -63,7 +64,14 @@ def revoke_link(link: ResultsLink, *, actor: User, at: datetime) -> None:
     link.revoked_at = at
     link.save(update_fields=["revoked_at"])
     study = link.analysis.study
-    record(REVOKED, actor=actor, at=at, subject=study, facts={"link": link.pk})
+    facts = {"link": link.pk} | ({"reason": reason} if reason else {})
+    record(REVOKED, actor=actor, at=at, subject=study, facts=facts)
+
+
+def revoke_shared(links: QuerySet[ResultsLink], *, actor: User | None, at: datetime, reason: str) -> None:
+    """All of these, in the transaction of the act that needs it."""
+    for link in links:
+        revoke_link(link, actor=actor, at=at, reason=reason)
 
 
 @transaction.atomic
@@ -76,6 +84,9 @@ def restore_link(link: ResultsLink, *, actor: User, at: datetime) -> bool:
     link.save(update_fields=["revoked_at"])
     record(RESTORED, actor=actor, at=at, subject=link.analysis.study, facts={"link": link.pk})
     return True
+
+
+SHARED = Opener(ResultsLink.objects.select_related("analysis__study").defer("analysis__result"), revoke_shared)
 
 
 def find_link(token: str) -> ResultsLink | None:

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.api.compared_etags import lock_rows
 from annotation.api.model_calls.asked_models import (
     AskingSent,
     CallsShape,
@@ -21,7 +22,7 @@ from annotation.api.model_calls.asked_models import (
     prompt_chosen,
 )
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown, lock_rows
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import endpoint_named

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
+from annotation.api.compared_etags import lock_rows
 from annotation.api.model_calls.asked_models import (
     AskingSent,
     CallsShape,
@@ -22,7 +23,7 @@ from annotation.api.model_calls.asked_models import (
     prompt_chosen,
 )
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown, lock_rows
+from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose
 from annotation.enums import Role

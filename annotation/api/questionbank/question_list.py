@@ -13,8 +13,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.api.compared_etags import lock_rows
 from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write_cursor
-from annotation.api.resources import ListOf, OneOf, Shown, lock_rows
+from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.discussion.tagging import tags_of
 from annotation.enums import Difficulty, ImageState, ImportState, OptionLetter, QuestionState, Role, Task, ViewPosition

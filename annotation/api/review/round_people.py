@@ -16,8 +16,9 @@ from rest_framework.reverse import reverse
 
 from annotation.adjudication.adjudicating import adjudicators_of, begin_adjudication, name_adjudicator
 from annotation.api.bodies import BodyRefused, SentBody
+from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Resource, Shown, lock_rows
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.review.round_list import REACH, ActOnRound, reviewers_named, rounds_known_to
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.forms.adjudication import possible_adjudicators

@@ -10,7 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.resources import OneOf, Resource, Shown, lock_rows
+from annotation.api.compared_etags import lock_rows
+from annotation.api.resources import OneOf, Resource, Shown
 from annotation.api.review.review_list import seen_by
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState

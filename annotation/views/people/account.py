@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
 from annotation.people import accounts, confirmations, mailing
+from annotation.people.open_sessions import sessions_of
 from annotation.site.permissions import coordinates_any_round
 from annotation.views.people.access_tokens import listed_tokens
 from annotation.views.people.open_sessions import note_session
@@ -116,15 +117,20 @@ def email_confirm(request: AuthenticatedRequest, token: str) -> HttpResponse:
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def password_change(request: AuthenticatedRequest) -> HttpResponse:
-    form = PasswordChangeForm(request.user, request.POST or None)
+    now = timezone.now()
+    tokens = request.user.access_tokens.filter(revoked_at=None, expires_at__gt=now)
+    form = PasswordChangeForm(request.user, request.POST or None, tokens=tokens)
     if request.method == "POST" and form.is_valid():
-        accounts.set_password(request.user, form.cleaned_data["password"], at=timezone.now())
+        kept = form.cleaned_data.get("kept", ())
+        accounts.set_password(request.user, form.cleaned_data["password"], at=now, kept=kept)
         update_session_auth_hash(request, request.user)
         note_session(request)
         messages.success(request, _("Your password is changed. You are logged out everywhere else."))
         return redirect("profile")
     status = 422 if form.errors else 200
-    return render(request, "annotation/people/password_change.html", {"form": form}, status=status)
+    sessions = sessions_of(request.user, request.session.session_key or "")
+    context = {"form": form, "others": [one for one in sessions if not one.is_current]}
+    return render(request, "annotation/people/password_change.html", context, status=status)
 
 
 @anyone
@@ -145,6 +151,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
 class _PasswordFromLink(auth_views.PasswordResetConfirmView):
     template_name = "annotation/people/password_new.html"
     form_class = NewPasswordForm  # type: ignore[assignment]
+    token_generator = accounts.link_tokens
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:

@@ -182,6 +182,7 @@ def _factors_reset(somebody: User) -> Confirmation:
     sentences = [
         _("The password alone lets %(name)s in then: be sure that it is %(name)s who asks.") % {"name": somebody},
         _("Passkeys, app and recovery codes stop working. An e-mail tells the person, where a mail server is set up."),
+        _("Their access tokens stop working, and they are logged out everywhere."),
     ]
     back = reverse("person", args=[somebody.pk])
     return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(somebody))

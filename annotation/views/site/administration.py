@@ -17,8 +17,10 @@ from annotation.enums import Role
 from annotation.jobs.queueing import job_under_way
 from annotation.models import User
 from annotation.people.held_roles import held_roles
+from annotation.people.revived import end_revived, revived
 from annotation.site.permissions import site_roles
 from annotation.site.site_overview import parts_of_site, versions
+from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 from annotation.views.site.policies import ROLES, policies_by_room
 
@@ -38,6 +40,7 @@ def site(request: AuthenticatedRequest) -> HttpResponse:
         "days": settings.BACKUP_DAYS,
         "folder": settings.BACKUP_ROOT,
         "under_way": job_under_way(JOB_KIND),
+        "revived": revived(at),
     }
     if asks_for_part(request):
         return render(request, "annotation/site/_backups.html", context)
@@ -51,6 +54,15 @@ def site_backup(request: AuthenticatedRequest) -> HttpResponse:
     """Begin a backup, unless one is being taken."""
     ask_for_backup(**by(request))
     messages.info(request, _("The backup is being taken. People can go on working meanwhile."))
+    return redirect("site")
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def site_restored(request: AuthenticatedRequest) -> HttpResponse:
+    """End what the last restore brought back, or keep it."""
+    keeps = request.POST.get("act") == "keep"
+    run_and_flash(request, lambda: end_revived(keeps=keeps, **by(request)))
     return redirect("site")
 
 

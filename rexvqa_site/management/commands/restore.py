@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from annotation.audit.acts_in_words import act_in_words
 from annotation.backup.restoring import restore_backup
 from annotation.management.base import ActCommand
 from annotation.site.privacy import make_private
@@ -31,3 +32,11 @@ class Command(ActCommand):
             manifest = restore_backup(source, replace=replace, at=now, report=self.stdout.write)
         n_rows = sum(manifest["rows"].values())
         self.stdout.write(f"restored {n_rows} rows and {manifest['n_files']} files of {manifest['taken_at']}")
+        self.stdout.write(f"ended {manifest['sessions']} session(s): everybody logs in again")
+        for one in manifest["removals"]:
+            words = " ".join(filter(None, (one["type"], one["id"])))
+            self.stdout.write(f"undone: {one['at']:.19} {act_in_words(one['act'])} ({words})")
+        self.stdout.write(
+            "Tokens and links of the backup work again, also those that were revoked since. Look through them on the "
+            "page “Site”, or end them all, with what is named above: manage.py end_restored"
+        )

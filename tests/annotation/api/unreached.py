@@ -177,7 +177,7 @@ NOT = {
     **_each("round-invite-file", "a program invites one after the other, at api-round-invitations"),
     **_each("audit-export", "a program reads the same file by GET, at api-audit-log; it is noted all the same"),
     **_each(
-        "audit-check site-backup site-webhook-test site-webhook-again",
+        "audit-check site-backup site-restored site-webhook-test site-webhook-again",
         "the site is kept running from its pages and commands",
     ),
     **_each(

@@ -102,7 +102,7 @@ def test_a_backup_taken_while_people_work_comes_back_whole(pair: Pair) -> None:
     again = manage("backup", "--output", str(pair.new.home / "b.tar"), env=pair.new.env)
     assert again.returncode == 0, again.stderr
     second = manifest_of(pair.new.home / "b.tar")
-    manifest["rows"]["annotation_auditevent"] += 1  # each backup is in the log that it holds
+    manifest["rows"]["annotation_auditevent"] += 2  # that it was restored; and each backup is in the log that it holds
     assert second["audit_sha256"] != manifest["audit_sha256"]
     assert {**second, "taken_at": "", "audit_sha256": ""} == {**manifest, "taken_at": "", "audit_sha256": ""}
     assert (pair.new.home / "media" / "ab" / "rendition").read_bytes() == b"pixels" * 1000
@@ -118,6 +118,77 @@ def test_a_home_with_content_is_not_overwritten(pair: Pair) -> None:
     replaced = manage("restore", str(archive), "--replace", env=pair.old.env)
     assert replaced.returncode == 0, replaced.stderr
     assert any(pair.old.home.glob("replaced-*/media/ab/rendition"))
+
+
+# A site with what lets people in; and what is taken away after the backup.
+OPENED = """
+from django.test import Client
+from django.utils import timezone
+from annotation.enums import Role
+from annotation.people.accounts import password_link
+from annotation.people.tokens import make_token, place_named
+from annotation.models.programs import TokenScope
+from tests.conftest import make_person
+now = timezone.now()
+ada, cora, rita = (make_person(*one) for one in (
+    ("Ada", Role.ADMINISTRATOR), ("Cora", Role.COORDINATOR), ("Rita", Role.REVIEWER)))
+place = place_named(cora, TokenScope.SITE, "")
+make_token(cora, "Nightly export", role=Role.COORDINATOR, place=place, days=9, actor=cora, at=now)
+make_token(cora, "Was used for a trial", role=Role.COORDINATOR, place=place, days=9, actor=cora, at=now)
+Client().force_login(cora)
+print(password_link(rita))
+"""
+TAKEN_AWAY = """
+from django.utils import timezone
+from annotation.enums import Role
+from annotation.models import AccessToken, User
+from annotation.people import accounts, roles, tokens
+by = {"actor": User.objects.get(name="Ada"), "at": timezone.now()}
+tokens.revoke_token(AccessToken.objects.get(name="Was used for a trial"), **by)
+accounts.deactivate(User.objects.get(name="Cora"), **by)
+accounts.reactivate(User.objects.get(name="Cora"), **by)
+accounts.deactivate(User.objects.get(name="Rita"), **by)
+roles.withdraw(User.objects.get(name="Cora"), Role.COORDINATOR, **by)
+"""
+LINK_WORKS = """
+from annotation.models import User
+from annotation.people.accounts import link_tokens
+print(link_tokens.check_token(User.objects.get(name="Rita"), {link!r}.rstrip("/").rpartition("/")[2]))
+"""
+WHAT_IS_OPEN = """
+from django.contrib.sessions.models import Session
+from annotation.models import AccessToken, User
+print(Session.objects.count(), sorted(AccessToken.objects.filter(revoked_at=None).values_list("name", flat=True)),
+      User.objects.get(name="Rita").is_active, User.objects.get(name="Cora").memberships.count())
+"""
+
+
+def test_a_restore_ends_sessions_and_names_what_it_brings_back(pair: Pair) -> None:
+    """Tokens revoked since, accounts and roles taken since live again: they are listed, and one command ends them."""
+    old = pair.old
+
+    def run(program: str) -> str:
+        done = manage("shell", "-v0", "-c", program, env=old.env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    link = run(OPENED)
+    assert run(LINK_WORKS.format(link=link)) == "True"
+    archive = backup(old)
+    run(TAKEN_AWAY)
+    restored = manage("restore", str(archive), "--replace", env=old.env)
+    assert restored.returncode == 0, restored.stderr
+    assert "1 session" in restored.stdout, "say how many sessions were ended"
+    for words in ("revoked an access token", "deactivated an account", "manage.py end_restored"):
+        assert words in restored.stdout, f"the output names what was taken away after the backup: {restored.stdout}"
+    assert restored.stdout.count("deactivated an account") == 1, "what was taken back since is not named"
+    assert run(WHAT_IS_OPEN) == "0 ['Nightly export', 'Was used for a trial'] True 1"
+    assert run(LINK_WORKS.format(link=link)) == "False", "a password link may have been used since"
+    ended = manage("end_restored", env=old.env)
+    assert ended.returncode == 0, ended.stderr
+    assert run(WHAT_IS_OPEN) == "0 [] False 0"
+    again = manage("end_restored", env=old.env)
+    assert (again.returncode, "nothing" in again.stderr.lower()) == (2, True)
 
 
 def test_a_backup_never_replaces_a_file(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_letter_that_cannot_be_sent_is_not_printed(
 ) -> None:
     assert not shipped.EMAIL_HOST
     settings.EMAIL_BACKEND = shipped.EMAIL_BACKEND
-    with mock.patch("django.contrib.auth.tokens.default_token_generator.make_token", return_value=PLANTED):
+    with mock.patch("annotation.people.accounts.link_tokens.make_token", return_value=PLANTED):
         sent = client.post("/password/forgotten/", {"email": rita.email}, follow=True)
     assert "No e-mail was sent" in sent.content.decode()
     told = capfd.readouterr()

@@ -6,7 +6,11 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from annotation.models import AuditEvent, User
+from annotation.enums import Role
+from annotation.models import AccessToken, AuditEvent, User
+from annotation.people.accounts import issue_password_link
+from tests.annotation.api.asking import Program, program_of
+from tests.conftest import NOON
 from tests.emails import delivered
 
 OLD = "correct horse battery"
@@ -33,6 +37,49 @@ def test_change_keeps_this_session_and_ends_the_others(client: Client, rita: Use
     assert elsewhere.get("/").status_code == 302
     assert AuditEvent.objects.get().act == "password.set"
     assert NEW not in str(AuditEvent.objects.values().get())
+
+
+def status_of(program: Program) -> int:
+    return int(program.get("me/").status_code)
+
+
+def test_change_lists_tokens_and_sessions_and_ends_the_tokens_that_are_not_kept(client: Client, cora: User) -> None:
+    kept, ended = (program_of(cora, Role.COORDINATOR) for _twice in range(2))
+    first, second = AccessToken.objects.order_by("pk")
+    AccessToken.objects.filter(pk=first.pk).update(name="Nightly export")
+    elsewhere = Client(HTTP_USER_AGENT="Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0")
+    for one in (elsewhere, client):
+        assert one.post("/login/", {"username": cora.email, "password": OLD}).status_code == 302
+    page = " ".join(client.get("/password/").content.decode().split())
+    assert "Nightly export, never used" in page, "the page lists the tokens with their last use"
+    assert "Firefox on Linux" in page, "the page lists the other places"
+    data = {"present": OLD, "password": NEW, "password_again": NEW, "kept": [first.public_id]}
+    assert client.post("/password/", data).status_code == 302
+    assert (status_of(kept), status_of(ended), elsewhere.get("/").status_code) == (200, 401, 302)
+    assert AuditEvent.objects.get(act="token.revoked").facts == {"reason": "password"}
+    assert AuditEvent.objects.get(act="password.set").facts == {"kept": [first.public_id]}
+    assert AccessToken.objects.get(pk=second.pk).revoked_at is not None
+
+
+def test_nobody_keeps_the_token_of_somebody_else(client: Client, cora: User, rita: User) -> None:
+    for person, role in ((rita, Role.REVIEWER), (cora, Role.COORDINATOR)):
+        program_of(person, role)
+    client.force_login(rita)
+    theirs = AccessToken.objects.get(owner=cora).public_id
+    data = {"present": OLD, "password": NEW, "password_again": NEW, "kept": [theirs]}
+    assert client.post("/password/", data).status_code == 422
+
+
+@pytest.mark.parametrize("by_administrator", [False, True])
+def test_a_password_set_by_a_link_ends_tokens_and_sessions(
+    client: Client, cora: User, ada: User, settings: Settings, by_administrator: bool
+) -> None:
+    script, browser = program_of(cora, Role.COORDINATOR), Client()
+    browser.force_login(cora)
+    link = issue_password_link(cora, actor=ada, at=NOON) if by_administrator else asked_link(client, cora.email)
+    form_at = client.get(link.removeprefix(settings.PUBLIC_URL))["Location"]
+    assert client.post(form_at, {"password": NEW, "password_again": NEW})["Location"] == "/login/"
+    assert (status_of(script), browser.get("/").status_code) == (401, 302)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from annotation.enums import Role
 from annotation.models import AuditEvent, Job, Membership, User
 from annotation.people import second_factors
 from annotation.people.backend import PersonBackend
+from tests.annotation.api.asking import program_of
 from tests.annotation.people.authenticator import Passkey
 from tests.annotation.people.test_links_in_logs import log  # noqa: F401 - a fixture
 from tests.conftest import make_person
@@ -270,6 +271,7 @@ def test_an_administrator_takes_it_away_and_the_person_is_told(
     settings.EMAIL_HOST = "smtp.example.org"
     log_in(browser, rita)
     set_up_app(browser)
+    script = program_of(rita, Role.REVIEWER)
     office = Client()
     office.force_login(ada)
     address = f"/people/{rita.pk}/factors/reset/"
@@ -280,6 +282,10 @@ def test_an_administrator_takes_it_away_and_the_person_is_told(
     event = AuditEvent.objects.get(act="second_factor.reset")
     assert (event.actor, event.subject_id) == (ada, str(rita.pk))
     assert "taken away" in str(delivered()[-1].body)
+    assert browser.get("/").status_code == 302, "a reset logs the person out everywhere"
+    assert script.get("me/").status_code == 401, "a reset ends the tokens of the person"
+    assert AuditEvent.objects.get(act="token.revoked").facts == {"reason": "second factor"}
+    log_in(browser, rita)
     assert "by Ada" in " ".join(browser.get("/profile/factors/").content.decode().split())
     office.force_login(rita)
     assert office.post(address).status_code == 403

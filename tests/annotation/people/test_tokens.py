@@ -18,7 +18,7 @@ from annotation.models import AccessToken, AuditEvent, Membership, User
 from annotation.models.programs import TokenScope
 from annotation.people.accounts import deactivate, reactivate
 from annotation.people.links import PeopleRefused
-from annotation.people.roles import grant, withdraw
+from annotation.people.roles import follow_provider, grant, withdraw
 from annotation.people.tokens import MadeToken, make_token, person_of, place_named, places_of, revoke_token
 from annotation.site.permissions import (
     is_coordinator,
@@ -148,6 +148,24 @@ def test_it_dies_with_the_role_and_does_not_come_back(ada: User, noon: datetime)
     with refuses(PeopleRefused, "token_unknown"):
         acts(made, noon)
     assert AuditEvent.objects.filter(act="token.revoked").count() == 1
+
+
+@pytest.mark.django_db
+def test_it_dies_with_the_role_that_a_provider_takes_back(noon: datetime) -> None:
+    cora = make_person("Cora")
+    follow_provider(cora, frozenset({Role.COORDINATOR}), at=noon)
+    made = give(cora, Role.COORDINATOR, TokenScope.SITE, "", noon)
+    follow_provider(cora, frozenset(), at=noon)
+    follow_provider(cora, frozenset({Role.COORDINATOR}), at=noon)
+    with refuses(PeopleRefused, "token_unknown"):
+        acts(made, noon)
+
+
+def test_a_session_dies_with_the_account(client: Client, ada: User, cora: User, noon: datetime) -> None:
+    client.force_login(cora)
+    deactivate(cora, actor=ada, at=noon)
+    reactivate(cora, actor=ada, at=noon)
+    assert client.get("/").status_code == 302
 
 
 def test_it_dies_with_the_account(ada: User, cora: User, noon: datetime) -> None:

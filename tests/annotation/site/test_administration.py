@@ -5,18 +5,30 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from annotation.audit.recording import record
 from annotation.backup.kept import ask_for_backup, is_backup_due, kept_backups, run_backup
 from annotation.enums import JobState, Role
-from annotation.models import AuditEvent, Job, User
+from annotation.models import AccessToken, AuditEvent, Invitation, Job, User
+from annotation.people.invitations import Grant, invite
 from annotation.site.site_overview import parts_of_site
+from annotation.views.site.decorators import By
 from annotation.views.site.policies import ROLES, policies_by_room
+from readerstudy.enrolment.inviting import invite_reader
+from readerstudy.models import CaseSet, ResultsLink, StudyInvitation
+from readerstudy.sharing.linking import share_results
 from rexvqa_site.env import HIDDEN, env_provider, env_secret, env_str, env_url, settings_read, without_password
+from tests.annotation.api.asking import program_of
 from tests.conftest import NOON
+from tests.readerstudy.results.made import analysed_study
+from tests.readerstudy.studies import make_study
 
 PAGES = ("/site/", "/site/settings/", "/site/permissions/")
 
@@ -44,7 +56,7 @@ def test_the_page_of_the_site_asks_few_questions(
 ) -> None:
     client.force_login(ada)
     client.get("/site/")
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         page = client.get("/site/").content.decode()
     assert "no worker has been seen yet" in page
     assert "There is no backup yet." in page
@@ -133,3 +145,63 @@ def test_the_table_of_policies_is_that_of_the_views() -> None:
     assert [role for role, opens in zip(ROLES, found["people"].opens, strict=True) if opens] == [Role.ADMINISTRATOR]
     assert found["login"].opens == [True] * len(ROLES)
     assert found["review-case"].opens == [None] * len(ROLES)
+
+
+# --- after a restore ------------------------------------------------------------------------------
+@pytest.fixture
+def restored(ada: User, cora: User, rita: User) -> None:
+    """Cora has a token, Nina an invitation, Olga a link into a study, and somebody a link to results."""
+    analysis = analysed_study(unblinded_at=NOON)
+    program_of(cora, Role.COORDINATOR)
+    by = By(actor=cora, at=timezone.now())
+    invite(Grant(Role.REVIEWER), email="nina@example.org", name="Nina", **by)
+    share_results(analysis, days=7, note="for the board", **by)
+    study = make_study("Open")
+    invite_reader(study, CaseSet.objects.get(study=study), email="olga@example.org", name="Olga", **by)
+    removed = {"act": "person.deactivated", "type": "user", "id": str(rita.pk), "at": NOON.isoformat(), "facts": {}}
+    with transaction.atomic():
+        facts = {"taken_at": NOON.isoformat(), "sessions": 0, "removals": [removed]}
+        record("backup.restored", actor=None, at=timezone.now(), facts=facts)
+
+
+def still_open() -> int:
+    models: list[Any] = [AccessToken, Invitation, StudyInvitation, ResultsLink]
+    return sum(model.objects.filter(revoked_at=None).count() for model in models)
+
+
+@pytest.mark.usefixtures("restored")
+def test_what_a_restore_brought_back_is_listed_and_ended_by_one_act(client: Client, ada: User, rita: User) -> None:
+    client.force_login(ada)
+    page = client.get("/site/").content.decode()
+    for words in ("Brought back by a restore", "nina@example.org", "olga@example.org", "for the board", "Cora"):
+        assert words in page, f"the page names {words}"
+    assert "deactivated an account" in page
+    after = make_token_after(ada)
+    assert client.post("/site/restored/").status_code == 302
+    assert still_open() == 1
+    assert AccessToken.objects.get(revoked_at=None) == after, "what is newer than the restore stays"
+    rita.refresh_from_db()
+    assert not rita.is_active
+    reasons = {event.facts.get("reason") for event in AuditEvent.objects.filter(act__endswith=".revoked")}
+    assert (AuditEvent.objects.filter(act__endswith=".revoked").count(), reasons) == (4, {"restore"})
+    assert "Brought back" not in client.get("/site/").content.decode()
+    client.post("/site/restored/")
+    assert AuditEvent.objects.filter(act="backup.revived_ended").count() == 1
+
+
+def make_token_after(person: User) -> AccessToken:
+    program_of(person, Role.ADMINISTRATOR)
+    made = AccessToken.objects.get(owner=person)
+    AccessToken.objects.filter(pk=made.pk).update(created_at=timezone.now())
+    return made
+
+
+@pytest.mark.usefixtures("restored")
+def test_it_may_stay(client: Client, ada: User, cora: User, rita: User) -> None:
+    client.force_login(cora)
+    assert client.post("/site/restored/").status_code == 403
+    client.force_login(ada)
+    client.post("/site/restored/", {"act": "keep"})
+    assert (still_open(), User.objects.get(pk=rita.pk).is_active) == (4, True)
+    assert AuditEvent.objects.get(act="backup.revived_ended").facts["kept"] is True
+    assert "Brought back" not in client.get("/site/").content.decode()
