@@ -81,5 +81,5 @@ def _label(words: type[Word], value: str) -> str:
 def _grade(review: Review, name: GradeName) -> str:
     grade = review.grades.get(name)
     if grade is None:
-        return "–"  # an imported review may have none
+        return ""  # its form did not ask for it, or an imported review has none
     return str(grade) if isinstance(grade, int) else _("cannot judge")

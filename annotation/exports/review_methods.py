@@ -10,12 +10,16 @@ from annotation.enums import PAPER_FORM, RoundSteps
 from annotation.exports.report_files import WIDTH, lines_of_files
 from annotation.exports.review_tables import RoundNumbers
 from annotation.models import ReviewRound
+from annotation.outcomes.round_figures import not_asked_sentence
 
 SIMULATED = "SIMULATED DATA: the reviews of this round were made up."
 NOT_KNOWN = "the training and experience of the reviewers, the approval of an ethics committee, funding and interests"
 RULES = """
 Numbers in CSV files have full precision; shares are from 0 to 1. Text in a cell that a spreadsheet could take for a
 formula has one apostrophe in front: take one leading apostrophe away.
+
+What the form of a review did not ask has an empty cell in data/reviews.csv and is counted nowhere: n says how many were
+asked, and a row of n 0 with the caution not_asked is no finding of zero.
 
 tables/outcomes.csv counts questions, never reviews. Issues do not exclude each other. Limits by Wilson take questions
 as independent; those beside them allow for patients or exams with several questions.
@@ -34,7 +38,11 @@ recompute.py computes the tables again from the files in data/, by other code th
 def methods_text(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:
     """To be read and shortened by its authors."""
     one = numbers.review_round
-    parts = [_design(one, numbers), _judged(one), _statistics(numbers, facts)]
+    parts = [
+        _design(one, numbers),
+        f"{_judged(one)} {not_asked_sentence(numbers.outcomes)}",
+        _statistics(numbers, facts),
+    ]
     parts.append(f"Not known to the program, to be added by the authors: {NOT_KNOWN}.")
     text = "\n\n".join(textwrap.fill(" ".join(part.split()), WIDTH, break_long_words=False) for part in parts)
     return f"{SIMULATED}\n\n{text}\n" if one.simulated else f"{text}\n"

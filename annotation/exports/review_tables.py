@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.enums import GradeName
@@ -12,6 +12,7 @@ from annotation.models import Assignment, ReviewRound, Settlement
 from annotation.outcomes.agreement import AgreementRow, RoundAgreement
 from annotation.outcomes.judged_difficulty import DifficultyTable
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
+from annotation.review.asked import flags_asked_by_forms
 from annotation.review.kernels.anchors import GRADES
 from annotation.review.outcomes import Outcomes, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
@@ -20,11 +21,15 @@ from annotation.statistics.kernels.issues import CountingRule, IssueRate
 
 TEXT, WHOLE, REAL, YES_NO = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO
 SIMULATED = Column("simulated", YES_NO, "Whether the round was made up for a demonstration: the same in every row.")
-OF_N = (Column("count", WHOLE, "How many of n."), Column("n", WHOLE, "Of how many."))
+OF_N = (Column("count", WHOLE, "How many of n; empty for n = 0."), Column("n", WHOLE, "Of how many."))
 WILSON = (
     Column("share", REAL, "count / n; empty for n = 0."),
     Column("low", REAL, "Lower limit, 95 %, by Wilson."),
     Column("high", REAL, "Upper limit."),
+    Column("reason", TEXT, "Why there is no share."),
+    Column(
+        "cautions", TEXT, "What is to be known about it, joined by |; not_asked: no form of these reviews asked it."
+    ),
 )
 LIMITS = (
     Column("value", REAL, "The statistic; empty where it is undefined."),
@@ -77,7 +82,7 @@ def review_sheets(numbers: RoundNumbers) -> list[ReviewSheet]:
 
 
 def _of_n(one: Estimate) -> list[Cell]:
-    return [one.count or 0, one.n, one.value, one.low, one.high]
+    return [one.count, one.n, one.value, one.low, one.high, one.reason or "", "|".join(one.flags)]
 
 
 def _rates(outcomes: Outcomes) -> Iterator[tuple[str, IssueRate]]:
@@ -151,7 +156,7 @@ def _levels(numbers: RoundNumbers) -> list[list[Cell]]:
 
 def _choices(numbers: RoundNumbers) -> ReviewSheet:
     rows: list[list[Cell]] = [
-        [tally.name, word.value, count, tally.n]
+        [tally.name, word.value, count if tally.n else None, tally.n]
         for tally in (numbers.outcomes.verdicts, *numbers.outcomes.degrees)
         for word, count in tally.counts
     ]
@@ -163,9 +168,10 @@ def _grades(numbers: RoundNumbers) -> ReviewSheet:
     rows: list[list[Cell]] = []
     for one in numbers.outcomes.grades:
         counts = dict(one.counts)
-        rows.append([one.name.value, *(counts[grade] for grade in GRADES), one.n, one.median, one.n_cannot_judge])
+        given = [counts[grade] if one.is_asked else None for grade in GRADES]
+        rows.append([one.name.value, *given, one.n, one.median, one.n_cannot_judge if one.is_asked else None])
     columns = (
-        Column("grade", TEXT, "Which grade.", ", ".join(GradeName.values())),
+        Column("grade", TEXT, "Which grade; without counts: not asked in this round.", ", ".join(GradeName.values())),
         *(Column(f"n_{grade}", WHOLE, f"Reviews that gave {grade}.") for grade in GRADES),
         Column("n", WHOLE, "Reviews that gave a grade."),
         Column("median", REAL, "Median grade."),
@@ -254,6 +260,7 @@ SETTLEMENT_COLUMNS = (
     Column("outcome", TEXT, "What the question came to be; disputed: an adjudicator has still to decide."),
     Column("rule", TEXT, "Version of the rule of settling."),
     Column("decision", TEXT, "What the adjudicator decided; empty: settled by the rule, or not decided."),
+    Column("adjudicator_asked", TEXT, "Flags that the adjudicator was asked for, joined by |; empty: no own review."),
     Column("adjudicator_flags", TEXT, "Flags of the adjudicator's own review, before seeing the others, joined by |."),
     Column("against_all", YES_NO, "Whether no reviewer had this verdict."),
     SIMULATED,
@@ -291,11 +298,13 @@ def question_rows(review_round: ReviewRound) -> list[list[Cell]]:
 def settlement_rows(review_round: ReviewRound) -> list[list[Cell]]:
     rows = Settlement.objects.filter(round=review_round).select_related("revision__question")
     found: list[list[Cell]] = []
+    by_form = flags_asked_by_forms()
     for one in rows.order_by("revision__question__number", "pk").prefetch_related("assignment__reviews"):
-        reviews: Sequence[object] = [*one.assignment.reviews.all()] if one.assignment else []
-        newest = max(reviews, key=lambda review: getattr(review, "version", 0), default=None)
-        flags = "|".join(sorted(getattr(newest, "flags", ())))
+        reviews = [*one.assignment.reviews.all()] if one.assignment else []
+        newest = max(reviews, key=lambda review: review.version, default=None)
+        flags = "|".join(sorted(newest.flags)) if newest else ""
+        asked = "|".join(sorted(by_form(newest.form, newest, newest.flags))) if newest else ""
         question, wording = one.revision.question.number, one.revision.number
-        facts: list[Cell] = [str(one.outcome), one.rule, str(one.decision), flags, one.against_all]
+        facts: list[Cell] = [str(one.outcome), one.rule, str(one.decision), asked, flags, one.against_all]
         found.append([question, wording, *facts, review_round.simulated])
     return found

@@ -32,11 +32,13 @@ from annotation.exports.tables import Cell, Column, Format, Kind, Written, write
 from annotation.imaging.kernels.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, Question, Review, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
+from annotation.review.asked import asked_by_forms
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
 from annotation.review.viewing import viewing_of
 
 TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
 LETTERS = "A, B, C, D"
+UNASKED = "Empty: the form of this review did not ask."
 
 
 def _words(words: type[Any]) -> str:
@@ -119,14 +121,17 @@ COLUMNS: tuple[Column, ...] = (
     Column("version", WHOLE, "Version of this review; earlier ones are kept in the reading room."),
     Column("submitted_at", TIME, "When this version was submitted."),
     *_time_columns("", "this version"),
-    *(Column(f"grade_{g.value}", WHOLE, f"Grade: {g.label}. Missing: could not judge.", "1 to 5") for g in GradeName),
     *(
-        Column(f"cannot_judge_{g.value}", YES_NO, f"Whether the reviewer could not judge: {g.label}.")
+        Column(f"grade_{g.value}", WHOLE, f"Grade: {g.label}. Missing: could not judge, or not asked.", "1 to 5")
         for g in GradeName
     ),
-    Column("needs_image", TEXT, "Whether the question needs the image.", _words(Degree)),
-    Column("relevant", TEXT, "Whether the question is clinically relevant.", _words(Degree)),
-    *(Column(f"flag_{flag.value}", YES_NO, f"Flag: {flag.label}.") for flag in Flag),
+    *(
+        Column(f"cannot_judge_{g.value}", YES_NO, f"Whether the reviewer could not judge: {g.label}. {UNASKED}")
+        for g in GradeName
+    ),
+    Column("needs_image", TEXT, f"Whether the question needs the image. {UNASKED}", _words(Degree)),
+    Column("relevant", TEXT, f"Whether the question is clinically relevant. {UNASKED}", _words(Degree)),
+    *(Column(f"flag_{flag.value}", YES_NO, f"Flag: {flag.label}. {UNASKED}") for flag in Flag),
     Column(
         "disagreement",
         TEXT,
@@ -229,15 +234,17 @@ def _rows_of(review_round: ReviewRound, reviews: QuerySet[Review]) -> Iterator[l
         "least_window": "x".join(map(str, viewing.least_window or ())),
     }
     pseudonyms: dict[int, str] = {}
+    asked = asked_by_forms()
     for row in rows.iterator(chunk_size=2000):
         person = row["reviewer"]
         if person not in pseudonyms:
             pseudonyms[person] = reviewer_pseudonym(person)
-        cells = _cells({**row, **fixed}, pseudonyms[person])
+        of = asked(row["form"], row["blind_answered_at"], row["flags"])
+        cells = _cells({**row, **fixed}, pseudonyms[person], of)
         yield [cells[column.name] for column in COLUMNS]
 
 
-def _cells(row: dict[str, Any], reviewer: str) -> dict[str, Cell]:
+def _cells(row: dict[str, Any], reviewer: str, asked: frozenset[str]) -> dict[str, Cell]:
     was_asked = row["blind_answered_at"] is not None
     grades = row["grades"]
     return {
@@ -256,8 +263,13 @@ def _cells(row: dict[str, Any], reviewer: str) -> dict[str, Cell]:
         **_times(row, "", ""),
         **_times(row, "answer_", "blind_"),
         **{f"grade_{g.value}": _number(grades.get(g.value)) for g in GradeName},
-        **{f"cannot_judge_{g.value}": grades.get(g.value) == CANNOT_JUDGE for g in GradeName},
-        **{f"flag_{flag.value}": flag.value in row["flags"] for flag in Flag},
+        **{
+            f"cannot_judge_{g.value}": grades.get(g.value) == CANNOT_JUDGE
+            if g.value in grades or f"grade_{g.value}" in asked
+            else None
+            for g in GradeName
+        },
+        **{f"flag_{f.value}": f.value in row["flags"] if f"flag_{f.value}" in asked else None for f in Flag},
     }
 
 

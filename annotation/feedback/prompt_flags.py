@@ -15,6 +15,7 @@ from annotation.call_enums import PromptPurpose
 from annotation.enums import Flag
 from annotation.feedback.prompt_trials import unfinished_rounds
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, User
+from annotation.review.asked import ASKED_BY, flags_asked_by_forms
 from annotation.review.onlookers import QUESTION, questions_hidden_from, rounds_with_outcomes_for
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
@@ -85,12 +86,14 @@ def prompt_flags(versions: Sequence[PromptVersion], person: User | None) -> Prom
         "assignment__revision",
         f"assignment__{QUESTION}__exam__pseudonym",
         f"assignment__{QUESTION}__exam__patient_pseudonym",
-        "flags",
         IMPORT,
+        *ASKED_BY,
     )
     judged: dict[int, list[Judged]] = defaultdict(list)
-    for revision, exam, patient, flags, brought_by in values:
-        one = Judged(revision, "", patient or f"exam {exam}", frozenset(flags))
+    asked = flags_asked_by_forms()
+    for revision, exam, patient, brought_by, form, answered_at, flags in values:
+        of = asked(form, answered_at, flags)
+        one = Judged(revision, "", patient or f"exam {exam}", frozenset(flags), of)
         judged[scope.version_of[brought_by]].append(one)
     made = Counter[int]()
     for brought_by in Revision.objects.filter(bank_import__in=scope.version_of).values_list("bank_import", flat=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from annotation.feedback.kernels.trial_pairs import MeasuredDifference, measured
 from annotation.feedback.kernels.trial_states import TrialAct
 from annotation.feedback.prompt_trials import check_act, sampled_pairs, trial_state
 from annotation.models import PromptTrial, ReviewRound
+from annotation.review.asked import ASKED_BY, flags_asked_by_forms
 from annotation.review.onlookers import QUESTION
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
@@ -69,8 +71,11 @@ def trial_result(trial: PromptTrial, review_round: ReviewRound | None) -> TrialR
     flagged: dict[int, set[str]] = {}
     cluster: dict[int, str] = {}
     n_reviews: dict[int, int] = {}
-    columns = ("assignment__revision", f"{exam}__pseudonym", f"{exam}__patient_pseudonym", "flags")
-    for revision, name, patient, flags in rows.values_list(*columns):
+    asked: dict[int, set[str]] = defaultdict(set)
+    columns = ("assignment__revision", f"{exam}__pseudonym", f"{exam}__patient_pseudonym")
+    by_form = flags_asked_by_forms()
+    for revision, name, patient, form, answered_at, flags in rows.values_list(*columns, *ASKED_BY):
+        asked[revision] |= by_form(form, answered_at, flags)
         flagged.setdefault(revision, set()).update(flags)
         cluster[revision] = patient or f"exam {name}"
         n_reviews[revision] = n_reviews.get(revision, 0) + 1
@@ -83,7 +88,8 @@ def trial_result(trial: PromptTrial, review_round: ReviewRound | None) -> TrialR
     )
 
     def counted(flag: Flag, place: int) -> Estimate:
-        return share(sum(flag.value in flagged[pair[place]] for pair in pairs), len(pairs))
+        both = [pair for pair in pairs if all(flag.value in asked[one] for one in pair)]
+        return share(sum(flag.value in flagged[pair[place]] for pair in both), len(both), asked=not pairs or bool(both))
 
     return TrialResult(
         trial=trial,

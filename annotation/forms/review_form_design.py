@@ -14,8 +14,8 @@ from annotation.forms import PlainForm
 from annotation.models import ReviewForm
 from annotation.review.kernels.form_design import (
     ANCHOR_LIMIT,
+    ASKABLE,
     CHOICE_LABELS,
-    CHOSEN,
     PAPER,
     FormDesign,
     anchored,
@@ -56,9 +56,12 @@ class FormDesignForm(PlainForm):
     flags = forms.MultipleChoiceField(
         label=_("Flags"),
         required=False,
-        choices=[(flag.value, gettext_lazy(flag.label)) for flag in CHOSEN],
+        choices=[(flag.value, gettext_lazy(flag.label)) for flag in ASKABLE],
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("“Identifying text visible” is always asked. Flags that follow from the blind answer follow."),
+        help_text=_(
+            "“Identifying text visible” is always asked. The last three follow from the blind answer in every form; "
+            "where they are ticked, rounds without a blind answer ask them too."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
 from annotation.models import Review, ReviewRound
 from annotation.outcomes.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
+from annotation.review.asked import asked_by_forms
 from annotation.review.kernels.anchors import GRADES
 from annotation.review.kernels.form import CANNOT_JUDGE
 from annotation.review.outcomes import newest_reviews, repeated_reviews
@@ -33,7 +34,10 @@ SET, NOT_SET = True, False
 
 
 class ReviewAnswers(NamedTuple):
-    """The newest version of one review; ``best`` and ``difficulty`` are None where no blind answer is asked."""
+    """The newest version of one review; ``best`` and ``difficulty`` are None where no blind answer is asked.
+
+    ``asked`` are the fields that its form asked for.
+    """
 
     reviewer: int
     question: int
@@ -46,6 +50,7 @@ class ReviewAnswers(NamedTuple):
     flags: list[str]
     best: str | None
     difficulty: str | None
+    asked: frozenset[str]
 
     @property
     def cluster(self) -> str:
@@ -56,7 +61,7 @@ class ReviewAnswers(NamedTuple):
 class FormField:
     """One field of the form: its values in the order of their codes, and what a review says to it.
 
-    A value that is not among them is no rating. ``name`` is its column in the files of reviews.
+    A value that is not among them is no rating; None: it was not asked. ``name`` is its column in the files of reviews.
     """
 
     name: str
@@ -147,7 +152,10 @@ def _answers_in(reviews: QuerySet[Review], question: str = "assignment__revision
         "best": F("assignment__blind_answer__best"),
         "difficulty": F("assignment__blind_answer__difficulty"),
     }
-    return [ReviewAnswers(*row) for row in rows.annotate(**columns).values_list(*ReviewAnswers._fields)]
+    asked = asked_by_forms()
+    values = rows.annotate(**columns).values_list("form", *ReviewAnswers._fields[:-1])
+    found = [(form, ReviewAnswers._make([*row, frozenset()])) for form, *row in values]
+    return [row._replace(asked=asked(form, row.best, row.flags)) for form, row in found]
 
 
 def _fields() -> list[FormField]:
@@ -158,8 +166,11 @@ def _fields() -> list[FormField]:
         return FormField(f"grade_{key}", _(name.label), FieldScale.GRADES, GRADES, lambda row: row.grades.get(key))
 
     def flag(one: Flag) -> FormField:
-        value = one.value
-        return FormField(f"flag_{value}", _(one.label), FieldScale.FLAG, (SET, NOT_SET), lambda row: value in row.flags)
+        value, name = one.value, f"flag_{one.value}"
+        return FormField(
+            *(name, _(one.label), FieldScale.FLAG, (SET, NOT_SET)),
+            lambda row: value in row.flags if name in row.asked else None,
+        )
 
     choice = FieldScale.CHOICE
     return [
@@ -173,8 +184,8 @@ def _fields() -> list[FormField]:
         ),
         FormField("blind_best", _("Best answer, before the key"), choice, ANSWERS, lambda row: row.best),
         FormField("verdict", _("Verdict"), choice, tuple(Verdict), lambda row: row.verdict),
-        FormField("needs_image", _("Image needed"), choice, DEGREES, lambda row: row.needs_image),
-        FormField("relevant", _("Clinically relevant"), choice, DEGREES, lambda row: row.relevant),
+        FormField("needs_image", _("Image needed"), choice, DEGREES, lambda row: row.needs_image or None),
+        FormField("relevant", _("Clinically relevant"), choice, DEGREES, lambda row: row.relevant or None),
         *map(flag, Flag),
     ]
 
@@ -187,7 +198,7 @@ def _agreement_rows(
     seed: int,
     draws: int,
 ) -> list[tuple[FieldScale, AgreementRow]]:
-    """A row for each field that was asked: a round that asks for the judgement only has no blind answers."""
+    """A row for each field that anybody was asked for."""
     of_reviewer, of_question = (dict(zip(known, range(len(known)), strict=True)) for known in (reviewers, questions))
     cells = [of_reviewer[one.reviewer] for one in reviews], [of_question[one.question] for one in reviews]
     answered = [(one, [one.value_in(row) for row in reviews]) for one in _fields()]

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.enums import Difficulty, Flag, ImportKind, Task, Word
 from annotation.enums import _ as marked
 from annotation.models import BankImport, ReviewRound, User
+from annotation.review.asked import ASKED_BY, flags_asked_by_forms
 from annotation.review.outcomes import adjudicated, newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, Judged, JudgedQuestions, PaperOutcome
@@ -84,10 +85,10 @@ def all_group_outcomes(
 ) -> dict[GroupBy, dict[str, list[GroupOutcome]]]:
     """The same of several groupings, and of several issues by name, from rows that are read once."""
     columns = [_COLUMNS[by] for by in groupings]
-    rows = newest_reviews(*rounds).order_by().values_list("assignment__revision", "flags", *columns)
-    judged, values = [], []
-    for revision, flags, *of_one in rows:
-        judged.append(Judged(revision, "", revision, frozenset(flags)))
+    rows = newest_reviews(*rounds).order_by().values_list("assignment__revision", *ASKED_BY, *columns)
+    judged, values, asked = list[Judged](), [], flags_asked_by_forms()
+    for revision, form, answered_at, flags, *of_one in rows:
+        judged.append(Judged(revision, "", revision, frozenset(flags), asked(form, answered_at, flags)))
         values.append(of_one)
     return {
         by: _outcomes(rounds, by, issues, rule, [of_one[place] for of_one in values], judged)

@@ -44,7 +44,8 @@ def outcomes_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: Figur
     from annotation.figures.kernels.saving import rendered
 
     issues = [Issue(_(row.issue.label), row.rate.share) for row in outcomes.paper]
-    issues.append(Issue(_("Any flag at all"), outcomes.any_issue.share))
+    any_flag = _("Any flag that was asked for") if outcomes.not_asked else _("Any flag at all")
+    issues.append(Issue(any_flag, outcomes.any_issue.share))
     return rendered(lambda: outcomes_figure(issues, width, simulated=is_simulated(rounds)), form)
 
 
@@ -56,6 +57,7 @@ def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
         % {"rule": _(outcomes.rule.label)},
         _("%(reviewed)s of %(all)s questions reviewed, by %(reviews)s reviews. † small n.")
         % {"reviewed": outcomes.n_reviewed, "all": outcomes.n_questions, "reviews": outcomes.n_reviews},
+        not_asked_sentence(outcomes),
     ]
     return _legend(sentences, rounds)
 
@@ -65,7 +67,10 @@ def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureF
     from annotation.figures.kernels.grade_bars import Graded, grades_figure  # with matplotlib, slow to load
     from annotation.figures.kernels.saving import rendered
 
-    grades = [Graded(_(one.name.label), dict(one.counts), one.median, one.n_cannot_judge) for one in outcomes.grades]
+    grades = [
+        Graded(_(one.name.label), dict(one.counts), one.median, one.n_cannot_judge, one.is_asked)
+        for one in outcomes.grades
+    ]
     return rendered(lambda: grades_figure(grades, width, simulated=is_simulated(rounds)), form)
 
 
@@ -109,4 +114,10 @@ def flow_legend(rounds: Sequence[ReviewRound], flow: StateFlow) -> str:
 
 
 def _legend(sentences: Sequence[str], rounds: Sequence[ReviewRound]) -> str:
-    return " ".join([*sentences, *([_("Simulated data.")] if is_simulated(rounds) else [])])
+    return " ".join([*filter(None, sentences), *([_("Simulated data.")] if is_simulated(rounds) else [])])
+
+
+def not_asked_sentence(outcomes: Outcomes) -> str:
+    """What no review was asked for; nothing where all of the form of the paper was."""
+    labels = "; ".join(_(label) for label in outcomes.not_asked)
+    return _("Not asked, so not counted: %(labels)s.") % {"labels": labels} if labels else ""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import AnswerKey, Finding, QuestionBank, Revision
+from annotation.models import AnswerKey, Finding, QuestionBank, QuestionVector, Revision
 from annotation.quality.kernels.bankwide import BankWide, bank_wide
-from annotation.quality.kernels.rules import RULES, Rule
+from annotation.quality.kernels.rules import NEAR_DUPLICATE, NEAR_EMBEDDED, PUBLIC_TWIN, RULES, Rule
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 
@@ -18,7 +18,10 @@ CHUNK = 2_000
 
 @dataclass(frozen=True)
 class RuleCount:
-    """``questions``: the share of all current questions in which the rule fired; ``dismissed`` of its findings."""
+    """``questions``: the share of all current questions in which the rule fired; ``dismissed`` of its findings.
+
+    A rule over whole banks that nobody has run on this one has no share, flagged ``not_asked``.
+    """
 
     rule: Rule
     questions: Estimate
@@ -37,10 +40,18 @@ def summarise(bank: QuestionBank) -> BankSummary:
     """Computed anew each time, from the current questions and their stored findings."""
     current = Revision.objects.in_bank(bank).current()
     n = current.count()
-    return BankSummary(n, _rule_counts(current, n), bank_wide(_lengths_and_keys(current)))
+    return BankSummary(n, _rule_counts(bank, current, n), bank_wide(_lengths_and_keys(current)))
 
 
-def _rule_counts(current: QuerySet[Revision], n: int) -> list[RuleCount]:
+def _compared(bank: QuestionBank, current: QuerySet[Revision]) -> dict[str, bool]:
+    """Of each rule over whole banks whether it was ever run on this one."""
+    compared, sought = QuestionBank.objects.values_list("compared_at", "twins_sought_at").get(pk=bank.pk)
+    vectors = QuestionVector.objects.filter(revision__in=current.order_by().values("pk"))
+    embedded = vectors.exclude(embedding__threshold=None).exists()
+    return {NEAR_DUPLICATE: bool(compared), PUBLIC_TWIN: bool(sought), NEAR_EMBEDDED: embedded}
+
+
+def _rule_counts(bank: QuestionBank, current: QuerySet[Revision], n: int) -> list[RuleCount]:
     rows = Finding.objects.of_rules().filter(revision__in=current.order_by().values("pk")).order_by()
     counted = rows.values_list("rule").annotate(
         n_questions=Count("revision", distinct=True),
@@ -48,10 +59,11 @@ def _rule_counts(current: QuerySet[Revision], n: int) -> list[RuleCount]:
         gone=Count("pk", filter=Q(dismissed_at__isnull=False)),
     )
     found = {rule: numbers for rule, *numbers in counted}
-    counts = []
+    counts, compared = [], _compared(bank, current)
     for code, rule in RULES.items():
         questions, findings, dismissed = found.get(code, (0, 0, 0))
-        counts.append(RuleCount(rule, share(questions, n), findings, dismissed))
+        ran = bool(findings) or compared.get(code, True)
+        counts.append(RuleCount(rule, share(questions, n if ran else 0, asked=ran), findings, dismissed))
     return counts
 
 

@@ -49,6 +49,12 @@ class PartCount:
         return sum(self.counts.values())
 
     @property
+    def told(self) -> dict[str, int | None]:
+        """By state, for whoever reads it; where no question is examined none passes and none fails: None."""
+        is_known = self.n_not_examined < self.n_questions
+        return {s.value: self.counts.get(s, 0) if is_known or s == PartState.NOT_EXAMINED else None for s in PartState}
+
+    @property
     def n_pass(self) -> int:
         return self.counts.get(PartState.PASS, 0)
 

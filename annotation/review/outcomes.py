@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import median
 from typing import Any
 
@@ -12,7 +13,9 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from annotation.enums import AssignmentState, Degree, Flag, GradeName, QuestionState, RoundState, Verdict, Word
 from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion, Settlement
+from annotation.review.asked import ASKED_LABELS, asked_by_forms, asked_flags, flags_asked_by_forms
 from annotation.review.kernels.form import is_accepting
+from annotation.review.kernels.form_design import CHOICES
 from annotation.review.kernels.settling import Opinion, reasons_against
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import ClusteredShare, clustered_share, share
@@ -31,7 +34,7 @@ CANNOT_JUDGE = "cannot_judge"
 @dataclass(frozen=True)
 class IssueRow:
     issue: Word
-    flags: tuple[Flag, ...]  # which flags of the form count
+    flags: tuple[Flag, ...]  # which flags count, as far as they were asked
     rate: IssueRate
 
 
@@ -42,6 +45,7 @@ class Tally:
     name: str
     n: int
     counts: list[tuple[Word, int]]
+    is_asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Grades:
     counts: list[tuple[int, int]]
     median: float | None
     n_cannot_judge: int
+    is_asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ class Outcomes:
     degrees: list[Tally]
     category_corrected: Estimate
     has_clusters: bool
+    not_asked: list[str]  # labels of what no review was asked for
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,7 @@ class _Row:
     category: str
     best: str | None  # None: the round asks for no blind answer
     key: str
+    asked: frozenset[str]  # see FormDesign.asks
 
 
 def newest_reviews(*rounds: ReviewRound) -> QuerySet[Review]:
@@ -147,7 +154,9 @@ def outcomes_by_rule(
     plans = {one.plan_id for one in rounds}
     stratum_of = dict(SampledQuestion.objects.filter(plan__in=plans).values_list("revision_id", "stratum"))
     rows = _rows(rounds, stratum_of)
-    reviewed = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
+    flags_of = cache(asked_flags)
+    reviewed = [Judged(row.question, row.stratum, row.cluster, row.flags, flags_of(row.asked)) for row in rows]
+    asked = frozenset[str]().union(*{row.asked for row in rows})
     by_reviewers = JudgedQuestions.of(reviewed)
     n_of_question = Counter(row.question for row in rows)
     ceiling = [row for row in rows if row.best is not None]
@@ -156,18 +165,21 @@ def outcomes_by_rule(
         "n_reviewed": len(n_of_question),
         "n_reviews": len(rows),
         "reviews_per_question": sorted(Counter(n_of_question.values()).items()),
-        "ceiling": share(sum(row.best == row.key for row in ceiling), len(ceiling)),
+        "ceiling": share(sum(row.best == row.key for row in ceiling), len(ceiling), asked=not rows or bool(ceiling)),
         "ceiling_clustered": _clustered_ceiling(ceiling),
         "verdicts": _tally("verdict", Verdict, [row.verdict for row in rows]),
         "accepted": _share_of_questions(
             rows, lambda of_one: all(is_accepting(one.verdict, one.flags) for one in of_one)
         ),
         "settled": _share_of_questions(rows, _settles),
-        "grades": [_grades(name, [row.grades.get(name) for row in rows]) for name in GradeName],
-        "degrees": [
-            _tally("needs_image", Degree, [row.needs_image for row in rows]),
-            _tally("relevant", Degree, [row.relevant for row in rows]),
+        "grades": [
+            _grades(name, [row.grades.get(name) for row in rows], is_asked=f"grade_{name.value}" in asked)
+            for name in GradeName
         ],
+        "degrees": [
+            _tally(name, Degree, [getattr(row, name) for row in rows], is_asked=name in asked) for name in CHOICES
+        ],
+        "not_asked": [label for name, label in ASKED_LABELS.items() if rows and name not in asked],
         "category_corrected": _share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
     }
     found = {}
@@ -182,9 +194,11 @@ def _issues(judged: JudgedQuestions, rule: CountingRule, strata: Mapping[str, in
     def rate(flags: Iterable[Flag]) -> IssueRate:
         return judged.rate([flag.value for flag in flags], rule, strata)
 
+    asked = frozenset[str]().union(*(form or () for form in judged.forms)) or frozenset(Flag.values())
+    counted = {one: tuple(flag for flag in flags if flag in asked) for one, flags in PAPER_FLAGS.items()}
     any_issue = rate(Flag)
     return {
-        "paper": [IssueRow(outcome, PAPER_FLAGS[outcome], rate(PAPER_FLAGS[outcome])) for outcome in PaperOutcome],
+        "paper": [IssueRow(outcome, counted[outcome], rate(PAPER_FLAGS[outcome])) for outcome in PaperOutcome],
         "flags": [IssueRow(flag, (flag,), rate((flag,))) for flag in Flag],
         "any_issue": any_issue,
         "has_clusters": any_issue.clustered is not None,
@@ -202,18 +216,26 @@ def adjudicated(rounds: Sequence[ReviewRound], judged: Sequence[Judged]) -> list
     """The flags of each question that is settled or decided: nobody flags what settled, else the adjudicator's flags.
 
     These are of the adjudicator's own review, which was final before the others were shown. The rule of settling lets
-    no flag pass, so that a question settled by it has none.
+    no flag pass, so that a question settled by it has none of those that its reviewers were asked for.
     """
     own = Review.objects.filter(assignment=OuterRef("assignment")).order_by("-version")
     decided = (
         Settlement.objects.filter(round__in=rounds)
         .exclude(outcome=QuestionState.DISPUTED)
         .order_by("pk")
-        .annotate(flags=Subquery(own.values("flags")[:1]))
+        .annotate(flags=Subquery(own.values("flags")[:1]), form=Subquery(own.values("form")[:1]))
     )
-    flags_of = {revision: frozenset(flags or ()) for revision, flags in decided.values_list("revision_id", "flags")}
-    first = {one.question: one for one in reversed(judged)}
-    return [replace(one, issues=flags_of[question]) for question, one in first.items() if question in flags_of]
+    rows = {revision: said for revision, *said in decided.values_list("revision_id", "flags", "form")}
+    asked, by_form = defaultdict[Hashable, frozenset[str]](frozenset), flags_asked_by_forms()
+    for one in judged:
+        asked[one.question] |= one.asked or frozenset()
+    found = []
+    for question, one in {one.question: one for one in reversed(judged)}.items():
+        if question in rows:
+            flags, form = rows[question]
+            of = by_form(form, question, flags) if form else asked[question]
+            found.append(replace(one, issues=frozenset(flags or ()), asked=of))
+    return found
 
 
 def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Row]:
@@ -229,6 +251,7 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
             best=F("assignment__blind_answer__best"),
         )
         .values_list(
+            "form",
             "revision_id",
             "exam",
             "patient",
@@ -241,8 +264,10 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
             "category",
         )
     )
+    asked = asked_by_forms()
     return [
         _Row(
+            asked=asked(form, best, flags),
             question=revision_id,
             stratum=stratum_of.get(revision_id, ""),
             cluster=patient or f"exam {exam}",
@@ -255,7 +280,7 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
             best=best,
             key=keys[revision_id],
         )
-        for revision_id, exam, patient, best, flags, grades, verdict, needs_image, relevant, category in values
+        for form, revision_id, exam, patient, best, flags, grades, verdict, needs_image, relevant, category in values
     ]
 
 
@@ -279,12 +304,12 @@ def _settles(of_one: list[_Row]) -> bool:
     return not reasons_against(opinions, of_one[0].key, n_wanted=len(of_one))
 
 
-def _tally(name: str, words: type[Word], chosen: Sequence[str]) -> Tally:
+def _tally(name: str, words: type[Word], chosen: Sequence[str], *, is_asked: bool = True) -> Tally:
     counts = Counter(chosen)
-    return Tally(name, sum(counts[word] for word in words), [(word, counts[word]) for word in words])
+    return Tally(name, sum(counts[word] for word in words), [(word, counts[word]) for word in words], is_asked)
 
 
-def _grades(name: GradeName, given: Sequence[int | str | None]) -> Grades:
+def _grades(name: GradeName, given: Sequence[int | str | None], *, is_asked: bool) -> Grades:
     numbers = [grade for grade in given if isinstance(grade, int)]
     counts = Counter(numbers)
     return Grades(
@@ -293,4 +318,5 @@ def _grades(name: GradeName, given: Sequence[int | str | None]) -> Grades:
         counts=[(grade, counts[grade]) for grade in (5, 4, 3, 2, 1)],
         median=median(numbers) if numbers else None,
         n_cannot_judge=sum(grade == CANNOT_JUDGE for grade in given),
+        is_asked=is_asked or any(given),
     )

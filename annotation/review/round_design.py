@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.enums import PAPER_FORM
 from annotation.models import Review, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.review.calibrating import check_calibration
 from annotation.review.kernels.allotment import n_repeats
@@ -69,12 +70,15 @@ def newest_forms() -> QuerySet[ReviewForm]:
 def store_form(name: str, design: FormDesign, *, actor: User, at: datetime) -> ReviewForm:
     """A new form, or the next version of the one with this name; the same design again is the version that is there.
 
-    Raises ReviewRefused without a name, for one that is too long, and as check_design does.
+    Raises ReviewRefused without a name, for one that is too long or the paper's, and as check_design does.
     """
     text = " ".join(name.replace("\x00", "").split())
     if not text or len(text) > 80:
         sentence = _("Give the form a name of at most 80 characters.")
         raise ReviewRefused("name_missing", sentence, status=422, field="name")
+    if f"{text}-1" == PAPER_FORM:
+        sentence = _("That is the name of the form of the paper: give the form another one.")
+        raise ReviewRefused("name_taken", sentence, status=422, field="name")
     check_design(design)
     newest = ReviewForm.objects.select_for_update().filter(name=text).order_by("-version").first()
     if newest is not None and stored_design(newest.design) == design:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
     NO_VARIATION,
+    NOT_ASKED,
     SMALL_N,
     STRATUM_TOO_SMALL,
     ZERO_TRIALS,
@@ -83,6 +84,8 @@ def of_all(part: int, whole: int) -> str:
 @register.filter
 def caution(estimate: Estimate) -> str:
     """Why a value is missing, or what to be careful about; empty when there is nothing to say."""
+    if NOT_ASKED in estimate.flags:
+        return _("not asked in this round")
     return {
         ZERO_TRIALS: _("nothing to count yet"),
         STRATUM_TOO_SMALL: _("fewer than 2 questions of a stratum are reviewed"),

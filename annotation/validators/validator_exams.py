@@ -12,8 +12,9 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from annotation.call_enums import BatchState
 from annotation.enums import RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, ValidatorRun
-from annotation.quality.kernels.validity_parts import BIAS, VALIDATORS, PartState
+from annotation.quality.kernels.validity_parts import BIAS, VALIDATORS
 from annotation.quality.validity import count_parts
+from annotation.review.asked import ASKED_BY, flags_asked_by_forms
 from annotation.review.outcomes import newest_reviews
 from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.bias_table import ChangeRow, bias_table
@@ -82,11 +83,14 @@ def _opinions(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) ->
         "exam": F("assignment__revision__question__exam__pseudonym"),
         "patient": F("assignment__revision__question__exam__patient_pseudonym"),
     }
-    rows = reviews.order_by("pk").annotate(**columns).values_list(*columns, "needs_image", "grades", "flags")
+    rows = reviews.order_by("pk").annotate(**columns).values_list(*columns, "needs_image", "grades", *ASKED_BY)
+    asked = flags_asked_by_forms()
     by_wording: dict[int, list[bool | None]] = defaultdict(list)
     clusters: dict[int, str] = {}
-    for wording, exam, patient, needs_image, grades, flags in rows:
-        by_wording[wording].append(says_fault(validator, needs_image=needs_image, grades=grades, flags=flags))
+    for wording, exam, patient, needs_image, grades, form, answered_at, flags in rows:
+        of = asked(form, answered_at, flags)
+        opinion = says_fault(validator, needs_image=needs_image, grades=grades, flags=flags, asked=of)
+        by_wording[wording].append(opinion)
         clusters[wording] = patient or f"exam {exam}"
     found = {wording: has_fault(opinions) for wording, opinions in by_wording.items()}
     return {wording: (fault, clusters[wording]) for wording, fault in found.items() if fault is not None}
@@ -160,7 +164,7 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
     counts = count_parts(bank, nobody)
     return {
         "bank": bank.name,
-        "parts": {one.part.code: {state.value: one.counts.get(state, 0) for state in PartState} for one in counts},
+        "parts": {one.part.code: one.told for one in counts},
         "kept_out_by": bank.kept_out_by,
         "difficulty": compare_sources(bank, nobody).as_json(),
         "exams": {

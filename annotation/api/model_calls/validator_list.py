@@ -62,9 +62,9 @@ class PartShape(Shown):
     name = serializers.CharField(source="part.label")
     is_validator = serializers.SerializerMethodField(help_text="a model is asked")
     keeps_out = serializers.SerializerMethodField(help_text="of new samples, what fails it")
-    n_pass = serializers.IntegerField()
-    n_fail = serializers.IntegerField()
-    n_undecided = serializers.IntegerField()
+    n_pass = serializers.IntegerField(source="told.pass", allow_null=True, help_text="null: none is examined")
+    n_fail = serializers.IntegerField(source="told.fail", allow_null=True)
+    n_undecided = serializers.IntegerField(source="told.undecided", allow_null=True)
     n_not_examined = serializers.IntegerField()
 
     def get_is_validator(self, count: Any) -> bool:

@@ -33,6 +33,7 @@ Number = float | int | None
 Numbers = dict[str, Number]
 Table = dict[tuple[str, ...], Numbers]  # the numbers of each row by what it is about
 Question = tuple[str, str]  # number and wording
+Flags = tuple[frozenset[str], frozenset[str]]  # those set, and those asked for
 
 Z = float(stats.norm.ppf(0.975))
 NAN = math.nan
@@ -62,18 +63,17 @@ class SubmittedReview:
     question: Question
     cells: Mapping[str, str]
     flags: frozenset[str]
+    asked: frozenset[str]  # flags that the form of the review asked for: their cells are not empty
     best: str | None
 
     def answer_in(self, field: str) -> str | None:
         """What the review says in a field of the form; None: nothing was asked."""
-        if field.startswith("flag_"):
-            return self.cells[field]
         if field.startswith("blind_"):
             return None if self.best is None else self.cells[field]
         if field.startswith("grade_"):
             name = field.removeprefix("grade_")
             return "cannot_judge" if self.cells[f"cannot_judge_{name}"] == "true" else self.cells[field] or None
-        return self.cells[field]
+        return self.cells[field] or None
 
     @property
     def is_key(self) -> bool:
@@ -92,7 +92,7 @@ class ReportFiles:
     reviews: list[SubmittedReview]
     cluster: dict[Question, int]
     imported: dict[Question, str]
-    decided: dict[Question, frozenset[str]]  # flags that are left after adjudication
+    decided: dict[Question, Flags]  # flags that are left after adjudication
     flags_of: dict[str, frozenset[str]]  # of each issue
 
     @property
@@ -123,15 +123,18 @@ def question_of(row: Mapping[str, str]) -> Question:
     return row["question"], row["revision"]
 
 
+def joined(cell: str) -> frozenset[str]:
+    return frozenset(filter(None, cell.split("|")))
+
+
 def read_report(folder: Path) -> ReportFiles:
     questions, settlements = rows_of(folder / "data" / "questions.csv"), folder / "data" / "settlements.csv"
     reviews = []
     for row in rows_of(folder / "data" / "reviews.csv"):
-        flags = frozenset(
-            name.removeprefix("flag_") for name, cell in row.items() if cell == "true" and name.startswith("flag_")
-        )
+        cells = {name.removeprefix("flag_"): cell for name, cell in row.items() if name.startswith("flag_") and cell}
+        flags = frozenset(name for name, cell in cells.items() if cell == "true")
         best = row["blind_best"] if row["blind_answered_at"] else None
-        reviews.append(SubmittedReview(question_of(row), row, flags, best))
+        reviews.append(SubmittedReview(question_of(row), row, flags, frozenset(cells), best))
     settled = rows_of(settlements) if settlements.is_file() else []
     return ReportFiles(
         json.loads((folder / "report.json").read_text(encoding="utf-8")),
@@ -139,7 +142,7 @@ def read_report(folder: Path) -> ReportFiles:
         {question_of(row): int(row["cluster"]) for row in questions},
         {question_of(row): row["import"] for row in questions},
         {
-            question_of(row): frozenset(filter(None, row["adjudicator_flags"].split("|")))
+            question_of(row): (joined(row["adjudicator_flags"]), joined(row["adjudicator_asked"]))
             for row in settled
             if row["outcome"] != "disputed"
         },
@@ -158,7 +161,7 @@ def share(holds: Iterable[bool]) -> Numbers:
     found = list(holds)
     k, n = sum(found), len(found)
     low, high = wilson(k / n, n) if n else (None, None)
-    return {"count": k, "n": n, "share": k / n if n else None, "low": low, "high": high}
+    return {"count": k if n else None, "n": n, "share": k / n if n else None, "low": low, "high": high}
 
 
 def by_cluster(holds: Sequence[bool], clusters: Sequence[int]) -> Numbers:
@@ -177,40 +180,43 @@ def by_cluster(holds: Sequence[bool], clusters: Sequence[int]) -> Numbers:
     return {"cluster_low": max(0.0, p - half), "cluster_high": min(1.0, p + half)} if squares else nothing
 
 
-def has_issue(flagged: Sequence[frozenset[str]], wanted: frozenset[str], rule: str) -> bool:
-    hits = [bool(one & wanted) for one in flagged]
+def has_issue(judged: Sequence[Flags], wanted: frozenset[str], rule: str) -> bool | None:
+    """None where nobody was asked for it, or for the rule "all" one reviewer alone."""
+    hits = [bool(flags & wanted) for flags, asked in judged if asked & wanted]
+    if len(hits) <= (rule == "all"):
+        return None
     return {"majority": 2 * sum(hits) > len(hits), "all": all(hits)}.get(rule, any(hits))
 
 
 def outcomes(report: ReportFiles) -> Table:
     found: Table = {}
     for rule in report.facts["rules"]:
+        judged = {one: [(r.flags, r.asked) for r in reviews] for one, reviews in report.of_question.items()}
         if rule == "adjudicated":
-            judged = {one: [report.decided[one]] for one in report.of_question if one in report.decided}
-        else:
-            judged = {one: [review.flags for review in reviews] for one, reviews in report.of_question.items()}
-        if rule == "all":
-            judged = {one: flags for one, flags in judged.items() if len(flags) > 1}
-        clusters = [report.cluster[one] for one in judged]
+            asked = {one: frozenset[str]().union(*(of for _flags, of in flags)) for one, flags in judged.items()}
+            decided = {one: report.decided[one] for one in judged if one in report.decided}
+            judged = {one: [(flags, of or asked[one])] for one, (flags, of) in decided.items()}
         for issue, wanted in report.flags_of.items():
-            holds = [has_issue(flags, wanted, rule) for flags in judged.values()]
-            found[rule, issue] = share(holds) | by_cluster(holds, clusters)
+            answers = {one: has_issue(flags, wanted, rule) for one, flags in judged.items()}
+            holds = {one: holds for one, holds in answers.items() if holds is not None}
+            clusters = [report.cluster[one] for one in holds]
+            found[rule, issue] = share(holds.values()) | by_cluster([*holds.values()], clusters)
     return found
 
 
 def outcomes_by(report: ReportFiles) -> Table:
     issues = [name for name in report.flags_of if not name.startswith("flag_")]
-    groups: dict[tuple[str, str], dict[Question, list[frozenset[str]]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[tuple[str, str], dict[Question, list[Flags]]] = defaultdict(lambda: defaultdict(list))
     for one in report.reviews:
         of = {name: one.cells[name] for name in ("task", "category", "difficulty", "reviewer")}
         for by, value in (of | {"import": report.imported[one.question]}).items():
-            groups[by, value][one.question].append(one.flags)
+            groups[by, value][one.question].append((one.flags, one.asked))
     found: Table = {}
     for (by, value), judged in groups.items():
         n_reviews = sum(map(len, judged.values()))
         for issue in issues:
-            holds = (has_issue(flags, report.flags_of[issue], "any") for flags in judged.values())
-            found[by, value, issue] = share(holds) | {"reviews": n_reviews}
+            answers = (has_issue(flags, report.flags_of[issue], "any") for flags in judged.values())
+            found[by, value, issue] = share(one for one in answers if one is not None) | {"reviews": n_reviews}
     return found
 
 
@@ -250,7 +256,7 @@ def choices(report: ReportFiles) -> Table:
     for name, of in values.items():
         counts = Counter(one.cells[name] for one in report.reviews)
         n = sum(counts[value] for value in of)
-        found |= {(name, value): {"count": counts[value], "n": n} for value in of}
+        found |= {(name, value): {"count": counts[value] if n else None, "n": n} for value in of}
     return found
 
 
@@ -260,8 +266,10 @@ def grades(report: ReportFiles) -> Table:
         answers = [one.answer_in(f"grade_{name}") for one in report.reviews]
         given = [int(one) for one in answers if one and one.isdigit()]
         numbers: Numbers = {f"n_{grade}": given.count(grade) for grade in range(1, 6)}
-        middle = float(median(given)) if given else None
-        found[name,] = numbers | {"n": len(given), "median": middle, "n_cannot_judge": answers.count("cannot_judge")}
+        numbers["n_cannot_judge"] = answers.count("cannot_judge")
+        if not any(one.cells[f"cannot_judge_{name}"] for one in report.reviews):  # it was not asked
+            numbers = dict.fromkeys(numbers)
+        found[name,] = numbers | {"n": len(given), "median": float(median(given)) if given else None}
     return found
 
 

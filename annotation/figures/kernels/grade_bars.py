@@ -28,6 +28,7 @@ class Graded:
     counts: Mapping[int, int]
     median: float | None
     n_cannot_judge: int
+    is_asked: bool = True
 
     @property
     def n(self) -> int:
@@ -81,4 +82,5 @@ def _write_numbers(axes: Axes, grades: Sequence[Graded]) -> None:
     for row, one in enumerate(grades):
         median = "n/a" if one.median is None else f"{one.median:g}"
         numbers = (median, f"{one.n:,}", f"{one.n_cannot_judge:,}")
-        write_beside(axes, row, list(zip(places, numbers, strict=True)))
+        told = list(zip(places, numbers, strict=True)) if one.is_asked else [(places[0], "not asked")]
+        write_beside(axes, row, told)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from annotation.figures.kernels.forms import Width, printed_percent
 from annotation.figures.kernels.style import BLUE, QUIET, bare, mark_simulated, new_figure, rows_of_names, write_beside
-from annotation.statistics.kernels.estimate import SMALL_N, Estimate
+from annotation.statistics.kernels.estimate import NOT_ASKED, SMALL_N, Estimate
 
 DAGGER = "†"  # behind an n that is small
 ROW, SIGNS = {Width.ONE: 0.42, Width.TWO: 0.26}, {Width.ONE: 24, Width.TWO: 44}  # inches, signs of a line
@@ -59,7 +59,7 @@ def _write_numbers(axes: Axes, issues: Sequence[Issue], *, with_interval: bool) 
     for row, one in enumerate(issues):
         rate = one.rate
         if rate.value is None:
-            write_beside(axes, row, [(8, "n/a")])
+            write_beside(axes, row, [(8, "not asked" if NOT_ASKED in rate.flags else "n/a")])
             continue
         low, high = (printed_percent(limit, rate.n) for limit in rate.ci95 or (0.0, 0.0))
         limits = f" ({low}, {high})" if with_interval and rate.ci95 else ""

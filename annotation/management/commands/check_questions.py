@@ -23,7 +23,7 @@ from annotation.quality.kernels.rules import THRESHOLD
 from annotation.quality.kernels.validity_parts import ASKED
 from annotation.quality.summary import BankSummary, RuleCount, summarise
 from annotation.site.slugs import the_one
-from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
 from annotation.validators.validator_exams import results_as_json
 from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_checks
 
@@ -170,14 +170,15 @@ def as_json(
 
 
 def _rule_as_json(one: RuleCount) -> dict[str, Any]:
+    ran = NOT_ASKED not in one.questions.flags
     return {
         "rule": one.rule.code,
         "version": one.rule.version,
         "label": one.rule.label,
         "questions": one.questions.count,
         "share": one.questions.as_json(),
-        "findings": one.n_findings,
-        "dismissed": one.n_dismissed,
+        "findings": one.n_findings if ran else None,
+        "dismissed": one.n_dismissed if ran else None,
     }
 
 
@@ -207,6 +208,9 @@ def as_text(
 def _table(summary: BankSummary) -> list[str]:
     rows = [(_("rule"), _("questions"), _("share (95% CI)"), _("n"), _("dismissed"))]
     for one in summary.rules:
+        if NOT_ASKED in one.questions.flags:
+            rows.append((one.rule.label, _("not run"), "–", "–", "–"))
+            continue
         n_fired, n, n_dismissed = (
             f"{count:,}" for count in (one.questions.count or 0, one.questions.n, one.n_dismissed)
         )

@@ -242,11 +242,11 @@ def _check_degrees(judgement: Judgement, design: FormDesign) -> list[FormProblem
 
 def _check_flags(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     problems = []
-    may_choose = {*ground.design.flags, *(FOLLOWING if ground.blind is None else ())}
+    may_choose = set(ground.design.flags) - (set() if ground.blind is None else set(FOLLOWING))
     follow = set() if judgement.disagreement else set(following_flags(ground.blind, ground.key))
     if set(judgement.flags) - set(Flag.values()):
         problems.append(FormProblem("flags", "unknown_flag", _("This flag does not exist.")))
-    elif set(judgement.flags) & set(FOLLOWING) - may_choose:
+    elif ground.blind is not None and set(judgement.flags) & set(FOLLOWING):
         problems.append(
             FormProblem("flags", "follows", _("That flag follows from your blind answer; it cannot be set by hand."))
         )

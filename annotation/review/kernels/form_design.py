@@ -1,7 +1,8 @@
 """Which grades, choices and flags a form asks for, and its anchors: that of the paper, or one of one's own. Pure.
 
 Verdict, blind answer and difficulty are always asked, and so is the flag that hides an image which shows who the
-patient is. What follows from the blind answer follows in every form.
+patient is. What follows from the blind answer follows in every form; without a blind answer it is asked as the form
+says. What a form does not ask has no answer, which is another thing than "no".
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ def _(text: str) -> str:
 
 FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these follow from step 1 and the key
 CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
+ASKABLE = (*CHOSEN, *FOLLOWING)  # the last ones by hand, in rounds without a blind answer
 CHOICES: Mapping[str, Mapping[Degree, str]] = {"needs_image": NEEDS_IMAGE_ANCHORS, "relevant": RELEVANT_ANCHORS}
 CHOICE_LABELS = {"needs_image": _("Image needed"), "relevant": _("Clinically relevant")}
 ANCHOR_LIMIT = 120  # characters: an anchor is shown in one line beside its value
@@ -33,13 +35,20 @@ class FormDesign:
 
     grades: tuple[GradeName, ...] = tuple(GradeName)
     choices: tuple[str, ...] = tuple(CHOICES)
-    flags: tuple[Flag, ...] = CHOSEN
+    flags: tuple[Flag, ...] = ASKABLE
     anchors: tuple[tuple[str, str, str], ...] = ()  # field, value, text
 
     def anchor(self, name: str, value: str) -> str:
         """What a value of a grade or choice means here."""
         own = {(field, of): text for field, of, text in self.anchors}
         return own.get((name, value)) or paper_anchor(name, value)
+
+    def asks(self, *, blind: bool) -> frozenset[str]:
+        """Grades, choices, flags and blind answer that a review was asked for, as its columns in an export."""
+        flags = {*self.flags, *FOLLOWING} if blind else self.flags
+        of_blind = ("blind_best", "blind_difficulty") if blind else ()
+        asked = (f"grade_{name.value}" for name in self.grades), (f"flag_{flag.value}" for flag in flags)
+        return frozenset((*asked[0], *self.choices, *asked[1], *of_blind))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -60,7 +69,7 @@ def stored_design(stored: Mapping[str, Any] | None) -> FormDesign:
     return FormDesign(
         grades=tuple(name for name in GradeName if name in stored["grades"]),
         choices=tuple(name for name in CHOICES if name in stored["choices"]),
-        flags=tuple(flag for flag in CHOSEN if flag in stored["flags"]),
+        flags=tuple(flag for flag in ASKABLE if flag in stored["flags"]),
         anchors=tuple((field, value, text) for field, value, text in stored["anchors"]),
     )
 
@@ -86,7 +95,7 @@ def make_design(
     return FormDesign(
         grades=tuple(name for name in GradeName if name in asked),
         choices=tuple(name for name in CHOICES if name in asked),
-        flags=tuple(flag for flag in CHOSEN if flag in {*flags, Flag.IDENTIFIES}),
+        flags=tuple(flag for flag in ASKABLE if flag in {*flags, Flag.IDENTIFIES}),
         anchors=tuple(one for one in own if one[2] and one[0] in asked and one[2] != paper_anchor(one[0], one[1])),
     )
 

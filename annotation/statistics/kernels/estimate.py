@@ -16,6 +16,7 @@ TOO_FEW = "too_few"  # n below what the statistic needs
 OUTSIDE_RANGE = "outside_range"
 CENSORED = "censored"
 INCONSISTENT_ASSUMPTIONS = "inconsistent_assumptions"
+NOT_ASKED = "not_asked"  # beside zero_trials: no form asked for it, which is another thing than never
 # Cautions that leave the value as it is; some of them are reasons, too.
 SMALL_N = "small_n"
 FEW_CLUSTERS = "few_clusters"

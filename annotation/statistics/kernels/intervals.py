@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
     NO_VARIATION,
+    NOT_ASKED,
     SMALL_N,
     STRATA_MERGED,
     STRATUM_TOO_SMALL,
@@ -59,10 +60,10 @@ def wilson(k: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
     return low, high
 
 
-def share(k: int, n: int) -> Estimate:
-    """k of n with Wilson's interval. Undefined for n = 0; flagged ``small_n`` below 10."""
+def share(k: int, n: int, *, asked: bool = True) -> Estimate:
+    """k of n with Wilson's interval. Undefined for n = 0, flagged where it was not ``asked``; ``small_n`` below 10."""
     if n == 0:
-        return undefined(ZERO_TRIALS, n=0, method="wilson")
+        return undefined(ZERO_TRIALS, n=0, method="wilson", flags=() if asked else (NOT_ASKED,))
     flags = (SMALL_N,) if n < FEWEST_TRIALS else ()
     return Estimate(k / n, wilson(k, n), n, "wilson", count=k, flags=flags)
 

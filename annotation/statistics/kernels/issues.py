@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.enums import Flag, Word, _
-from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
 from annotation.statistics.kernels.intervals import (
     ClusteredShare,
     StratumCount,
@@ -54,12 +54,16 @@ PAPER_FLAGS: dict[PaperOutcome, tuple[Flag, ...]] = {
 
 @dataclass(frozen=True)
 class Judged:
-    """What one reviewer flagged on one question. ``cluster`` is the patient, or the exam when no patient is known."""
+    """What one reviewer flagged on one question. ``cluster`` is the patient, or the exam when no patient is known.
+
+    ``asked`` are the issues that the reviewer's form asked for; None: every one.
+    """
 
     question: Hashable
     stratum: str
     cluster: Hashable
     issues: frozenset[str]
+    asked: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,10 +86,13 @@ def issue_rate(
 class JudgedQuestions:
     """What reviewers flagged, by question: sorted once for the rates of many issues.
 
-    ``flagged`` holds the issues of each reviewer, ``cluster`` and ``stratum`` the number of each question's own.
+    ``flagged`` holds the issues of each reviewer, ``asked`` beside it what each was asked for, ``cluster`` and
+    ``stratum`` the number of each question's own.
     """
 
     flagged: list[list[frozenset[str]]]
+    asked: list[list[frozenset[str] | None]]
+    forms: frozenset[frozenset[str] | None]  # whatever anybody was asked for
     ever: list[frozenset[str]]  # flagged by anybody
     cluster: NDArray[np.int64]
     stratum: NDArray[np.int64]
@@ -100,8 +107,11 @@ class JudgedQuestions:
         strata: dict[str, int] = {}
         firsts = [judged[0] for judged in of_question.values()]
         flagged = [[one.issues for one in judged] for judged in of_question.values()]
+        asked = [[one.asked for one in judged] for judged in of_question.values()]
         return cls(
             flagged=flagged,
+            asked=asked,
+            forms=frozenset(form for forms in asked for form in forms),
             ever=[frozenset().union(*issues) for issues in flagged],
             cluster=np.array([clusters.setdefault(one.cluster, len(clusters)) for one in firsts], dtype=np.int64),
             stratum=np.array([strata.setdefault(one.stratum, len(strata)) for one in firsts], dtype=np.int64),
@@ -109,27 +119,34 @@ class JudgedQuestions:
         )
 
     def rate(self, issues: Collection[str], rule: CountingRule, frame: Mapping[str, int]) -> IssueRate:
-        """Rate of questions in which one of ``issues`` occurs, over the questions reviewed.
+        """Rate of questions in which one of ``issues`` occurs, over the questions that were asked for one and reviewed.
 
-        A reviewer flags the question when one of the issues is among theirs. ``frame`` holds the size of each stratum
-        in the bank. By the rule ``all`` only questions with two reviews or more are counted, above and below the line.
-        By the rule ``adjudicated`` each question comes with what was decided about it alone, and those that wait do not
-        come.
+        A reviewer flags the question when one of the issues is among theirs; who was asked for none of them counts
+        neither above nor below the line. ``frame`` holds the size of each stratum in the bank. By the rule ``all`` only
+        questions with two reviews or more are counted, above and below the line. By the rule ``adjudicated`` each
+        question comes with what was decided about it alone, and those that wait do not come.
         """
         wanted = frozenset(issues)
-        counted = np.array([rule is not CountingRule.ALL or len(one) > 1 for one in self.flagged], dtype=np.bool_)
+        unasked = {form for form in self.forms if form is not None and form.isdisjoint(wanted)}
+        flagged = self.flagged
+        if unasked:
+            pairs = (zip(*of_one, strict=True) for of_one in zip(self.flagged, self.asked, strict=True))
+            flagged = [[issues for issues, form in of_one if form not in unasked] for of_one in pairs]
+        counted = np.array([len(one) > (rule is CountingRule.ALL) for one in flagged], dtype=np.bool_)
         present = np.array(
             [
                 not ever.isdisjoint(wanted) and counts([not one.isdisjoint(wanted) for one in of_one], rule)
-                for ever, of_one in zip(self.ever, self.flagged, strict=True)
+                for ever, of_one in zip(self.ever, flagged, strict=True)
             ],
             dtype=np.bool_,
         )
         present &= counted
+        over = share(int(present.sum()), int(counted.sum()), asked=not self.forms or unasked != self.forms)
+        mix = bank_mix_share(self._by_stratum(counted, present, frame)).estimate
         return IssueRate(
-            share=share(int(present.sum()), int(counted.sum())),
+            share=over,
             clustered=self._clustered(counted, present),
-            bank_mix=bank_mix_share(self._by_stratum(counted, present, frame)).estimate,
+            bank_mix=replace(mix, flags=over.flags) if NOT_ASKED in over.flags else mix,
         )
 
     def _clustered(self, counted: NDArray[np.bool_], present: NDArray[np.bool_]) -> ClusteredShare | None:

@@ -7,7 +7,7 @@ bootstrap over questions, or over patients or exams where one has several.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,14 +40,24 @@ REFERENCES: Mapping[str, str] = {
 }
 
 
-def says_fault(validator: str, *, needs_image: str, grades: Mapping[str, Any], flags: Sequence[str]) -> bool | None:
-    """Whether one review says that the question has the fault that the validator asks for; None: it does not say."""
+def says_fault(
+    validator: str,
+    *,
+    needs_image: str,
+    grades: Mapping[str, Any],
+    flags: Sequence[str],
+    asked: Collection[str] = tuple(Flag),
+) -> bool | None:
+    """Whether one review says that the question has the fault that the validator asks for; None: it does not say.
+
+    ``asked``: the flags that the review was asked for.
+    """
     if validator == "c1":
         return None if needs_image not in (Degree.YES, Degree.PARTLY, Degree.NO) else needs_image == Degree.NO
     if validator == "c2":
         grade = grades.get(GradeName.CLINICAL_QUALITY)
         return grade == RECALL_GRADE if isinstance(grade, int) else None
-    return not FAULTS.isdisjoint(flags)
+    return None if FAULTS.isdisjoint(asked) else not FAULTS.isdisjoint(flags)
 
 
 def has_fault(opinions: Sequence[bool | None]) -> bool | None:

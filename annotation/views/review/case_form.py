@@ -51,7 +51,7 @@ def case_form(
         difficulty = kept_fragment(PARTS + "_difficulty.html", _difficulties, _known(values, "difficulty", Difficulty))
         return {"values": values, "problems": found, "difficulty": difficulty}
     design = case.design
-    choice = (design.flags, case.following, case.own is None)
+    asked = tuple(flag for flag in design.flags if case.own is None or flag not in FOLLOWING)
     chosen = (_all_known(values, "flags"), _all_known(values, "withdrawn_flags"))
     return {
         "values": values,
@@ -61,7 +61,7 @@ def case_form(
             *(_grade(design, values, name) for name in design.grades),
             *(_degree(design, values, name) for name in design.choices),
         ],
-        "flags": kept_fragment(PARTS + "_flags.html", _flags, *choice, *chosen, case.report_opened),
+        "flags": kept_fragment(PARTS + "_flags.html", _flags, asked, case.following, *chosen, case.report_opened),
         "verdicts": kept_fragment(PARTS + "_verdicts.html", _verdicts, _known(values, "verdict", Verdict)),
         "reasoning_due": differs(case.own, case.key),
     }
@@ -170,12 +170,11 @@ def _flag(flag: Flag) -> dict[str, Any]:
 def _flags(
     asked: tuple[Flag, ...],
     following: tuple[str, ...],
-    all_open: bool,
     chosen: tuple[str, ...] = (),
     withdrawn: tuple[str, ...] = (),
     report_opened: bool = False,
 ) -> dict[str, Any]:
-    """Flags that follow come first and can be withdrawn; where nothing can follow, all are open to choice."""
+    """Flags that follow come first and can be withdrawn; then those that are open to choice."""
     follow = [
         {
             **_flag(flag),
@@ -195,6 +194,6 @@ def _flags(
             "key": FOLLOWING_KEYS.get(flag) or (str(number) if number < FIRST_FOLLOWING else ""),
             "needs_report": flag == Flag.HALLUCINATED,
         }
-        for number, flag in enumerate((*asked, *FOLLOWING) if all_open else asked, start=1)
+        for number, flag in enumerate(asked, start=1)
     ]
     return {"flags": follow + choice, "report_opened": report_opened}

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation.enums import RoundSteps
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.forms.outcomes import OutcomeGroupsForm
 from annotation.models import ReviewRound, User
@@ -162,6 +163,7 @@ def difficulty_response(request: AuthenticatedRequest, scope: Scope) -> HttpResp
     seed = abs(scope.rounds[0].seed) if len(scope.rounds) == 1 else 0
     answers = judged_difficulties(scope.rounds)
     context = {"scope": scope, "table": difficulty_table(answers, seed=seed), "n_answers": len(answers), "seed": seed}
+    context["is_asked"] = any(one.steps == RoundSteps.FULL for one in scope.rounds)
     return _section(request, "difficulty", context)
 
 

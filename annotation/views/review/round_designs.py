@@ -16,7 +16,7 @@ from annotation.enums import Role, RoundState
 from annotation.forms.review_form_design import FormDesignForm
 from annotation.forms.rounds import RoundDesignForm, RoundForm
 from annotation.models import ReviewForm, SamplingPlan
-from annotation.review.kernels.form_design import PAPER, stored_design
+from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, stored_design
 from annotation.review.round_design import cost_of, newest_forms, store_form
 from annotation.review.rounds import change_draft, create_round, not_a_draft
 from annotation.site.permissions import coordinates_any_round
@@ -147,7 +147,8 @@ def review_form(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     context = {
         "stored": stored,
         "design": design,
-        "not_asked": [flag for flag in PAPER.flags if flag not in design.flags],
+        "not_asked": [flag for flag in CHOSEN if flag not in design.flags],
+        "not_asked_open": [flag for flag in FOLLOWING if flag not in design.flags],
         "rows": FormDesignForm.beginning_with(stored).rows(),
         "rounds": stored.rounds.order_by("-created_at"),
         "versions": ReviewForm.objects.filter(name=stored.name).order_by("-version"),

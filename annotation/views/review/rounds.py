@@ -29,6 +29,7 @@ from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPer
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
+from annotation.review.asked import asked_by_forms
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.calibrating import calibration_of, distances_of
 from annotation.review.kernels.policy import RoundAct, why_not
@@ -231,6 +232,7 @@ def _parts(stored: dict[str, int]) -> list[tuple[str, int]]:
 
 def _with_keys(assignments: list[Assignment], keys: dict[int, str]) -> list[dict[str, Any]]:
     """Each past review with its newest version, the older ones, and the key of its question."""
+    asked = asked_by_forms()
     return [
         {
             "assignment": one,
@@ -241,7 +243,11 @@ def _with_keys(assignments: list[Assignment], keys: dict[int, str]) -> list[dict
             "time_flags": [flag.label for flag in TimeFlag if flag in versions[0].time_flags],
             "time_parts": _parts(versions[0].time_parts or {}),
             "flag_labels": [flag.label for flag in Flag if flag in versions[0].flags],
-            "grades": [(name.label, _shown(versions[0].grades.get(name))) for name in GradeName],
+            "grades": [
+                (name.label, _shown(versions[0].grades.get(name)))
+                for name in GradeName
+                if name in versions[0].grades or f"grade_{name.value}" in asked(versions[0].form, None, ())
+            ],
         }
         for one in assignments
         if (versions := getattr(one, "versions", []))

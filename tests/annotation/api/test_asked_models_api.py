@@ -147,6 +147,9 @@ def test_validity_is_counted_and_what_fails_is_kept_out(
     assert told["n_questions"] == 4
     [part] = [one for one in told["parts"] if one["code"] == "c3"]
     assert (part["n_pass"], part["n_fail"], part["n_undecided"], part["keeps_out"]) == (1, 2, 1, False)
+    [never] = [one for one in told["parts"] if one["code"] == "c1"]
+    counts = [never[f"n_{name}"] for name in ("pass", "fail", "undecided", "not_examined")]
+    assert counts == [None, None, None, 4], "a validator that was not asked has found nothing, and not 0"
     kept = judging.post("banks/judged/validity/keeping-out/", {"parts": ["c3"]}).json()
     assert (kept["kept_out_by"], kept["n_kept_out"]) == (["c3"], 2)
     problem_of(judging.post("banks/judged/validity/keeping-out/", {"parts": ["c9"]}), 422, "invalid")

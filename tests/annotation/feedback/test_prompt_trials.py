@@ -41,7 +41,9 @@ from annotation.models import (
     User,
 )
 from annotation.review.ending import close_round, complete_reviews
+from annotation.review.kernels.form_design import make_design
 from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.round_design import store_form
 from annotation.review.rounds import create_round, open_round
 from annotation.statistics.kernels.intervals import share
 from tests.annotation.feedback.made import questions_prompt
@@ -283,6 +285,21 @@ def test_before_the_round_is_closed_nothing_is_told(made: PromptTrial, opened: R
         assert flagged_comments(version, cora) == []
     close(opened)
     assert prompt_flags([version], cora).versions[0].n_reviewed == len(first)
+
+
+def test_a_flag_that_the_form_did_not_ask_has_no_count(made: PromptTrial, opened: ReviewRound, cora: User) -> None:
+    design = make_design(grades=["image_alignment"], choices=[], flags=["unsound"], anchors={})
+    form = str(store_form("Short", design, actor=cora, at=NOON))
+    first, second = by_version(made, opened)
+    for one in (*first, *second):
+        say(one, best=None, form=form, flags=[Flag.UNSOUND] if one in first else [])
+    close(opened)
+    told = {flag: (one.count, two.count, one.n) for flag, one, two in result_of(made).flags}
+    assert told[Flag.UNSOUND] == (len(first), 0, len(first))
+    assert told[Flag.NEEDS_PRIOR] == told[Flag.KEY_WRONG] == (None, None, 0), "nobody was asked for it"
+    [version] = prompt_flags([read(made).first_run.questions_prompt], cora).versions
+    assert version.flags[Flag.KEY_WRONG].share.flags == ("not_asked",)
+    assert version.n_reviewed == len(first)
 
 
 def test_the_difference_is_counted_over_pairs_that_are_both_reviewed(

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Finding, QuestionBank
-from annotation.quality.kernels.rules import RULES
+from annotation.quality.kernels.rules import BANKWIDE, RULES
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import write_file
 
@@ -44,6 +44,22 @@ def test_the_result_as_json(bank: QuestionBank) -> None:
     assert result["near_duplicates"]["n_duplicates"] == 2
     assert result["changes"]["added"] > 0
     assert json.loads(told("--bank", "Bank", "--json"))["changes"] == {"added": 0, "renewed": 0, "removed": 0}
+
+
+def test_a_comparison_that_was_not_run_found_nothing_and_not_0(bank: QuestionBank) -> None:
+    line = next(one for one in told("--bank", "Bank").splitlines() if one.startswith("near-duplicate "))
+    assert line.split() == ["near-duplicate", "not", "run", "–", "–", "–"], "it is not 0 of 5"
+
+    def rules(*options: str) -> dict[str, Any]:
+        return {one["rule"]: one for one in json.loads(told("--bank", "Bank", "--json", *options))["rules"]}
+
+    for rule in BANKWIDE:
+        one = rules()[rule]
+        assert (one["questions"], one["findings"], one["dismissed"]) == (None, None, None)
+        assert (one["share"]["reason"], one["share"]["flags"]) == ("zero_trials", ["not_asked"])
+    run = rules("--duplicates")
+    assert (run["near_duplicate"]["questions"], run["near_duplicate"]["share"]["n"]) == (2, 5)
+    assert run["public_twin"]["questions"] is None
 
 
 def test_pairs_around_the_threshold_are_shown(bank: QuestionBank) -> None:

@@ -71,7 +71,8 @@ def test_a_change_is_the_next_version_and_the_same_again_is_none(cora: User, noo
     assert store_form(" Chest ", SHORT, actor=cora, at=noon) == first
     second = store_form("Chest", PAPER, actor=cora, at=noon)
     assert [str(one) for one in (first, second)] == ["Chest-1", "Chest-2"]
-    for name, design, code in [("", PAPER, "name_missing"), ("X", FormDesign(grades=(), choices=()), "nothing_asked")]:
+    refusals = [("", PAPER, "name_missing"), ("paper", SHORT, "name_taken")]
+    for name, design, code in [*refusals, ("X", FormDesign(grades=(), choices=()), "nothing_asked")]:
         with pytest.raises(ReviewRefused) as refused:
             store_form(name, design, actor=cora, at=noon)
         assert refused.value.code == code

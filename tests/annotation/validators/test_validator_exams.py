@@ -85,6 +85,7 @@ def test_nothing_to_examine_gives_no_number() -> None:
         ("c3", {"flags": ["unsound"]}, True),
         ("c3", {"flags": ["key_wrong", "other"]}, True),
         ("c3", {"flags": ["needs_prior"]}, False),
+        ("c3", {"asked": ["needs_prior"]}, None),
     ],
 )
 def test_what_a_review_says_of_the_fault(validator: str, review: dict[str, Any], says: bool | None) -> None:

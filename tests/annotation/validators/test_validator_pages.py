@@ -65,6 +65,11 @@ def test_the_bank_page_counts_all_seven_parts(
     assert (c3.n_pass, c3.n_fail, c3.n_undecided, c3.n_not_examined) == (1, 2, 1, 0)
     assert found["c1"].n_not_examined == found["bias"].n_not_examined == 4
     assert found["difficulty"].n_pass == 4
+    assert found["c1"].told == {"pass": None, "fail": None, "undecided": None, "not_examined": 4}
+    row = "".join(
+        answer.content.decode().split(reverse("bank-validator", args=[bank.slug, "c1"]))[1].split("</tr>")[0].split()
+    )
+    assert row.count('<tdclass="number">–</td>') == 3, "a validator that was not asked has found nothing, and not 0"
     assert (
         reverse("bank-validators", args=[bank.slug]) in client.get(reverse("bank", args=[bank.slug])).content.decode()
     )
