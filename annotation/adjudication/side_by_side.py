@@ -56,13 +56,14 @@ def _lines(reviews: Sequence[Review]) -> list[Line]:
     def of_reviews(label: str, cell: Callable[[Review], str], *, is_text: bool = False) -> Line:
         return Line(label, [cell(one) for one in reviews], is_text)
 
+    asked = [name for name in GradeName if any(name in one.grades for one in reviews)]
     lines = [
         of_answers(_("Blind answer"), lambda one: one.best or _("none")),
         of_answers(_("Acceptable"), lambda one: ", ".join(one.defensible) or _("none")),
         of_answers(_("Difficulty"), lambda one: _label(Difficulty, one.difficulty)),
         of_reviews(_("Verdict"), lambda one: _label(Verdict, one.verdict)),
         of_reviews(_("Flags"), lambda one: "; ".join(_label(Flag, flag) for flag in one.flags) or _("none")),
-        *(of_reviews(_(name.label), lambda one, name=name: _grade(one, name)) for name in GradeName),  # type: ignore[misc]
+        *(of_reviews(_(name.label), lambda one, name=name: _grade(one, name)) for name in asked),  # type: ignore[misc]
         of_reviews(_("Needs the image"), lambda one: _label(Degree, one.needs_image)),
         of_reviews(_("Clinically relevant"), lambda one: _label(Degree, one.relevant)),
         of_reviews(_("On the key"), lambda one: _label(Disagreement, one.disagreement) or "–"),

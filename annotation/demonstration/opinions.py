@@ -9,6 +9,7 @@ import numpy as np
 from annotation.demonstration.questions import DemonstrationQuestion
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict
 from annotation.review.kernels.form import Blind, Judgement, make_blind
+from annotation.review.kernels.form_design import PAPER
 
 LETTERS = "ABCD"
 
@@ -74,7 +75,7 @@ def _of_faulty(question: DemonstrationQuestion, fault: Flag, rng: np.random.Gene
 
 
 def _grades(rng: np.random.Generator, usual: int) -> dict[str, int | str]:
-    return {name.value: int(np.clip(usual - (rng.uniform() < 0.15), 4, 5)) for name in GradeName}
+    return {name.value: int(np.clip(usual - (rng.uniform() < 0.15), 4, 5)) for name in PAPER.grades}
 
 
 def strict(opinion: Judgement) -> Judgement:

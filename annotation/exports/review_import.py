@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, Flag, ImageState, Role, RoundState
+from annotation.enums import AssignmentState, Flag, KeySource, Role, RoundState
 from annotation.exports.kernels.review_cells import CellFault, ReviewRow, read_reviews
 from annotation.exports.review_placing import Placing
 from annotation.exports.reviews import columns_of_reviews
-from annotation.ingest.quarantine import quarantine_image
-from annotation.ingest.serving import case_images
 from annotation.models import (
     Assignment,
     BlindAnswer,
@@ -30,8 +25,12 @@ from annotation.models import (
     Revision,
     User,
 )
+from annotation.questionbank.answers import note_seen_keys
+from annotation.review.answering import make_answer
 from annotation.review.assigning import lock_round, make_reviewer
-from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
+from annotation.review.reassigning import give_questions
+from annotation.review.submitting import hide_case, make_review
 from annotation.review.trace_events import simulated_time
 
 AT_ONCE = 500
@@ -50,6 +49,7 @@ class ReviewsImported:
     n_reviewers: int = 0
     n_questions: int = 0
     n_assignments: int = 0  # made for it, beside those that waited
+    n_taken_over: int = 0  # of these, in the place of one of somebody else who had not begun it
     faults: list[CellFault] = field(default_factory=list)
     stored: bool = False
 
@@ -65,12 +65,8 @@ class ReviewsImported:
         }
 
     def counts(self) -> dict[str, int]:
-        return {
-            "n_reviews": self.n_reviews,
-            "n_reviewers": self.n_reviewers,
-            "n_questions": self.n_questions,
-            "n_assignments": self.n_assignments,
-        }
+        names = ("n_reviews", "n_reviewers", "n_questions", "n_assignments", "n_taken_over")
+        return {name: getattr(self, name) for name in names}
 
 
 @transaction.atomic
@@ -94,13 +90,15 @@ def import_reviews(
     if review_round.state != RoundState.OPEN:
         raise ReviewRefused("round_not_open", _("Reviews are imported into an open round only."))
     result = ReviewsImported(review_round.slug, name, hashlib.sha256(content).hexdigest(), dry_run)
-    known = {column.name for column in columns_of_reviews(source_ids=True)}
+    known = {column.name for column in columns_of_reviews(review_round, source_ids=True)}
     rows, result.faults = read_reviews(content, known)
     if not rows and not result.faults:
         result.faults = [CellFault(0, "", "The file holds no review: one row for each, below the columns.")]
     placing = Placing(review_round, rows)
     result.faults = sorted([*result.faults, *placing.faults])
     _count(result, placing)
+    if actor is not None:  # what is refused beside a blind answer tells the key
+        note_seen_keys(actor, placing.compared, source=KeySource.REVIEWS, subject=review_round, at=at)
     if result.faults or dry_run:
         return result
     _store(review_round, placing, actor=actor, at=at)
@@ -115,6 +113,7 @@ def _count(result: ReviewsImported, placing: Placing) -> None:
     result.n_reviewers = len({one.person.pk for one in placing.placed})
     result.n_questions = len({one.wording.question.revision_id for one in placing.placed})
     result.n_assignments = sum(one.key not in placing.assigned for one in placing.placed)
+    result.n_taken_over = len(placing.taken_over)
 
 
 def _store(review_round: ReviewRound, placing: Placing, *, actor: User | None, at: datetime) -> None:
@@ -124,85 +123,38 @@ def _store(review_round: ReviewRound, placing: Placing, *, actor: User | None, a
         if person.pk not in set(members):
             make_reviewer(review_round, person, actor=actor, at=at)
     assignments = _assignments(review_round, placing)
-    pairs = [(assignments[one.key], one.row) for one in placing.placed]
-    BlindAnswer.objects.bulk_create(
-        [_blind_answer(assignment, row, at) for assignment, row in pairs if row.blind is not None], batch_size=AT_ONCE
-    )
-    Review.objects.bulk_create([_review(assignment, row, at) for assignment, row in pairs], batch_size=AT_ONCE)
-    identifying = {one.key[1] for one in placing.placed if Flag.IDENTIFIES in one.row.judgement.flags}
-    _hide_images(identifying, actor=actor, at=at)
+    wordings = Revision.objects.only("category").in_bulk({one.wording.question.revision_id for one in placing.placed})
+    answers, reviews = [], []
+    for one in placing.placed:
+        assignment, row, time = assignments[one.key], one.row, _time_of(one.row)
+        assignment.round, assignment.revision = review_round, wordings[assignment.revision_id]
+        if row.blind is not None:
+            answers.append(make_answer(assignment, row.blind, at=at, **time))
+        reviews.append(make_review(assignment, one.judgement, one.ground, simulated=row.simulated, at=at, **time))
+    BlindAnswer.objects.bulk_create(answers, batch_size=AT_ONCE)
+    Review.objects.bulk_create(reviews, batch_size=AT_ONCE)
+    identifying = {one.key[1] for one in placing.placed if Flag.IDENTIFIES in one.judgement.flags}
+    for revision in Revision.objects.filter(pk__in=identifying).select_related("question__exam").order_by("pk"):
+        hide_case(revision, actor=actor, at=at)
 
 
 def _assignments(review_round: ReviewRound, placing: Placing) -> dict[tuple[int, int], Assignment]:
-    """Those that waited become submitted, others are made behind what the reviewer has already."""
+    """Those that waited become submitted, and their hidden repeats wait for nobody; others are made behind what the
+    reviewer has already.
+    """
     waited = {one.key: placing.assigned[one.key] for one in placing.placed if one.key in placing.assigned}
     pks = [assignment.pk for assignment in waited.values()]
     for start in range(0, len(pks), AT_ONCE):
         chosen = pks[start : start + AT_ONCE]
         Assignment.objects.filter(pk__in=chosen).update(state=AssignmentState.SUBMITTED)
+        again = Assignment.objects.filter(repeats__in=chosen, state__in=UNREVIEWED, opened_at=None)
+        again.update(state=AssignmentState.WITHDRAWN)
         ReviewDraft.objects.filter(assignment__in=chosen).delete()
-    of_round = Assignment.objects.filter(round=review_round).order_by()
-    last: dict[int, int] = defaultdict(int, of_round.values_list("reviewer").annotate(Max("position")))
-    made = []
-    for one in placing.placed:
-        if one.key not in waited:
-            last[one.person.pk] += 1
-            made.append(
-                Assignment(
-                    round=review_round,
-                    reviewer=one.person,
-                    revision_id=one.wording.question.revision_id,
-                    position=last[one.person.pk],
-                    state=AssignmentState.SUBMITTED,
-                )
-            )
-    stored = Assignment.objects.bulk_create(made, batch_size=AT_ONCE)
-    return waited | {(one.reviewer_id, one.revision_id): one for one in stored}
-
-
-def _blind_answer(assignment: Assignment, row: ReviewRow, at: datetime) -> BlindAnswer:
-    assert row.blind is not None
-    return BlindAnswer(
-        assignment=assignment,
-        best=row.blind.best,
-        defensible=list(row.blind.defensible),
-        difficulty=row.blind.difficulty,
-        answered_at=at,
-        **_time_of(row),
-    )
-
-
-def _review(assignment: Assignment, row: ReviewRow, at: datetime) -> Review:
-    judgement = row.judgement
-    return Review(
-        assignment=assignment,
-        grades=dict(judgement.grades),
-        needs_image=judgement.needs_image,
-        relevant=judgement.relevant,
-        flags=list(judgement.flags),
-        withdrawn_flags=sorted(judgement.withdrawn_flags),
-        disagreement=judgement.disagreement,
-        verdict=judgement.verdict,
-        verdict_reason=judgement.verdict_reason,
-        reasoning=judgement.reasoning,
-        comment=judgement.comment,
-        category=judgement.category,
-        simulated=row.simulated,
-        submitted_at=at,
-        **_time_of(row),
-    )
+    new = [one for one in placing.placed if one.key not in waited]
+    moves = [(one.key[1], one.person, placing.taken_over.get(one.key)) for one in new]
+    made = give_questions(review_round, moves, state=AssignmentState.SUBMITTED)
+    return waited | {(one.reviewer_id, one.revision_id): one for one in made}
 
 
 def _time_of(row: ReviewRow) -> dict[str, Any]:
     return simulated_time() if row.simulated else dict(TIME_ELSEWHERE)
-
-
-def _hide_images(revisions: Iterable[int], *, actor: User | None, at: datetime) -> None:
-    """As when a reviewer flags identifying text: all images of the case, unless somebody has marked which."""
-    for revision in Revision.objects.filter(pk__in=revisions).select_related("question__exam").order_by("pk"):
-        images = list(case_images(revision))
-        if any(image.state == ImageState.QUARANTINED for image in images):
-            continue
-        for image in images:
-            if image.state == ImageState.AVAILABLE:
-                quarantine_image(image, reason="an imported review saw identifying text", actor=actor, at=at)

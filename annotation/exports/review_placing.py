@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from annotation.enums import AssignmentState, Role, RoundSteps
-from annotation.exports.kernels.review_cells import CellFault, ReviewRow
+from annotation.exports.kernels.review_cells import CellFault, ReviewRow, hold_to_form
 from annotation.exports.reviews import reviewer_pseudonym
-from annotation.models import Assignment, ReviewRound, SampledQuestion, User
+from annotation.models import AnswerKey, Assignment, Question, ReviewRound, SampledQuestion, User
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import check_no_role_conflict
 from annotation.review.assigning import SampleQuestion, ineligible, sentences
+from annotation.review.assignments import form_design_of
+from annotation.review.calibrating import must_calibrate
+from annotation.review.kernels.form import Ground, Judgement
+from annotation.review.reassigning import open_rows
 
 TAKES_REVIEW = frozenset({AssignmentState.WAITING, AssignmentState.SKIPPED})
 WHY_NOT = {
@@ -19,6 +24,7 @@ WHY_NOT = {
     AssignmentState.ANSWERED: "This reviewer has answered the question here and is to finish it. Leave the row out.",
     AssignmentState.RETURNED: "This reviewer handed the question back. Leave the row out.",
 }
+CALIBRATE = "This reviewer has to pass the calibration of the round first, or to be let in on its page."
 
 
 @dataclass(frozen=True)
@@ -28,15 +34,18 @@ class PlacedWording:
     question: SampleQuestion
     public_id: str
     revision: int
+    key: str
 
 
 @dataclass(frozen=True)
 class PlacedReview:
-    """A row beside the round: whose review of which wording it is."""
+    """A row beside the round: whose review of which wording it is, and what of it is stored."""
 
     row: ReviewRow
     person: User
     wording: PlacedWording
+    judgement: Judgement
+    ground: Ground
 
     @property
     def key(self) -> tuple[int, int]:
@@ -51,13 +60,17 @@ class Placing:
         self.faults: list[CellFault] = []
         self.people = _people_of({row.reviewer for row in rows})
         self.by_number, self.by_id = _wordings(review_round)
+        self.design = form_design_of(review_round)
         found = [one for row in rows if (one := self._placed(row)) is not None]
         people = {one.person.pk: one.person for one in found}
         self.assigned = _assigned(review_round, people)
         self._check_once(found)
         self._check_people(found, list(people.values()))
+        blind = {one.wording.question.question_id for one in found if one.row.blind is not None}
+        self.compared = Question.objects.filter(pk__in=blind)
         refused = {fault.row for fault in self.faults}
         self.placed = [one for one in found if one.row.row not in refused]
+        self.taken_over = self._taken_over()
 
     def _fault(self, row: ReviewRow, column: str, message: str) -> None:
         self.faults.append(CellFault(row.row, column, message))
@@ -72,7 +85,12 @@ class Placing:
             self._fault(row, "blind_difficulty", "The blind answer is missing, and the round asks for it.")
         elif not is_asked and row.blind is not None:
             self._fault(row, "blind_best", "The round asks for no blind answer: leave its columns empty.")
-        return PlacedReview(row, person, wording) if person is not None and wording is not None else None
+        elif person is not None and wording is not None:
+            ground = Ground(blind=row.blind, key=wording.key, report_opened=True, design=self.design)
+            judgement, faults = hold_to_form(row, ground)
+            self.faults += faults
+            return PlacedReview(row, person, wording, judgement, ground)
+        return None
 
     def _wording(self, row: ReviewRow) -> PlacedWording | None:
         bank = self.review_round.plan.bank.slug
@@ -105,10 +123,22 @@ class Placing:
             elif stored is not None and stored.state not in TAKES_REVIEW:
                 self._fault(one.row, "reviewer", WHY_NOT[AssignmentState(stored.state)])
 
+    def _taken_over(self) -> dict[tuple[int, int], Assignment]:
+        """Assignments in whose place the reviews of others come: handed back, or begun by nobody."""
+        own, free = {one.key for one in self.placed}, defaultdict[int, list[Assignment]](list)
+        for row in open_rows(self.review_round).select_for_update(of=("self",)):
+            is_left = row.state == AssignmentState.RETURNED
+            if (is_left or row.opened_at is None) and (row.reviewer_id, row.revision_id) not in own:
+                free[row.revision_id].insert(0 if is_left else len(free[row.revision_id]), row)
+        new = [one.key for one in self.placed if one.key not in self.assigned]
+        return {key: free[key[1]].pop(0) for key in new if free[key[1]]}
+
     def _check_people(self, found: Sequence[PlacedReview], people: Sequence[User]) -> None:
         """As for any assignment: whoever knows a key or must not review at all is refused, with the reason."""
         roles: dict[int, str] = {}
         for person in people:
+            if must_calibrate(self.review_round, person.pk):
+                roles[person.pk] = CALIBRATE
             try:
                 check_no_role_conflict(person, Role.REVIEWER, self.review_round)
             except PeopleRefused as refusal:
@@ -137,13 +167,15 @@ def _people_of(named: set[str]) -> dict[str, User]:
 def _wordings(review_round: ReviewRound) -> tuple[dict[int, PlacedWording], dict[str, PlacedWording]]:
     columns = ("revision_id", *(f"revision__question__{name}" for name in ("id", "number", "exam_id", "public_id")))
     rows = SampledQuestion.objects.filter(plan=review_round.plan_id).values_list(*columns, "revision__number")
+    keys = dict(AnswerKey.objects.filter(revision__in=rows.values("revision")).values_list("revision_id", "key"))
     found = [
-        PlacedWording(SampleQuestion(revision_id, question_id, number, exam_id), public_id, revision)
+        PlacedWording(SampleQuestion(revision_id, question_id, number, exam_id), public_id, revision, keys[revision_id])
         for revision_id, question_id, number, exam_id, public_id, revision in rows
     ]
     return {one.question.number: one for one in found}, {one.public_id: one for one in found}
 
 
 def _assigned(review_round: ReviewRound, people: Iterable[int]) -> dict[tuple[int, int], Assignment]:
-    rows = Assignment.objects.filter(round=review_round, reviewer__in=people)
+    rows = Assignment.objects.filter(round=review_round, reviewer__in=people, repeats=None)
+    rows = rows.select_for_update(of=("self",))
     return {(one.reviewer_id, one.revision_id): one for one in rows.exclude(state=AssignmentState.WITHDRAWN)}

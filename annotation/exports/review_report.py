@@ -229,7 +229,7 @@ def _figure(
 
 def _data(numbers: RoundNumbers) -> Iterator[Content]:
     one = numbers.review_round
-    columns = columns_of_reviews(source_ids=False)
+    columns = columns_of_reviews(one, source_ids=False)
     about = "a row per reviewer and question: what every number is computed from"
     yield from csv_contents("data/reviews.csv", about, columns, review_rows(one))
     about = "the reviewed questions: patient or exam as a number, and import"

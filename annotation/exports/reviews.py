@@ -33,6 +33,8 @@ from annotation.imaging.kernels.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, Question, Review, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.asked import asked_by_forms
+from annotation.review.assignments import form_design_of
+from annotation.review.kernels.form_design import CHOSEN, PAPER
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
 from annotation.review.viewing import viewing_of
 
@@ -190,6 +192,12 @@ _OWN = (
 )
 
 
+_ASKED: dict[str, GradeName | Flag] = {
+    **{f"{what}_{name}": name for what in ("grade", "cannot_judge") for name in GradeName},
+    **{f"flag_{flag}": flag for flag in CHOSEN},
+}
+
+
 def reviewer_pseudonym(person_id: int) -> str:
     """Stable stand-in for a reviewer, made with the key of the site."""
     return keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "reviewer", str(person_id))
@@ -198,7 +206,8 @@ def reviewer_pseudonym(person_id: int) -> str:
 def review_rows(review_round: ReviewRound) -> Iterator[list[Cell]]:
     """Rows by question, then in the order in which the questions were assigned; one statement, so one moment."""
     order = ("assignment__revision__question__number", "assignment_id")
-    return _rows_of(review_round, newest_reviews(review_round).order_by(*order))
+    columns = columns_of_reviews(review_round, source_ids=False)
+    return _rows_of(review_round, newest_reviews(review_round).order_by(*order), columns)
 
 
 @transaction.atomic
@@ -216,10 +225,10 @@ def read_reviews_of(
     note_seen_keys(actor, read, source=KeySource.ROUND_EXPORT, subject=review_round, at=at)
     record("round.reviews_read", actor=actor, at=at, subject=review_round, facts={"rows": len(reviews)})
     names = [column.name for column in COLUMNS]
-    return [dict(zip(names, row, strict=True)) for row in _rows_of(review_round, some.order_by("pk"))]
+    return [dict(zip(names, row, strict=True)) for row in _rows_of(review_round, some.order_by("pk"), COLUMNS)]
 
 
-def _rows_of(review_round: ReviewRound, reviews: QuerySet[Review]) -> Iterator[list[Cell]]:
+def _rows_of(review_round: ReviewRound, reviews: QuerySet[Review], columns: Sequence[Column]) -> Iterator[list[Cell]]:
     key = AnswerKey.objects.filter(pk=OuterRef("assignment__revision_id")).values("key")
     drawn = SampledQuestion.objects.filter(
         plan_id=review_round.plan_id, revision_id=OuterRef("assignment__revision_id")
@@ -241,7 +250,7 @@ def _rows_of(review_round: ReviewRound, reviews: QuerySet[Review]) -> Iterator[l
             pseudonyms[person] = reviewer_pseudonym(person)
         of = asked(row["form"], row["blind_answered_at"], row["flags"])
         cells = _cells({**row, **fixed}, pseudonyms[person], of)
-        yield [cells[column.name] for column in COLUMNS]
+        yield [cells[column.name] for column in columns]
 
 
 def _cells(row: dict[str, Any], reviewer: str, asked: frozenset[str]) -> dict[str, Cell]:
@@ -291,8 +300,12 @@ def may_take_source_ids(review_round: ReviewRound) -> bool:
     return review_round.state == RoundState.CLOSED
 
 
-def columns_of_reviews(*, source_ids: bool) -> tuple[Column, ...]:
-    return (*COLUMNS, SOURCE_ID) if source_ids else COLUMNS
+def columns_of_reviews(review_round: ReviewRound, *, source_ids: bool) -> tuple[Column, ...]:
+    """Those of the paper's form, and what the form of the round asks beside; of words that came later no column."""
+    design = form_design_of(review_round)
+    later = {*GradeName, *CHOSEN} - {*PAPER.grades, *PAPER.flags, *design.grades, *design.flags}
+    columns = tuple(column for column in COLUMNS if _ASKED.get(column.name) not in later)
+    return (*columns, SOURCE_ID) if source_ids else columns
 
 
 def export_reviews(
@@ -312,9 +325,10 @@ def export_reviews(
     if source_ids and not may_take_source_ids(review_round):
         raise source_ids_hidden(_("The ids of the imported file are hidden until the round is closed."))
     rows: Iterator[list[Cell]] = review_rows(review_round)
+    columns = columns_of_reviews(review_round, source_ids=source_ids)
     if source_ids:
-        rows = with_source_ids(review_round.plan.bank, COLUMNS, rows, number_column="question")
-    written = write_digested(to, columns_of_reviews(source_ids=source_ids), rows, form)
+        rows = with_source_ids(review_round.plan.bank, columns, rows, number_column="question")
+    written = write_digested(to, columns, rows, form)
     with transaction.atomic():
         if actor is not None:
             read = Question.objects.filter(revisions__in=newest_reviews(review_round).values("assignment__revision"))

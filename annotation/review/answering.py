@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -22,7 +23,7 @@ from annotation.review.assignments import (
     stored_answer,
     stored_blind,
 )
-from annotation.review.kernels.form import TEXT_LIMIT, check_blind, incomplete, make_blind
+from annotation.review.kernels.form import TEXT_LIMIT, Blind, check_blind, incomplete, make_blind
 from annotation.review.kernels.transitions import Act, ReviewRefused, changed_meanwhile, state_after
 from annotation.review.kernels.visibility import Step
 from annotation.review.showing import values_of
@@ -116,21 +117,24 @@ def answer_blind(
     locked.state = state_after(locked.state, Act.ANSWER, steps=locked.round.steps)
     locked.opened_at = locked.opened_at or at
     locked.save(update_fields=["state", "opened_at"])
-    stored = BlindAnswer(
-        assignment=locked,
-        best=blind.best,
-        defensible=list(blind.defensible),
-        difficulty=blind.difficulty,
-        answered_at=at,
-        unreadable=sorted(trace.unreadable),
-        viewport=trace.viewport,
-        **time,
-    )
+    stored = make_answer(locked, blind, at=at, unreadable=sorted(trace.unreadable), viewport=trace.viewport, **time)
     _insert(stored)
     drop_draft(locked)  # it contained step 1
     record("review.answered", actor=actor, at=at, subject=locked)
     assignment.state = locked.state
     return stored
+
+
+def make_answer(assignment: Assignment, blind: Blind, *, at: datetime, **measured: Any) -> BlindAnswer:
+    """The row of a blind answer that was checked, here and of a file alike; not stored yet."""
+    return BlindAnswer(
+        assignment=assignment,
+        best=blind.best,
+        defensible=list(blind.defensible),
+        difficulty=blind.difficulty,
+        answered_at=at,
+        **measured,
+    )
 
 
 @transaction.atomic

@@ -123,8 +123,11 @@ def drop_draft(locked: Assignment) -> None:
 
 def design_of(assignment: Assignment) -> FormDesign:
     """What the form of its round asks."""
-    own = assignment.round.form
-    return stored_design(own.design if own is not None else None)
+    return form_design_of(assignment.round)
+
+
+def form_design_of(review_round: ReviewRound) -> FormDesign:
+    return stored_design(review_round.form.design if review_round.form is not None else None)
 
 
 def stored_answer(assignment: Assignment) -> BlindAnswer | None:

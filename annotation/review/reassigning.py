@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max, QuerySet
@@ -232,28 +233,37 @@ def _spread(review_round: ReviewRound, rows: Sequence[Assignment], others: Seque
 
 
 def _hand_over(review_round: ReviewRound, moves: Sequence[tuple[Assignment, User]]) -> None:
-    """Withdraw each assignment and give its question to somebody else, at the end of their order."""
+    give_questions(review_round, [(old.revision_id, person, old) for old, person in moves])
+    place_repeats(review_round, {person.pk for _old, person in moves})
+
+
+def give_questions(
+    review_round: ReviewRound, moves: Sequence[tuple[int, User, Assignment | None]], **columns: Any
+) -> list[Assignment]:
+    """Give each wording to somebody, at the end of their order; the assignment that they take over is withdrawn."""
     last = dict(
         Assignment.objects.filter(round=review_round).order_by().values_list("reviewer").annotate(Max("position"))
     )
     fresh: list[Assignment] = []
-    for old, person in moves:
-        old.state = state_after(old.state, Act.WITHDRAW, steps=review_round.steps)
+    for revision_id, person, old in moves:
         last[person.pk] = last.get(person.pk, 0) + 1
         fresh.append(
             Assignment(
                 round=review_round,
                 reviewer=person,
-                revision_id=old.revision_id,
+                revision_id=revision_id,
                 position=last[person.pk],
                 reassigned_from=old,
+                **columns,
             )
         )
-    withdrawn = [old for old, _person in moves]
+    withdrawn = [old for _revision, _person, old in moves if old is not None]
+    for old in withdrawn:
+        old.state = state_after(old.state, Act.WITHDRAW, steps=review_round.steps)
     Assignment.objects.bulk_update(withdrawn, ["state"], batch_size=BATCH)
-    Assignment.objects.bulk_create(fresh, batch_size=BATCH)
+    stored = Assignment.objects.bulk_create(fresh, batch_size=BATCH)
     withdraw_repeats(review_round)
-    place_repeats(review_round, {person.pk for _old, person in moves})
+    return stored
 
 
 def _moved(person: User, rows: Sequence[Assignment]) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -15,7 +16,7 @@ from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import PAPER_FORM, Flag, ImageState, ReturnReason, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import case_images
-from annotation.models import AnswerKey, Assignment, Review, User
+from annotation.models import AnswerKey, Assignment, Review, Revision, User
 from annotation.review.answering import NO_BASIS, Basis, answer_first, check_drafts, check_steps, mark_opened
 from annotation.review.assignments import (
     N_AHEAD,
@@ -89,7 +90,8 @@ def submit_review(
     if not simulated:
         check_seen(locked, seen, unreadable, step=Step.JUDGE)
     newest = newest_review(locked)
-    review = _review(locked, judgement, ground, version=newest.version + 1 if newest else 1, simulated=simulated, at=at)
+    version = newest.version + 1 if newest else 1
+    review = make_review(locked, judgement, ground, version=version, simulated=simulated, at=at)
     if newest is not None and _content(newest) == _content(review):
         drop_draft(locked)
         return newest
@@ -135,8 +137,12 @@ def hide_identifying_images(
     Without names all of them go, unless one is in quarantine already: then somebody has marked which. Raises
     ReviewRefused.
     """
-    locked = lock_assignment(assignment, actor=actor)
-    images = list(case_images(locked.revision))
+    return hide_case(lock_assignment(assignment, actor=actor).revision, public_ids, actor=actor, at=at)
+
+
+def hide_case(revision: Revision, public_ids: list[str] | None = None, *, actor: User | None, at: datetime) -> int:
+    """The same of a question that a reviewer saw here or elsewhere."""
+    images = list(case_images(revision))
     if public_ids is None and any(image.state == ImageState.QUARANTINED for image in images):
         return 0
     chosen = [
@@ -209,11 +215,19 @@ def _give_up(locked: Assignment, reason: ReturnReason, *, at: datetime) -> None:
     drop_draft(locked)
 
 
-def _review(
-    locked: Assignment, judgement: Judgement, ground: Ground, *, version: int, simulated: bool, at: datetime
+def make_review(
+    assignment: Assignment,
+    judgement: Judgement,
+    ground: Ground,
+    *,
+    version: int = 1,
+    simulated: bool,
+    at: datetime,
+    **measured: Any,
 ) -> Review:
+    """The row of a review that was checked against this ground, here and of a file alike; not stored yet."""
     return Review(
-        assignment=locked,
+        assignment=assignment,
         version=version,
         grades=dict(judgement.grades),
         needs_image=judgement.needs_image,
@@ -225,10 +239,11 @@ def _review(
         verdict_reason=judgement.verdict_reason,
         reasoning=judgement.reasoning,
         comment=judgement.comment,
-        category="" if judgement.category == locked.revision.category else judgement.category,
-        form=str(locked.round.form or PAPER_FORM),
+        category="" if judgement.category == assignment.revision.category else judgement.category,
+        form=str(assignment.round.form or PAPER_FORM),
         simulated=simulated,
         submitted_at=at,
+        **measured,
     )
 
 

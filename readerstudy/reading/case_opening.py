@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -68,17 +69,16 @@ def _check_is_next(locked: Enrolment, presented: PresentedCase, *, at: datetime)
 
 def _open(locked: Enrolment, presented: PresentedCase, lease: ReadingSession, *, at: datetime) -> Reading:
     _check_remarks(locked, rules_of(locked))
-    reading = Reading(
-        enrolment=locked,
-        case_id=presented.case_id,
-        arm_id=presented.order.arm_id,
-        presented=presented,
-        position=presented.position,
-        opened_at=at,
-    )
+    place = presented.case_id, presented.order.arm_id, presented.position
+    reading = make_reading(locked, *place, presented=presented, opened_at=at)
     _insert(reading)
     insert_events(reading, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], session=lease, at=at)
     return reading
+
+
+def make_reading(enrolment: Enrolment, case: int, arm: int, position: int | None, **columns: Any) -> Reading:
+    """The row of one reader on one case, read here or elsewhere; not stored yet."""
+    return Reading(enrolment=enrolment, case_id=case, arm_id=arm, position=position, **columns)
 
 
 def _check_remarks(locked: Enrolment, rules: Rules) -> None:

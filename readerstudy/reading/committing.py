@@ -26,7 +26,7 @@ from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
 from readerstudy.reading.case_opening import open_answered
-from readerstudy.reading.expiring import close_run_out, end_with_choice
+from readerstudy.reading.expiring import close_run_out, end_with_choice, make_response
 from readerstudy.reading.kernels.limits import is_in_time, is_over, judge
 from readerstudy.reading.practice import settle_block
 from readerstudy.reading.prefetched import find_presented, presented_case, reading_of
@@ -212,9 +212,8 @@ def _response(
         deadline_at=reading.deadline_at,
         at=at,
     )
-    return Response(
+    return make_response(
         reading=reading,
-        is_confirmed=True,
         state=judged.state,
         option=answer.option,
         key=answer.key,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -16,7 +17,7 @@ from annotation.case.kernels.time_flags import TimeFlag
 from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
-from readerstudy.enums import SessionEnd
+from readerstudy.enums import ResponseState, SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.kernels.limits import GRACE, ON_THE_WAY, is_over, is_to_be_closed, state_without_answer
 from readerstudy.reading.practice import settle_block
@@ -24,9 +25,15 @@ from readerstudy.reading.write_checks import rules_of
 
 LEFT_AFTER = timedelta(minutes=30)  # a reader who has finished
 FORGOTTEN_AFTER = timedelta(hours=12)  # a reader who has not
+BY_PROGRAM = frozenset({ResponseState.UNCONFIRMED, ResponseState.TIMED_OUT, ResponseState.MISSING})
 _ENDS = ("enrolment__study__closed_at", "enrolment__withdrawn_at", "enrolment__replaced_at", "until")
 _AFTER_IT = reduce(and_, (Q(**{f"{end}__isnull": True}) | Q(**{f"{end}__gte": F("over")}) for end in _ENDS))
 _OPEN = KeptQuery(lambda pk: Reading.objects.filter(enrolment=pk, closed_at__isnull=True), int)
+
+
+def make_response(*, state: ResponseState, **columns: Any) -> Response:
+    """The row of how a reading ended, here and elsewhere; not stored yet. Its state says who ended it."""
+    return Response(state=state, is_confirmed=state not in BY_PROGRAM, **columns)
 
 
 def sweep_readings(at: datetime) -> int:
@@ -100,9 +107,8 @@ def _store_end(
 ) -> None:
     time_limit_s = rules_of(locked).time_limit_s
     was_translated = TimingEvent.objects.filter(reading=reading, kind=EventKind.TRANSLATED).exists()
-    Response.objects.create(
+    ended = make_response(
         reading=reading,
-        is_confirmed=False,
         state=state_without_answer(reading.choice),
         option=reading.choice,
         choice_sequence=reading.choice_sequence,
@@ -111,3 +117,4 @@ def _store_end(
         stored_at=at,
         time_flags=[flag.value for flag in (*flags, *((TimeFlag.TRANSLATED,) if was_translated else ()))],
     )
+    ended.save()

@@ -18,14 +18,15 @@ from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.questions import find_cases
 from readerstudy.design.voiding import CheckedVoidings, check_declared, declare_voidings
 from readerstudy.enrolment.joining import as_spoken
-from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
+from readerstudy.enums import Block, RemarkKind, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
+from readerstudy.reading.case_opening import make_reading
+from readerstudy.reading.expiring import make_response
 from readerstudy.reading.kernels.response_file import ResponseProblem, ResponseRow, read_response_file
 from readerstudy.reading.write_checks import ReadingRefused
 from readerstudy.study.locking import StudyRefused
 
 TIME_RULE = "elsewhere"
-BY_PROGRAM = frozenset({ResponseState.UNCONFIRMED, ResponseState.TIMED_OUT, ResponseState.MISSING})
 MOST_LISTED = 10_000  # problems; more are counted, not listed
 _AT_ONCE = 500
 
@@ -271,11 +272,8 @@ def _store(
     enrolments = _enrolments(study, answers, placed, source=source, at=at)
     readings = Reading.objects.bulk_create(
         [
-            Reading(
-                enrolment=enrolments[answer.reader],
-                case=placed.cases[answer.case],
-                arm=arm,
-                position=answer.position,
+            make_reading(
+                *(enrolments[answer.reader], placed.cases[answer.case].pk, arm.pk, answer.position),
                 choice=answer.option,
                 closed_at=at,
             )
@@ -318,9 +316,8 @@ def _enrolments(
 
 
 def _response(reading: Reading, answer: ResponseRow, *, source: str, at: datetime) -> Response:
-    return Response(
+    return make_response(
         reading=reading,
-        is_confirmed=answer.state not in BY_PROGRAM,
         state=answer.state,
         option=answer.option,
         source=f"{source} row {answer.row}",

@@ -93,6 +93,7 @@ class TakenReviews(Shown):
     n_reviewers = serializers.IntegerField()
     n_questions = serializers.IntegerField()
     n_assignments = serializers.IntegerField(help_text="made for it, beside those that waited")
+    n_taken_over = serializers.IntegerField(help_text="of these, in the place of one that somebody else had not begun")
     stored = serializers.BooleanField(help_text="false: it was a dry run")
 
 

@@ -1,7 +1,8 @@
 """A file of reviews that were made elsewhere, in the columns of the export: read cell by cell, each fault named. Pure.
 
-A cell that is empty says nothing; a column that is not there says nothing of any row. What the form asks of somebody
-who fills it in (a comment with a low grade, reasoning with a verdict that is not accept) is not asked here.
+A cell that is empty says nothing; a column that is not there says nothing of any row. A row has to say what the form of
+its round asks, and nothing else; only texts that explain (a comment with a low grade, reasoning with a verdict that is
+not accept) are not asked of a file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict, Word
@@ -21,10 +22,17 @@ from annotation.review.kernels.form import (
     CATEGORY_LIMIT,
     TEXT_LIMIT,
     Blind,
+    FormProblem,
+    Ground,
     Judgement,
     check_blind,
+    check_judgement,
+    differs,
+    following_flags,
     make_blind,
+    stored_disagreement,
 )
+from annotation.review.kernels.form_design import FOLLOWING
 
 NEEDED = ("revision", "reviewer", "verdict")
 QUESTION, QUESTION_ID = "question", "question_id"
@@ -238,6 +246,49 @@ class _Reading:
             if flag not in Flag.values():
                 self.fault("withdrawn_flags", f"{flag[:40]!r} is unknown: write {_either(Flag)}.")
         return tuple(flags)
+
+
+# --- beside the form of the round -------------------------------------------------------------------
+_EXPLAINING = {
+    *(("reasoning", "missing"), ("verdict_reason", "missing")),
+    *(("comment", "low_grade"), ("comment", "withdrawn")),
+}
+_NOT_ASKED = " Leave it empty, or import into a round whose form asks it."
+
+
+def hold_to_form(row: ReviewRow, ground: Ground) -> tuple[Judgement, list[CellFault]]:
+    """The judgement as the form stores it, and what the form would refuse, by column.
+
+    Flags that follow from the blind answer follow from it here, too: their columns only may not contradict it. A row
+    from before the disagreement was asked keeps its flags.
+    """
+    said, older = row.judgement, ""
+    if not said.disagreement and differs(ground.blind, ground.key):
+        older = stored_disagreement("", said.flags, said.withdrawn_flags)
+    follow = FOLLOWING if older else following_flags(ground.blind, ground.key, said.disagreement)
+    own = replace(said, flags=tuple(flag for flag in said.flags if flag not in follow))
+    checked = replace(own, disagreement=older, withdrawn_flags=()) if older else own
+    passed = _EXPLAINING | ({("verdict", "key_wrong")} if older else set())
+    problems = [one for one in check_judgement(checked, ground) if (one.field, one.code) not in passed]
+    return said if older else own, [CellFault(row.row, *_in_cells(one, checked, ground)) for one in problems]
+
+
+def _in_cells(problem: FormProblem, said: Judgement, ground: Ground) -> tuple[str, str]:
+    """The columns that a problem of the form is about, and what to do."""
+    name, message = problem.field, problem.message
+    if name == "grades":
+        columns = ", ".join(f"grade_{grade}" for grade in said.grades if grade not in ground.design.grades)
+        return columns, message + _NOT_ASKED
+    if name in GradeName.values():
+        return f"grade_{name}", f"{message} The form asks it: write 1 to 5, or true into cannot_judge_{name}."
+    if name == "disagreement":
+        return name, message if said.disagreement else f"{message} Write {_either(Disagreement)}."
+    if (name, problem.code) == ("flags", "does_not_follow"):
+        return "withdrawn_flags", message
+    if name == "flags":
+        hint = " Correct the blind answer, or leave it empty." if problem.code == "follows" else _NOT_ASKED
+        return ", ".join(f"flag_{flag}" for flag in said.flags if flag not in ground.design.flags), message + hint
+    return name, message + _NOT_ASKED if problem.code == "not_asked" else message
 
 
 def _either(words: type[Word]) -> str:

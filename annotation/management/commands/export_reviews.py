@@ -41,5 +41,5 @@ class Command(ActCommand):
         with whole_file(path) as file:
             written = export_reviews(review_round, form, file, actor=None, at=now, source_ids=source_ids)
         with whole_file(codebook) as file:
-            write_codebook(file, columns_of_reviews(source_ids=source_ids))
+            write_codebook(file, columns_of_reviews(review_round, source_ids=source_ids))
         self.stdout.write(f"{written.n_rows} reviews in {path}, what the columns mean in {codebook.name}")

@@ -61,5 +61,6 @@ class Command(ActCommand):
             (_("reviewers"), result.n_reviewers),
             (_("questions"), result.n_questions),
             (_("new assignments"), result.n_assignments),
+            (_("taken over"), result.n_taken_over),
         ):
             self.stdout.write(f"  {label:<16}{number:>10,}")

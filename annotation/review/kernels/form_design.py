@@ -31,11 +31,21 @@ ANCHOR_LIMIT = 120  # characters: an anchor is shown in one line beside its valu
 
 @dataclass(frozen=True, kw_only=True)
 class FormDesign:
-    """What a form asks, in the order of the vocabularies. ``anchors`` holds those that are not the paper's."""
+    """What a form asks, in the order of the vocabularies. ``anchors`` holds those that are not the paper's.
 
-    grades: tuple[GradeName, ...] = tuple(GradeName)
-    choices: tuple[str, ...] = tuple(CHOICES)
-    flags: tuple[Flag, ...] = ASKABLE
+    The paper's form is named word by word: a grade, choice or flag that is added later is asked by no form that exists.
+    """
+
+    grades: tuple[GradeName, ...] = (
+        *(GradeName.CLINICAL_QUALITY, GradeName.FACTUAL_CORRECTNESS),
+        *(GradeName.EXPLANATION_CLARITY, GradeName.IMAGE_ALIGNMENT),
+    )
+    choices: tuple[str, ...] = ("needs_image", "relevant")
+    flags: tuple[Flag, ...] = (
+        *(Flag.NEEDS_PRIOR, Flag.HALLUCINATED, Flag.NOT_VISIBLE, Flag.OTHER_EXAM),
+        *(Flag.UNSOUND, Flag.GIVES_AWAY, Flag.IDENTIFIES, Flag.OTHER),
+        *(Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION),
+    )
     anchors: tuple[tuple[str, str, str], ...] = ()  # field, value, text
 
     def anchor(self, name: str, value: str) -> str:

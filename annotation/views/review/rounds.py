@@ -209,6 +209,7 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
     is_blinded = not may_see_outcomes(request.user, review_round)
     page = Paginator(past_reviews(review_round, person), PER_PAGE).get_page(request.GET.get("page"))
     reviews = [] if is_blinded else list(page.object_list)
+    keys = read_keys(review_round, reviews, person=request.user, at=timezone.now())
     myself = User.objects.filter(pk=person.pk)
     context = {
         "round": review_round,
@@ -216,7 +217,7 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         "person": person,
         "open_assignments": open_assignments(review_round, person)[:500],
         "page": page,
-        "reviews": _with_keys(reviews, read_keys(review_round, reviews, person=request.user, at=timezone.now())),
+        "reviews": _with_keys(reviews, keys),
         "is_blinded": is_blinded,
         "may_change": review_round.state not in FINAL_STATES,
         "reassign_form": RoundPersonForm(review_round, but_not=myself, prefix="to"),
@@ -289,7 +290,7 @@ def round_codebook(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What each column of the files means."""
     review_round = coordinated_round(request.user, slug)
     text = io.BytesIO()
-    write_codebook(text, columns_of_reviews(source_ids=may_take_source_ids(review_round)))
+    write_codebook(text, columns_of_reviews(review_round, source_ids=may_take_source_ids(review_round)))
     response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
     response["Content-Disposition"] = f'attachment; filename="{review_round.slug}-codebook.csv"'
     return response

@@ -77,7 +77,7 @@ def test_reviews_are_stored_as_submitted_without_times(
     ]
     path = file_of(tmp_path, rows, name)
     said = run(path)
-    assert [line.split()[-1] for line in said.splitlines()[1:]] == ["3", "2", "3", "1"]
+    assert [line.split()[-1] for line in said.splitlines()[1:]] == ["3", "2", "3", "1", "1"]
     first, second, third = Review.objects.order_by("assignment__revision__question__number")
     assert (first.flags, first.verdict, first.reasoning) == (["unsound"], "revise", "Both fit.\nSee the lateral view.")
     assert (first.active_ms, first.time_rule, first.assignment.opened_at) == (None, "elsewhere", None)
@@ -282,12 +282,9 @@ def test_identifying_text_hides_the_images(tmp_path: Path, opened: ReviewRound) 
     assert ImageState.QUARANTINED not in Image.objects.exclude(exam=exam).values_list("state", flat=True)
 
 
-def test_a_review_without_grades_is_shown_as_such(
-    tmp_path: Path, client: Client, opened: ReviewRound, cora: User, rita: User
-) -> None:
-    """As those of a paper that tells its flags only."""
-    bare = {"question": 1, "revision": 1, "reviewer": "rita@example.org", "verdict": "revise"}
-    run(file_of(tmp_path, [bare | {"blind_best": "B", "blind_difficulty": "easy", "flag_unsound": True}]))
+def test_a_review_without_grades_is_shown_as_such(client: Client, opened: ReviewRound, cora: User, rita: User) -> None:
+    """Files once needed none."""
+    say(theirs(rita)[0], flags=[Flag.UNSOUND], verdict="revise", grades={}, time_rule="elsewhere")
     client.force_login(cora)
     page = client.get(f"/rounds/round/reviewers/{rita.pk}/").content.decode()
     assert "Clinical quality –" in page
