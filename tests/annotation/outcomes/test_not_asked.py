@@ -286,7 +286,7 @@ def test_forms_of_earlier_pages_asked_what_these_offered(
 ) -> None:
     Review.objects.update(time_rule=time_rule)
     ReviewRound.objects.update(steps=steps)
-    migration = import_module("annotation.migrations.0043_forms_ask_by_hand")
+    migration = import_module("annotation.migrations.0044_forms_ask_by_hand")
     for _time in range(2):
         migration.add_what_pages_asked(apps, None)
     design = stored_design(ReviewForm.objects.get().design)

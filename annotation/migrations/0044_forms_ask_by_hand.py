@@ -13,7 +13,7 @@ def add_what_pages_asked(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0042_pair_trials_ended")]
+    dependencies = [("annotation", "0043_pages_of_drafts")]
 
     # Earlier versions pass over these flags in a form, so that nothing is to be undone.
     operations = [migrations.RunPython(add_what_pages_asked, migrations.RunPython.noop)]
