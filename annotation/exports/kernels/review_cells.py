@@ -286,8 +286,10 @@ def _in_cells(problem: FormProblem, said: Judgement, ground: Ground) -> tuple[st
     if (name, problem.code) == ("flags", "does_not_follow"):
         return "withdrawn_flags", message
     if name == "flags":
-        hint = " Correct the blind answer, or leave it empty." if problem.code == "follows" else _NOT_ASKED
-        return ", ".join(f"flag_{flag}" for flag in said.flags if flag not in ground.design.flags), message + hint
+        follows = problem.code == "follows"
+        wrong = [flag for flag in said.flags if (flag in FOLLOWING if follows else flag not in ground.design.flags)]
+        hint = " Correct the blind answer, or leave it empty." if follows else _NOT_ASKED
+        return ", ".join(f"flag_{flag}" for flag in wrong), message + hint
     return name, message + _NOT_ASKED if problem.code == "not_asked" else message
 
 
