@@ -7,12 +7,21 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionState
 from annotation.exports.kernels.change_list import EditStep
 from annotation.exports.kernels.question_records import ExamNames, RecordWording, StoredQuestion
-from annotation.models import AnswerKey, BankImport, Edit, Question, QuestionBank, Revision, SourceIdentifier
+from annotation.models import (
+    AnswerKey,
+    BankImport,
+    Edit,
+    Question,
+    QuestionBank,
+    Revision,
+    Settlement,
+    SourceIdentifier,
+)
 from annotation.questionbank.editing import labels_of_exam
 from annotation.questionbank.kernels.kept_source import parsed, read_source
 from annotation.questionbank.kernels.spelling import USUAL_FRAME, USUAL_STYLE, FileFrame, Style
@@ -31,7 +40,7 @@ class BankQuestion:
 
 
 class BankContents:
-    """Reads one bank; ``states`` chooses questions (none: all), ``latest`` the newest wording or that of the file."""
+    """Reads one bank; ``states`` chooses questions, ``latest`` the newest wording or that of the file."""
 
     def __init__(self, bank: QuestionBank, states: Collection[QuestionState], *, latest: bool) -> None:
         self.bank = bank
@@ -53,15 +62,20 @@ class BankContents:
 
     def chosen(self) -> QuerySet[Question]:
         """Questions that a published import brought, and that are in one of the states."""
-        brought = Question.objects.filter(bank=self.bank, revisions__bank_import__in=self.imports)
-        return brought.filter(state__in=self._states).distinct() if self._states else brought.distinct()
+        return self._brought().filter(state__in=self._states).distinct()
+
+    def by_state(self) -> dict[str, int]:
+        """How many questions a published import brought, by state."""
+        counted = self._brought().order_by().values("state").annotate(n=Count("pk", distinct=True))
+        return dict(counted.values_list("state", "n"))
+
+    def _brought(self) -> QuerySet[Question]:
+        return Question.objects.filter(bank=self.bank, revisions__bank_import__in=self.imports)
 
     def questions(self) -> Iterator[BankQuestion]:
         """One after the other, by number; memory holds AT_ONCE of them and the names of their exams."""
         names, last = self._names, 0
-        rows = Question.objects.filter(bank=self.bank).order_by("number")
-        if self._states:
-            rows = rows.filter(state__in=self._states)
+        rows = Question.objects.filter(bank=self.bank, state__in=self._states).order_by("number")
         while chunk := list(rows.filter(number__gt=last)[:AT_ONCE]):
             last = chunk[-1].number
             yield from self._of_chunk(chunk, names)
@@ -72,11 +86,14 @@ class BankContents:
         ids_shown = [one.pk for listed in revisions.values() for one in listed]
         keys = AnswerKey.objects.select_related("report").in_bulk(ids_shown)
         edits = Edit.objects.select_related("settlement__round").in_bulk(ids_shown)
+        settled = Settlement.objects.filter(revision__in=ids_shown).order_by("pk")
+        rounds = dict(settled.values_list("revision", "round__name"))  # the newest of each
         own_ids = keys_of_questions(self.bank.pk, ids)
         for question in chunk:
             if listed := revisions.get(question.pk):
                 exam = names.get(question.exam_id, ExamNames())
-                yield self._question(question, own_ids.get(question.pk, question.public_id), exam, listed, keys, edits)
+                own_id = own_ids.get(question.pk, question.public_id)
+                yield self._question(question, own_id, exam, listed, keys, edits, rounds)
 
     def _revisions(self, ids: Sequence[int]) -> dict[int, list[Revision]]:
         """By question: the revision of the newest file, and those written since."""
@@ -97,17 +114,22 @@ class BankContents:
         revisions: Sequence[Revision],
         keys: dict[int, AnswerKey],
         edits: dict[int, Edit],
+        rounds: dict[int, str],
     ) -> BankQuestion:
         base, *later = revisions
         imported, truth = _wording(base, keys[base.pk]), keys[base.pk]
-        steps = tuple(_step(one, keys[one.pk], edits.get(one.pk)) for one in later)
+        steps = tuple(
+            _step(one, keys[one.pk], edits.get(one.pk), rounds.get(before.pk, ""))
+            for before, one in zip(revisions, later, strict=False)
+        )
         extra = parsed(truth.extra)
         layouts = next((one.result.get("layouts", ()) for one in self.imports if one.pk == base.bank_import_id), ())
         report = truth.report
         texts = (report.indication, report.comparison, report.findings, report.impression) if report else ("",) * 4
         written = steps[-1].wording if steps and self._latest else imported
         source = read_source(extra, layouts)
-        stored = StoredQuestion(key, imported, written, exam, texts, extra, source, base.content_sha256)
+        state = str(question.state) if self._latest else ""  # it is of the newest wording
+        stored = StoredQuestion(key, imported, written, exam, texts, extra, source, base.content_sha256, state)
         if any(one.images_left_out for one in revisions):
             return self._with_left_out(BankQuestion(question, stored, steps), revisions)
         return BankQuestion(question, stored, steps)
@@ -170,6 +192,7 @@ def _wording(row: Revision, truth: AnswerKey) -> RecordWording:
     return RecordWording(*texts, task, category, subcategory, question_class, difficulty)
 
 
-def _step(row: Revision, truth: AnswerKey, edit: Edit | None) -> EditStep:
-    prompted_by = edit.settlement if edit else None
-    return EditStep(_wording(row, truth), edit.reason if edit else "", prompted_by.round.name if prompted_by else "")
+def _step(row: Revision, truth: AnswerKey, edit: Edit | None, settled_in: str) -> EditStep:
+    """``settled_in``: the round that last settled the wording before, where the edit names none."""
+    prompted_by = edit.settlement.round.name if edit and edit.settlement else settled_in
+    return EditStep(_wording(row, truth), edit.reason if edit else "", prompted_by)

@@ -35,7 +35,7 @@ from annotation.exports.question_files import QuestionsWritten, check_form, writ
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import Column, ExportRefused, Format, Kind, write_table
 from annotation.ingest.storage import WORKPLACE_OF_EXPORTS as WORKPLACE
-from annotation.models import Edit, Image, Question, QuestionBank, Revision, Settlement, User
+from annotation.models import Edit, Image, QuestionBank, Revision, Settlement, User
 from annotation.questionbank.answers import note_seen_keys
 
 
@@ -46,12 +46,17 @@ class Wordings(Word):
     AS_IMPORTED = "as-imported", marked("as imported")
 
 
+# Unless they are asked for, questions that reviews or people found wanting stay back.
+STAYING_BACK = (QuestionState.NEEDS_REVISION, QuestionState.REJECTED, QuestionState.DISPUTED, QuestionState.WITHDRAWN)
+GIVEN_OUT = tuple(state for state in QuestionState if state not in STAYING_BACK)
+
+
 @dataclass(frozen=True)
 class BankChoice:
-    """What to write; ``states`` empty: questions in every state."""
+    """What to write: questions in these states."""
 
     form: BankForm
-    states: tuple[QuestionState, ...] = ()
+    states: tuple[QuestionState, ...] = GIVEN_OUT
     wordings: Wordings = Wordings.LATEST
     images: str = ""  # name of a folder in the export, or the path of another one
 
@@ -62,6 +67,7 @@ class BankExported:
     n_changed: int
     sha256: str  # of the file of questions
     images: dict[str, int] = field(default_factory=dict)
+    n_stayed_back: int = 0
 
 
 def export_bank(
@@ -83,7 +89,8 @@ def export_bank(
             facts.written_images = _write_images(contents, facts, choice.images, part)
         _write_lines(part / "card.md", card_of(facts))
         with transaction.atomic():
-            done = BankExported(facts.n_questions, facts.n_changed, written.sha256, facts.written_images)
+            counts = facts.written_images, facts.stayed_back.total()
+            done = BankExported(facts.n_questions, facts.n_changed, written.sha256, *counts)
             _note(contents, choice, done, actor=actor, at=at)
     return done
 
@@ -154,6 +161,7 @@ def _write_files(contents: BankContents, choice: BankChoice, part: Path) -> tupl
 def _facts_of_bank(contents: BankContents, choice: BankChoice) -> CardFacts:
     bank = contents.bank
     edited = Edit.objects.filter(revision__bank=bank).aggregate(last=Max("made_at"))["last"]
+    by_state = contents.by_state()
     times = [time for time in (edited, *(one.finished_at for one in contents.imports)) if time is not None]
     return CardFacts(
         bank.name,
@@ -161,7 +169,8 @@ def _facts_of_bank(contents: BankContents, choice: BankChoice) -> CardFacts:
         choice.form.label,
         choice.wordings.label,
         chosen_states=choice.states,
-        n_in_bank=Question.objects.filter(bank=bank, revisions__bank_import__in=contents.imports).distinct().count(),
+        n_in_bank=sum(by_state.values()),
+        stayed_back=Counter({state: n for state, n in by_state.items() if state not in choice.states}),
         imports=[
             ImportedFile(
                 *(one.file_name, one.file_sha256, _day(one.finished_at)),
@@ -196,10 +205,9 @@ def _count_images(facts: CardFacts, bank: QuestionBank) -> None:
 
 
 def _count_outcomes(facts: CardFacts, contents: BankContents) -> None:
-    rows = Settlement.objects.filter(revision__bank=contents.bank).exclude(outcome=QuestionState.DISPUTED)
-    if facts.chosen_states:
-        rows = rows.filter(revision__question__state__in=facts.chosen_states)
-    decided = rows.order_by("pk").values_list("revision__question_id", "outcome", "rule")
+    rows = Settlement.objects.filter(revision__bank=contents.bank, revision__question__state__in=facts.chosen_states)
+    rows = rows.exclude(outcome=QuestionState.DISPUTED).order_by("pk")
+    decided = rows.values_list("revision__question_id", "outcome", "rule")
     newest = {question_id: (str(outcome), rule) for question_id, outcome, rule in decided}
     facts.outcomes = Counter(outcome for outcome, _rule in newest.values())
     facts.rules = sorted({rule for _outcome, rule in newest.values()})

@@ -15,6 +15,7 @@ from annotation.exports.bank_contents import BankContents, BankQuestion
 from annotation.exports.kernels.question_records import StoredQuestion, is_given_back, text_of, usual_record
 from annotation.exports.kernels.question_tables import cell_text, cells_of, columns_of, fields_of_line, is_column
 from annotation.exports.tables import Column, Format, Kind
+from annotation.questionbank.kernels.records import STATE
 
 
 class BankForm(Word):
@@ -90,7 +91,7 @@ def _write_object(file: BinaryIO, stored: Iterable[StoredQuestion], contents: Ba
 def _write_table(
     file: BinaryIO, stored: Iterable[StoredQuestion], contents: BankContents, form: BankForm, done: QuestionsWritten
 ) -> None:
-    names: set[str] = set()
+    names = {STATE}
     for one in contents.questions():
         names.update(name for name, value in usual_record(one.stored).items() if cell_text(name, value))
     columns = columns_of(names)

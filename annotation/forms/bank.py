@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import QuestionState
-from annotation.exports.bank_export import BankChoice, Wordings
+from annotation.exports.bank_export import GIVEN_OUT, BankChoice, Wordings
 from annotation.exports.question_files import BankForm, forms_here
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
@@ -95,13 +95,14 @@ class ChosenForm(QuestionSearchForm):
 
 
 class BankExportForm(PlainForm):
-    """What to take out of a bank; without a state, every question."""
+    """What to take out of a bank; without a state, what does not stay back."""
 
     form = forms.ChoiceField(label=_("Form"))
     revisions = forms.ChoiceField(label=_("Wording"), choices=choices_of(Wordings))
     state = forms.MultipleChoiceField(
         label=_("Only questions with the status"),
         choices=choices_of(QuestionState),
+        initial=list(GIVEN_OUT),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -118,7 +119,7 @@ class BankExportForm(PlainForm):
             name, errors = next(iter(self.errors.items()))
             raise ExportRefused("unknown_choice", f"{self.fields[name].label}: {errors[0]}", status=422)
         given = self.cleaned_data
-        states = tuple(QuestionState(state) for state in given["state"])
+        states = tuple(QuestionState(state) for state in given["state"]) or GIVEN_OUT
         return BankChoice(BankForm(given["form"]), states, Wordings(given["revisions"]))
 
 

@@ -37,6 +37,7 @@ class CardFacts:
     chosen_states: Sequence[QuestionState] = ()
     n_in_bank: int = 0
     states: Counter[str] = field(default_factory=Counter)
+    stayed_back: Counter[str] = field(default_factory=Counter)  # questions of the bank that are not in the export
     tasks: Counter[str] = field(default_factory=Counter)
     difficulties: Counter[str] = field(default_factory=Counter)
     exams: set[int] = field(default_factory=set)
@@ -63,7 +64,9 @@ def card_of(facts: CardFacts) -> Iterator[str]:
     if facts.simulated:
         yield from ("**Simulated: the questions were made up for a demonstration.**", "")
     yield from _contents(facts)
-    yield from _counts("State", facts.states, {state.value: state.label for state in QuestionState})
+    states = {state.value: state.label for state in QuestionState}
+    yield from _counts("State", facts.states, states)
+    yield from _counts("Stayed back", facts.stayed_back, states, column="state")
     yield from _counts("Task", facts.tasks, {task.value: task.label for task in Task})
     yield from _counts("Difficulty", facts.difficulties, {level.value: level.label for level in Difficulty})
     yield from _images(facts)
@@ -72,7 +75,7 @@ def card_of(facts: CardFacts) -> Iterator[str]:
 
 
 def _contents(facts: CardFacts) -> Iterator[str]:
-    chosen = ", ".join(state.label for state in facts.chosen_states) or "every state"
+    chosen = ", ".join(state.label for state in facts.chosen_states)
     yield f"- form: {facts.form}"
     yield f"- wording: {facts.revisions}"
     yield f"- questions: {facts.n_questions:,} of {facts.n_in_bank:,} in the bank ({chosen})"
@@ -89,8 +92,8 @@ def _contents(facts: CardFacts) -> Iterator[str]:
     yield "The file of questions holds keys, ids of the source and reports. It is not for readers or reviewers."
 
 
-def _counts(title: str, counts: Counter[str], labels: dict[str, str]) -> Iterator[str]:
-    yield from ("", f"## {title}", "", f"| {title.lower()} | questions |", "| --- | ---: |")
+def _counts(title: str, counts: Counter[str], labels: dict[str, str], *, column: str = "") -> Iterator[str]:
+    yield from ("", f"## {title}", "", f"| {column or title.lower()} | questions |", "| --- | ---: |")
     for value, label in labels.items():
         if counts[value]:
             yield f"| {label} | {counts[value]:,} |"

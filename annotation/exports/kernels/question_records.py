@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from annotation.enums import Difficulty, Task
+from annotation.enums import Difficulty, QuestionState, Task
 from annotation.questionbank.kernels.entries import OPTIONS
 from annotation.questionbank.kernels.examfields import KEPT_FIELDS, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from, place_path
 from annotation.questionbank.kernels.kept_source import NOTHING_KEPT, KeptSource
 from annotation.questionbank.kernels.left_out import IMAGE_LISTS, LEFT_OUT, take_out
-from annotation.questionbank.kernels.records import RecordReader, RecordRules
+from annotation.questionbank.kernels.records import STATE, RecordReader, RecordRules
 from annotation.questionbank.kernels.spelling import Style, member_text
 from annotation.questionbank.kernels.strictjson import Entry
 
@@ -83,6 +83,7 @@ class StoredQuestion:
     extra: dict[str, Any] = field(default_factory=dict)  # as records.py makes it
     source: KeptSource = NOTHING_KEPT
     content_sha256: str = ""
+    state: str = ""
 
     @property
     def folder(self) -> str:
@@ -137,11 +138,16 @@ def record_of(question: StoredQuestion) -> dict[str, Any]:
 
 
 def text_of(question: StoredQuestion, style: Style) -> str:
-    """The record as a member of the one object of a file; byte for byte as it came where nothing changed."""
+    """The record as a member of the one object of a file; byte for byte as it came where nothing changed.
+
+    A record without a state is as it was imported.
+    """
     spelling = question.source.spelling
-    if spelling.text and question.imported == question.written:
+    is_marked = question.state not in ("", QuestionState.IMPORTED)
+    if spelling.text and question.imported == question.written and not is_marked:
         return spelling.text
-    return member_text(question.key, record_of(question), style, is_ascii=spelling.is_ascii)
+    record = record_of(question) | ({STATE: question.state} if is_marked else {})
+    return member_text(question.key, record, style, is_ascii=spelling.is_ascii)
 
 
 def is_given_back(question: StoredQuestion) -> bool:

@@ -13,6 +13,7 @@ from annotation.exports.kernels.question_records import StoredQuestion, record_o
 from annotation.questionbank.kernels.entries import ID, OPTIONS, field_of_column
 from annotation.questionbank.kernels.examfields import KEPT_FIELDS, PRIOR_FIELD, REPORT_FIELDS
 from annotation.questionbank.kernels.left_out import LEFT_OUT, TABLE_LISTS
+from annotation.questionbank.kernels.records import STATE
 
 TEMPLATE = (
     *(ID, "study_id", "question", *OPTIONS, "correct_answer", "correct_answer_explanation", "task_name", "category"),
@@ -20,7 +21,7 @@ TEMPLATE = (
     *("PatientID", "PatientAge", "PatientSex", *REPORT_FIELDS),
 )
 _KEPT = tuple(name for name in KEPT_FIELDS if name not in TEMPLATE)
-KNOWN = (*TEMPLATE, *_KEPT, "AccessionNumber", "StudyInstanceUid", LEFT_OUT)
+KNOWN = (*TEMPLATE, *_KEPT, "AccessionNumber", "StudyInstanceUid", LEFT_OUT, STATE)
 _NEVER = {ID, "options"}
 
 
@@ -39,6 +40,7 @@ def is_column(name: str) -> bool:
 def cells_of(question: StoredQuestion, columns: Sequence[str]) -> list[str]:
     """One row."""
     fields: dict[str, Any] = {**usual_record(question, TABLE_LISTS), **question.written.fields(), ID: question.key}
+    fields[STATE] = question.state
     return [cell_text(name, fields.get(name)) for name in columns]
 
 
@@ -60,4 +62,4 @@ def fields_of_line(question: StoredQuestion) -> dict[str, Any]:
     level = question.written.difficulty
     if level and not record.get("difficulty"):
         record["difficulty"] = level
-    return {ID: question.key, **record}
+    return {ID: question.key, **record, STATE: question.state}

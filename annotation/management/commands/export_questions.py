@@ -7,12 +7,13 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from annotation.enums import QuestionState
-from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
+from annotation.exports.bank_export import GIVEN_OUT, STAYING_BACK, BankChoice, BankForm, Wordings, export_bank
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
 
 IMAGES = "images"
+EVERY = "all"
 
 
 class Command(ActCommand):
@@ -28,8 +29,9 @@ class Command(ActCommand):
             nargs="+",
             action="extend",
             default=[],
-            choices=QuestionState.values(),
-            help="only questions in one of these states",
+            choices=[*QuestionState.values(), EVERY],
+            help=f"only questions in one of these states; {EVERY}: the whole bank "
+            f"(without it: all but {', '.join(STAYING_BACK)})",
         )
         parser.add_argument("--revisions", default=Wordings.LATEST.value, choices=Wordings.values())
         parser.add_argument(
@@ -46,11 +48,13 @@ class Command(ActCommand):
         folder, images = Path(options["output"]).resolve(), options["images"]
         choice = BankChoice(
             BankForm(options["form"]),
-            tuple(QuestionState(state) for state in options["state"]),
+            tuple(state for state in QuestionState if {state.value, EVERY} & set(options["state"])) or GIVEN_OUT,
             Wordings(options["revisions"]),
             images if images in ("", IMAGES) else str(Path(images).resolve()),
         )
         done = export_bank(bank, choice, folder, actor=None, at=timezone.now())
         self.stdout.write(f"{done.n_questions} questions in {folder / choice.form.file_name}, {done.n_changed} changed")
+        if done.n_stayed_back:
+            self.stdout.write(f"{done.n_stayed_back} stayed back, by state in {folder / 'card.md'}")
         if done.images:
             self.stdout.write("images: " + ", ".join(f"{n} {what}" for what, n in done.images.items()))

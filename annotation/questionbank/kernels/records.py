@@ -42,6 +42,7 @@ _PREDICTION = "model_prediction"
 _other_names = {*PRIVATE_NAMES, _PREDICTION}
 REQUIRED_IN_PRIVATE = ("question", "options", "task_name")
 REQUIRED_FIELDS = (*REQUIRED_IN_PRIVATE, "category", "correct_answer", "correct_answer_explanation")
+STATE = "review_state"  # of an export of this program: what reviews decided is not for a file to say
 _read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty", LEFT_OUT}
 
 
@@ -193,6 +194,9 @@ class RecordReader:
 
     def _read(self, key: str, check: reading.FieldCheck, spelling: Spelling) -> QuestionRecord | None:
         form: dict[str, Any] = {}  # of what the columns hold in another form than the file
+        if STATE in check.value:
+            check.value = {name: member for name, member in check.value.items() if name != STATE}
+            spelling = Spelling(spelling.is_ascii)  # its text holds it
         written = check.value
         places = _put_back(check) if LEFT_OUT in written else ()
         if not _other_names.isdisjoint(check.value):

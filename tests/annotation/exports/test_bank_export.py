@@ -20,11 +20,9 @@ from annotation.models import (
     AnswerKey,
     AuditEvent,
     BankImport,
-    Edit,
     Question,
     QuestionBank,
     Revision,
-    Settlement,
     User,
 )
 from annotation.questionbank.editing import current_revision, revise, wording_of
@@ -171,6 +169,7 @@ def test_what_was_edited_is_replaced_and_the_rest_stays(tmp_path: Path, cora: Us
     changed["options"][0], changed["correct_answer"] = "A. Yes, on the right side", "A"
     changed["difficulty"] = "hard"
     wanted["z"]["options"][3] = "D) changed"
+    changed["review_state"] = wanted["z"]["review_state"] = "revised"
     assert json.loads(told) == wanted
     assert told.splitlines()[:10] == content.splitlines()[:10]
     assert export(tmp_path / "before", wordings=Wordings.AS_IMPORTED).decode() == content
@@ -192,7 +191,7 @@ def test_the_round_that_prompted_an_edit_is_named(tmp_path: Path, cora: User, ri
     complete_reviews(made, actor=cora, at=NOON, confirmed_open=N_OPEN)
     QuestionBank.objects.update(name="Bank")
     revision = edit(2, cora, reason="=Unsound *stem*", stem="Another <stem>?")
-    Edit.objects.filter(pk=revision.pk).update(settlement=Settlement.objects.get(revision__question__number=2))
+    assert revision.edit.settlement is None, "an edit that names none was prompted by what settled the wording before"
     export(tmp_path / "out")
     row = (tmp_path / "out/changes.csv").read_text().splitlines()[1]
     assert row.endswith(",Another <stem>?,'=Unsound *stem*,Spring")
@@ -206,7 +205,7 @@ def test_an_edit_that_was_taken_back_is_no_change(tmp_path: Path, cora: User) ->
     content = bring_bytes(tmp_path / "in/questions.json", json.dumps(PLAIN).encode())
     edit(1, cora, category="Other")
     edit(1, cora, category="Pleural Effusion")
-    assert export(tmp_path / "out") == content
+    assert export(tmp_path / "out").replace(b', "review_state": "revised"', b"") == content
     assert (tmp_path / "out/changes.csv").read_text().splitlines() == ["id,field,before,after,why,round"]
     assert "No question differs from its file." in (tmp_path / "out/changes.md").read_text()
 
@@ -261,6 +260,42 @@ def test_only_questions_in_the_asked_states(tmp_path: Path) -> None:
     assert list(json.loads(both)) == ["q1 ä;=1", "q3 ä;=1", "q4 ä;=1"]
     assert json.loads(export(tmp_path / "none", states=(QuestionState.WITHDRAWN,))) == {}
     assert "questions: 2 of 5" in (tmp_path / "one/card.md").read_text()
+
+
+@pytest.mark.parametrize("form", list(BankForm))
+def test_what_was_found_wanting_stays_back_and_records_carry_their_state(tmp_path: Path, form: BankForm) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    states = dict(enumerate(("accepted", "rejected", "withdrawn", "needs_revision", "imported"), start=1))
+    for number, state in states.items():
+        Question.objects.filter(number=number).update(state=state)
+    export(tmp_path / "some", form)
+    card = (tmp_path / "some/card.md").read_text()
+    back = "| needs revision | 1 |\n| rejected | 1 |\n| withdrawn | 1 |"
+    assert f"## Stayed back\n\n| state | questions |\n| --- | ---: |\n{back}" in card, "the card lists what stayed back"
+    result = run_import(tmp_path / "some" / form.file_name, bank="Some")
+    assert (result.errors, result.counts.created) == ([], 2), (
+        "what reviews rejected goes out only where it is asked for"
+    )
+    file = export(tmp_path / "all", form, states=tuple(QuestionState))
+    if form != BankForm.PARQUET:
+        marked = [state for state in states.values() if form != BankForm.REXVQA or state != "imported"]
+        assert re.findall(rb"accepted|rejected|withdrawn|needs_revision|imported", file) == [s.encode() for s in marked]
+    again = run_import(tmp_path / "all" / form.file_name, bank="All")
+    assert (again.errors, again.counts.created) == ([], 5)
+    assert set(Question.objects.filter(bank__name="All").values_list("state", flat=True)) == {"imported"}
+    assert run_import(tmp_path / "all" / form.file_name).counts.updated == 0, "a state is no other wording"
+
+
+def test_the_command_gives_all_out_where_it_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    Question.objects.filter(number=3).update(state=QuestionState.REJECTED)
+    asked = {"bank": "Bank", "form": "jsonl"}
+    call_command("export_questions", **asked, output=str(tmp_path / "some"))
+    assert "4 questions in" in (told := capsys.readouterr().out)
+    assert "1 stayed back, by state in" in told
+    call_command("export_questions", **asked, output=str(tmp_path / "all"), state=["all"])
+    assert "5 questions in" in (told := capsys.readouterr().out)
+    assert "stayed back" not in told
 
 
 def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:

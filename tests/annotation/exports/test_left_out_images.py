@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from annotation.enums import QuestionState
 from annotation.exports.bank_export import BankForm, Wordings
 from annotation.models import Image, Question, QuestionBank, Revision, User
 from annotation.questionbank.editing import current_revision
@@ -59,7 +60,13 @@ def content(tmp_path: Path, cora: User) -> bytes:
     leave_out(3, cora, 0, 2, category="Other")
     leave_out(5, cora, 1)
     leave_out(6, cora, 0)
+    as_imported()
     return content
+
+
+def as_imported() -> None:
+    """No record is marked as revised."""
+    Question.objects.update(state=QuestionState.IMPORTED)
 
 
 def test_the_lists_of_a_record_hold_what_counts(tmp_path: Path, content: bytes) -> None:
@@ -125,6 +132,7 @@ def test_another_choice_of_images_is_a_revision(tmp_path: Path, content: bytes, 
     assert (counts.updated, counts.unchanged) == (1, 5)
     assert places_left_out(1, "Again") == [1]
     leave_out(1, cora)
+    as_imported()
     whole = json.loads(export(tmp_path / "whole"))
     assert whole["q1"] == RECORDS["q1"]
 
@@ -135,12 +143,14 @@ def test_an_edit_elsewhere_starts_from_what_came_in(tmp_path: Path, content: byt
     QuestionBank.objects.filter(name="Bank").update(name="Former")
     QuestionBank.objects.filter(name="Again").update(name="Bank")
     edit(1, cora, stem="Is there an effusion?")
+    as_imported()
     file = write_file(tmp_path / "in/metadata", json.loads(export(tmp_path / "second")), "second.json")
     counts = run_import(file).counts
     assert (counts.updated, counts.unchanged) == (0, 6)
     before, after = json.loads(first), json.loads(file.read_text())
     assert after["q1"] == {**before["q1"], "question": "Is there an effusion?"}
     edit(1, cora, left_out=frozenset())
+    as_imported()
     whole = json.loads(export(tmp_path / "third"))
     assert whole["q1"] == {**RECORDS["q1"], "question": "Is there an effusion?"}
     assert "q1,images_left_out,1/pa.png,," in (tmp_path / "third/changes.csv").read_text()
@@ -150,6 +160,7 @@ def test_an_image_that_only_another_record_names_is_in_the_list_of_changes(tmp_p
     records = {"a": make_record(1), "b": make_record(2, ImagePath=["1/pa.png", "1/lateral.png", "1/oblique.png"])}
     content = bring_bytes(tmp_path / "in/questions.json", json.dumps(records, indent=1).encode())
     leave_out(1, cora, 2)
+    as_imported()
     assert json.loads(export(tmp_path / "out")) == json.loads(content)
     row = (tmp_path / "out/changes.csv").read_text().splitlines()[1]
     assert row == 'a,images_left_out,,"Image 3, which the file does not name",Of no use,'

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from PIL import Image as Picture
-from pytest_django import Settings
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from annotation.enums import IdentifierKind, JobState
 from annotation.imaging.kernels import text
@@ -100,12 +100,19 @@ def test_the_page_and_the_report(client: Client, upload: Upload, ada: User, rita
 
 
 @pytest.mark.logs("upload.archived")
-def test_archive_and_delete(client: Client, upload: Upload, cora: User, ada: User) -> None:
+def test_archive_and_delete(
+    client: Client,
+    upload: Upload,
+    cora: User,
+    ada: User,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
     archive, delete = (reverse(f"upload-{act}", args=[upload.public_id]) for act in ("archive", "delete"))
     client.post(archive)
     assert Upload.objects.filter(archived_at=None).exists()  # its job still waits
     Job.objects.update(state=JobState.CANCELLED)
-    client.post(archive)
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(archive)
     assert not Upload.objects.filter(archived_at=None).exists()
     assert not uploading.folder_of(upload.public_id).exists()
     assert reverse("upload", args=[upload.public_id]) not in client.get(reverse("uploads")).content.decode()

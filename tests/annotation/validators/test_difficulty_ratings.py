@@ -157,7 +157,7 @@ def test_the_draw_takes_the_source_that_is_named(bank: QuestionBank) -> None:
     assert strata(bank, RatedBy.MODEL) == {"easy": 6, "hard": 3, "unknown": 3}
     assert strata(bank, RatedBy.MODEL, StratifyBy.NONE) == {"all": 12}
     plan = draw_sample(bank, rated_by=RatedBy.MODEL, per_thousand=1000, actor=None, at=NOON)
-    assert plan.frame == {"rated_by": "model"}
+    assert plan.frame["rated_by"] == "model"
 
 
 def test_a_source_without_ratings_is_refused(bank: QuestionBank) -> None:

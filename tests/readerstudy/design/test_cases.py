@@ -278,7 +278,7 @@ def test_the_page_costs_as_much_for_many_cases(
     coordinator: Client, cora: User, n: int, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     make_draft(cora, n=n)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(26):
         coordinator.get(ADDRESS)
 
 
