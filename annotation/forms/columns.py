@@ -36,7 +36,9 @@ MOST_WORDS_CHARS = 5_000
 class ColumnsForm(PlainForm):
     """One select for each column; values for all questions; how key, lists and words are written; a name."""
 
-    key_form = forms.ChoiceField(label=_("The key is written as"), choices=list(KEY_FORMS.items()))
+    key_form = forms.ChoiceField(
+        label=_("The key is written as"), choices=[("", "—"), *KEY_FORMS.items()], required=False
+    )
     separator = forms.ChoiceField(
         label=_("Several values in one cell are separated by"),
         choices=list(SEPARATORS.items()),
@@ -89,8 +91,9 @@ class ColumnsForm(PlainForm):
             name for number in range(len(self.columns.names)) for name in self[f"column_{number}"].value().split("+")
         }
         given |= {one.name for one in FIELDS if one.may_be_constant and self[f"constant_{one.name}"].value()}
-        faults = faults_of(Matching(columns=dict.fromkeys(filter(None, given), "-")))
-        return [FIELD[fault.field].label for fault in faults]
+        key_form = self["key_form"].value()
+        faults = faults_of(Matching(columns=dict.fromkeys(filter(None, given), "-"), key_form=key_form))
+        return [FIELD[one.field].label if one.field in FIELD else str(self.fields[one.field].label) for one in faults]
 
     def constants(self) -> list[forms.BoundField]:
         return [self[f"constant_{one.name}"] for one in FIELDS if one.may_be_constant]

@@ -102,7 +102,9 @@ class ImportResult:
         self.unreadable = batch.unreadable
         self.layouts, self.style, self.frame = batch.layouts, batch.style, batch.frame
         self.n_errors += len(batch.problems)
-        self.errors += batch.problems[: MAX_ERRORS - len(self.errors)]
+        self.errors += batch.problems[: max(0, MAX_ERRORS - len(self.errors))]
+        if batch.unreadable:  # what is wrong with the file goes before what is wrong with its rows
+            self.errors = [batch.problems[-1], *(one for one in self.errors if one is not batch.problems[-1])]
 
 
 def images_root(folder: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ by the check of a file that waits for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -16,9 +17,17 @@ from annotation.audit.recording import record
 from annotation.enums import KeySource
 from annotation.models import ColumnMatching, Job, Question, QuestionBank, Upload, User
 from annotation.questionbank.answers import note_seen_keys
-from annotation.questionbank.kernels.column_matching import Matching, RowReader, faults_of, guess_matching
+from annotation.questionbank.kernels.column_matching import (
+    COUNTS_BY,
+    KEY,
+    NUMBER,
+    Matching,
+    RowReader,
+    faults_of,
+)
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import SHOWN_ROWS, FileColumns, columns_to_match
+from annotation.questionbank.kernels.matching_guess import counts_from, guess_matching
 from annotation.questionbank.kernels.records import (
     Batch,
     QuestionRecord,
@@ -61,10 +70,27 @@ def columns_of(upload: Upload) -> FileColumns:
     return found
 
 
-def offer_matching(columns: FileColumns, name: str) -> tuple[Matching, ColumnMatching | None]:
+def offer_matching(upload: Upload, columns: FileColumns) -> tuple[Matching, ColumnMatching | None]:
     """What to begin with: the newest kept matching of a file with these columns, then one whose columns are all here,
-    and otherwise a guess by the names of the columns.
+    and otherwise a guess by the names of the columns. Where the numbers of keys count from, the whole file says, else
+    what was kept; where neither does, the form of the key is "" and a person has to say it.
     """
+    offered, kept = _begin_with(columns, upload.asked["name"].rpartition(".")[0] or upload.asked["name"])
+    if offered.key_form in (NUMBER, *COUNTS_BY.values()):
+        said = _counted(upload, offered.columns.get(KEY, ""))
+        offered = replace(offered, key_form=said or (offered.key_form if kept else ""))
+    return offered, kept
+
+
+def _counted(upload: Upload, column: str) -> str:
+    try:
+        with source_of(upload, upload.asked).path.open("rb") as stream:
+            return counts_from(stream, column)
+    except BankRefused:
+        return ""  # the check says why
+
+
+def _begin_with(columns: FileColumns, name: str) -> tuple[Matching, ColumnMatching | None]:
     found = set(columns.names)
     kept = list(ColumnMatching.objects.all())
     same = [one for one in kept if set(one.columns) == found]

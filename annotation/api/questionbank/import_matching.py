@@ -36,7 +36,7 @@ class MatchingShape(Shown):
     name = serializers.CharField()
     columns = serializers.DictField(child=serializers.CharField(), help_text="by field: the column that holds it")
     constants = serializers.DictField(child=serializers.CharField(), help_text="by field: of all questions")
-    key_form = serializers.CharField()
+    key_form = serializers.CharField(help_text="empty where the file does not say it: say it when you match")
     separator = serializers.CharField()
     words = serializers.DictField(child=serializers.CharField(), help_text="translated in fields of few words")
 
@@ -55,7 +55,7 @@ class MatchingSent(SentBody):
     constants = serializers.DictField(
         child=serializers.CharField(max_length=1000), default=dict, help_text="by field: one value for all questions"
     )
-    key_form = serializers.ChoiceField(choices=list(KEY_FORMS.items()), default=LETTER)
+    key_form = serializers.ChoiceField(choices=list(KEY_FORMS.items()), default=LETTER, allow_blank=True)
     separator = serializers.ChoiceField(choices=list(SEPARATORS), default="|", help_text="of values in one cell")
     words = serializers.DictField(child=serializers.CharField(max_length=1000), default=dict)
 
@@ -87,7 +87,7 @@ class ImportColumns(OneImport):
     def get(self, request: Request, **named: Any) -> Response:
         upload = self.one()
         columns = columns_of(upload)
-        offered, _kept = offer_matching(columns, upload.asked["name"].rpartition(".")[0] or upload.asked["name"])
+        offered, _kept = offer_matching(upload, columns)
         facts = {"columns": columns.names, "offered": offered, "fields_known": list(FIELD)}
         return self.conditional(self.shown(facts, self.only()))
 

@@ -17,6 +17,7 @@ from annotation.models import Revision
 from annotation.quality.checking import check_revisions
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.importing import ImportResult, import_questions, locate
+from annotation.questionbank.kernels.column_matching import KEY_FORMS
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.matchings import named_matching
 
@@ -36,6 +37,9 @@ class Command(ActCommand):
         parser.add_argument(
             "--matching", metavar="NAME", help="read the file by a matching of columns that was kept on the page"
         )
+        parser.add_argument(
+            "--key-form", choices=KEY_FORMS, help="how the keys of this file are written, whatever the matching says"
+        )
         parser.add_argument("--dry-run", action="store_true", help="check and compare, store nothing")
         parser.add_argument("--skip-refused", action="store_true", help="store the rest and list what is refused")
         parser.add_argument(
@@ -48,7 +52,8 @@ class Command(ActCommand):
         self._check_paths(options)
         source = locate(path, images_folder=options["images_root"], difficulties=options["difficulty"])
         if options["matching"]:
-            source = replace(source, matching=named_matching(options["matching"]))
+            matching = named_matching(options["matching"])
+            source = replace(source, matching=replace(matching, key_form=options["key_form"] or matching.key_form))
         try:
             with progress_bar(
                 _("Reading"), DownloadColumn, quiet=options["json"] or options["verbosity"] == 0
@@ -91,6 +96,9 @@ class Command(ActCommand):
         for path in (options["file"], options["difficulty"]):
             if path is not None and not path.is_file():
                 raise CommandError(_("%(path)s is not a file.") % {"path": path}, returncode=2)
+        if options["key_form"] and not options["matching"]:
+            sentence = _("--key-form belongs to --matching: the key of a question file is A, B, C or D.")
+            raise CommandError(sentence, returncode=2)
         root = options["images_root"]
         if root is not None and not root.is_dir():
             raise CommandError(_("--images-root: %(path)s is not a folder.") % {"path": root}, returncode=2)
@@ -115,7 +123,7 @@ class Command(ActCommand):
         if not acceptable:
             refused = _("%(n)d of %(read)d records are refused. Nothing was stored.")
             if result.unreadable:
-                refused = _("The file could not be read to its end. Nothing was stored.")
+                refused = _("The file is refused as a whole. Nothing was stored.")
             raise CommandError(refused % {"n": result.rejected, "read": result.read}, returncode=2)
         if result.n_errors:
             kept = _("%(n)d of %(read)d records were refused and left out.")

@@ -6,7 +6,6 @@ unchanged. Columns that are matched to no field are kept as further fields.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
@@ -22,12 +21,27 @@ KEY, EXPLANATION, TASK, IMAGES, VIEWS, EXAM = (
     *("correct_answer", "correct_answer_explanation", "task_name", "ImagePath", "ImageViewPosition", "study_id"),
 )
 LETTER, FROM_0, FROM_1, TEXT = "letter", "from_0", "from_1", "text"
+NUMBER = "number"  # from 0 or from 1: first rows never tell which, and no file is read by it
 KEY_FORMS = {
     LETTER: "the letter A to D",
     TEXT: "the text of the right option",
-    FROM_0: "a number from 0 to 3",
-    FROM_1: "a number from 1 to 4",
+    FROM_0: "a number from 0 to 3 (0 is option A)",
+    FROM_1: "a number from 1 to 4 (1 is option A)",
 }
+KEY_FORM_UNSAID = (
+    "The file does not say how its keys are written, so you have to. Of numbers, no key is 0, and none is 4, so that 1 "
+    "may be option A or option B; or the keys fit in two ways. Choose the letter, the text, a number from 0 or one "
+    "from 1 (key_form: letter, text, from_0 or from_1)."
+)
+_BOTH = (
+    "%s has the key 0 and %s the key 4, and no file has both: keys count from 0 or from 1. Correct the file and send "
+    "it again"
+)
+_OTHER = (
+    "%s has the key %d: the keys of the file count from %s, and the matching says from %s. Match its columns again and "
+    "choose “%s” (API: key_form %s; command: --key-form %s)"
+)
+COUNTS_BY = {0: FROM_0, len(LETTERS): FROM_1}  # the numbers that only one of the two has
 SEPARATORS = {"|": "a vertical bar  |", ";": "a semicolon  ;", ",": "a comma  ,", "\n": "a line break"}
 
 
@@ -165,6 +179,8 @@ def faults_of(matching: Matching) -> list[MatchingFault]:
     for name in matching.columns.keys() & matching.constants.keys():
         sentence = f"“{FIELD[name].label}” has a column and one value for all questions. Keep one of the two."
         faults.append(MatchingFault(name, sentence))
+    if matching.key_form not in KEY_FORMS:
+        faults.append(MatchingFault("key_form", KEY_FORM_UNSAID))
     return faults
 
 
@@ -173,48 +189,12 @@ def _missing(one: MatchedField) -> str:
     return f"No column is matched to “{one.label}”, which every question needs. Choose a column for it{instead}."
 
 
-def guess_matching(names: Sequence[str], rows: Sequence[ForeignRow], name: str = "") -> Matching:
-    """A matching by the names of the columns, to begin with; images that no exam is named for are exams themselves."""
-    free = {}
-    for column in reversed(names):
-        free[_folded(column)] = column
-    columns: dict[str, str] = {}
-    for one in FIELDS:
-        found = next((guess for guess in one.guesses.split() if guess in free), "")
-        if found and not (one.name in OPTIONS and "options" in columns):
-            columns[one.name] = free.pop(found)
-    if len(columns.keys() & {*OPTIONS}) == 1:  # a column named A says little
-        columns = {field_name: column for field_name, column in columns.items() if field_name not in OPTIONS}
-    if IMAGES in columns:
-        columns.setdefault(EXAM, columns[IMAGES])
-    separator = _guess_separator([row.cells.get(columns.get("options", "")) for row in rows])
-    matching = Matching(name, columns, separator=separator)
-    return Matching(name, columns, key_form=_guess_key_form(matching, rows), separator=separator)
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).casefold()
-
-
-def _guess_separator(cells: Sequence[Any]) -> str:
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    fits = (sign for sign in SEPARATORS if texts and all(len(parts_of(text, sign)) == len(LETTERS) for text in texts))
-    return next(fits, "|")
-
-
-def _guess_key_form(matching: Matching, rows: Sequence[ForeignRow]) -> str:
-    reader = RowReader(matching, ())
-    keys = [str(plain(row.cells.get(matching.columns.get(KEY, "")))).rstrip(".)").upper() for row in rows]
-    options = [{_compared(one) for one in reader.options(row.cells)} for row in rows]
-    if keys and all(_compared(key) in listed for key, listed in zip(keys, options, strict=True)):
-        return TEXT
-    if all(key in ("0", "1", "2", "3", "4") for key in keys):
-        return FROM_1 if "4" in keys else FROM_0
-    return LETTER if all(key in LETTERS for key in keys) else TEXT
-
-
-def _compared(text: Any) -> str:
+def compared(text: Any) -> str:
     return " ".join(str(text).casefold().split())
+
+
+def digit_of(text: Any) -> int:
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) == 1 else -1
 
 
 class RowReader:
@@ -222,9 +202,10 @@ class RowReader:
 
     def __init__(self, matching: Matching, names: Sequence[str]) -> None:
         self._matching = matching
-        self._words = {_compared(word): meaning for word, meaning in matching.words.items()}
+        self._words = {compared(word): meaning for word, meaning in matching.words.items()}
         self._used = set(matching.columns.values())
         self._kept_names = {name: _kept_name(name, names) for name in names}
+        self.places: dict[str, str] = {}  # by FROM_0 or FROM_1: the first row whose key says so
 
     def read(self, row: ForeignRow) -> Entry:
         cells, faults = row.cells, list(row.faults)
@@ -240,12 +221,12 @@ class RowReader:
                     value[one.name] = text if text != "" else None
         options = self.options(cells)
         value["options"] = lettered(options) if list(map(type, options)) == [str] * len(LETTERS) else options
-        value[KEY] = self._key(options, cells, faults)
+        value[KEY] = self._key(options, row, faults)
         value[IMAGES] = self._listed(IMAGES, cells)
         for name in ("options", IMAGES):  # a list that is the text of a cell can hold what the file could not
             faults += value_faults(name, value[name])
         if views := self._listed(VIEWS, cells):
-            value[VIEWS] = [self._words.get(_compared(view), view) for view in views]
+            value[VIEWS] = [self._words.get(compared(view), view) for view in views]
         for name, cell in cells.items():
             if name not in self._used and cell not in (None, ""):
                 value[self._kept_names.get(name) or _kept_name(name, ())] = cell
@@ -266,22 +247,23 @@ class RowReader:
             return self._matching.constants[name]
         text = plain(cells.get(self._matching.columns.get(name, "")))
         if self._words and name in _WORDED and isinstance(text, str):
-            return self._words.get(_compared(text), text)
+            return self._words.get(compared(text), text)
         return text
 
-    def _key(self, options: Sequence[Any], cells: Mapping[str, Any], faults: list[Fault]) -> Any:
+    def _key(self, options: Sequence[Any], row: ForeignRow, faults: list[Fault]) -> Any:
         """The letter, or the text of the file where it names none."""
-        text = self._text(KEY, cells)
+        text = self._text(KEY, row.cells)
         if text == "" or self._matching.key_form == LETTER:
             return text
         if self._matching.key_form == TEXT:
-            found = [_compared(option) for option in options]
-            at, what = (
-                (found.index(_compared(text)), "") if _compared(text) in found else (-1, "is none of the options")
-            )
+            found = [compared(option) for option in options]
+            at, what = (found.index(compared(text)), "") if compared(text) in found else (-1, "is none of the options")
         else:
             start = 0 if self._matching.key_form == FROM_0 else 1
-            at = int(text) - start if isinstance(text, str) and text.isdecimal() and len(text) == 1 else -1
+            number = digit_of(text)
+            at = number - start
+            if number in COUNTS_BY:
+                self.places.setdefault(COUNTS_BY[number], row.place)
             what = f"is no number from {start} to {start + len(LETTERS) - 1}"
         if 0 <= at < len(LETTERS):
             return LETTERS[at]
@@ -312,7 +294,9 @@ def _kept_name(name: str, names: Sequence[str]) -> str:
 
 
 class MatchedEntries:
-    """The entries of a foreign file; ``place`` is where the last of them is. Raises BankRefused."""
+    """The entries of a foreign file; ``place`` is where the last of them is. Raises BankRefused, after the last entry
+    where its keys count from another number than the matching says.
+    """
 
     def __init__(self, stream: BinaryIO, matching: Matching) -> None:
         self.place, self.matching = "", matching
@@ -327,3 +311,16 @@ class MatchedEntries:
         for row in self._rows:
             self.place = row.place
             yield self._reader.read(row)
+        self._check_counting()
+
+    def _check_counting(self) -> None:
+        """A file that is read by the wrong one has a wrong key in every row that is not refused."""
+        places, said = self._reader.places, self.matching.key_form
+        if not places.keys() - {said}:
+            return
+        if len(places) > 1:
+            raise unreadable("key_contradiction", _BOTH % (places[FROM_0].capitalize(), places[FROM_1]))
+        ((other, place),) = places.items()
+        number = next(number for number, form in COUNTS_BY.items() if form == other)
+        told = place.capitalize(), number, other[-1], said[-1], KEY_FORMS[other], other, other
+        raise unreadable("key_contradiction", _OTHER % told)

@@ -42,6 +42,10 @@ _PREDICTION = "model_prediction"
 _other_names = {*PRIVATE_NAMES, _PREDICTION}
 REQUIRED_IN_PRIVATE = ("question", "options", "task_name")
 REQUIRED_FIELDS = (*REQUIRED_IN_PRIVATE, "category", "correct_answer", "correct_answer_explanation")
+_COUNTS_FROM_1 = (
+    "A key is 4, and none is 0: the keys of the file count from 1. In a question file a key is A, B, C or D, or a "
+    "number from 0 to 3. Write letters, or count from 0."
+)
 STATE = "review_state"  # of an export of this program: what reviews decided is not for a file to say
 _read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty", LEFT_OUT}
 
@@ -157,6 +161,9 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
             problems.append(RecordProblem("", "", error.code, str(error)))
             unreadable = True
         ended = unreadable or n_read < size
+        if ended and len(reading.LETTERS) in records.numbers and 0 not in records.numbers and not unreadable:
+            problems.append(RecordProblem("", "correct_answer", "key_contradiction", _COUNTS_FROM_1))
+            unreadable = True
         if ended and not seen and not unreadable:
             problems.append(RecordProblem("", "", "schema", "The file holds no question."))
         so_far = n_read, n_refused, stream.tell()
@@ -178,6 +185,7 @@ class RecordReader:
         self._rules = rules
         self.layouts = Layouts()
         self._exams = ExamReader(rules.folder)
+        self.numbers: set[int] = set()  # of keys that are numbers; by the rule of a question file they count from 0
 
     def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[RecordProblem]]:
         """The record of one entry, or None and every problem that it has."""
@@ -220,6 +228,7 @@ class RecordReader:
             explanation = check.read("correct_answer_explanation", reading.read_explanation, shortest)
             if type(get("correct_answer")) is int:
                 form["key"] = "index"
+                self.numbers.add(get("correct_answer"))
         task = check.read("task_name", reading.read_task_name)
         if task is not None and get("task_name") not in reading.USUAL_TASK_NAMES:
             form["task_name"] = get("task_name")

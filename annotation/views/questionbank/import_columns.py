@@ -40,7 +40,7 @@ def question_import_columns(request: AuthenticatedRequest, public_id: str) -> Ht
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect("question-import", public_id) if upload.job else redirect("question-import-new")
-    start, kept = offer_matching(columns, upload.asked["name"].rpartition(".")[0] or upload.asked["name"])
+    start, kept = offer_matching(upload, columns)
     form = ColumnsForm(request.POST or None, columns=columns, start=start)
     is_good = form.is_valid() if form.is_bound else False
     if is_good and "check" in request.POST:

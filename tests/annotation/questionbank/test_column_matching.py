@@ -18,9 +18,9 @@ from annotation.questionbank.kernels.column_matching import (
     TEXT,
     Matching,
     faults_of,
-    guess_matching,
 )
 from annotation.questionbank.kernels.foreign_rows import FileColumns, columns_to_match
+from annotation.questionbank.kernels.matching_guess import guess_matching
 from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
@@ -78,7 +78,7 @@ def test_the_key_as_letter_number_or_text(form: str, key: Any, letter: str) -> N
 )
 def test_a_key_that_is_no_option_is_refused_with_its_place(form: str, key: str, sentence: str) -> None:
     row = YES_NO | {"choices": ["No", "Yes, left", "Yes, right", "Both"], "answer": key}
-    (problem,) = read(json.dumps(row).encode(), replace(MATCHED, key_form=form)).problems
+    problem, *_of_the_file = read(json.dumps(row).encode(), replace(MATCHED, key_form=form)).problems
     assert (problem.key, problem.field, problem.message) == ("9", "answer", f"Line 1: {sentence}")
 
 
