@@ -182,7 +182,7 @@ def test_a_question_that_nobody_generated_has_no_history(bank: QuestionBank) -> 
 
 def test_a_generated_question_is_exported_as_it_came(bank: QuestionBank) -> None:
     run = finished_run(bank)
-    contents = BankContents(bank, (), latest=True)
+    contents = BankContents(bank, tuple(QuestionState), latest=True)
     ours = [one for one in contents.questions() if one.stored.key.startswith("generated-")]
     assert len(ours) == run.n_made
     assert all(is_given_back(one.stored) for one in ours)
