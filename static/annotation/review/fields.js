@@ -56,7 +56,9 @@ function wordsOf(form, name, values) {
   const mine = values.filter(([field]) => field === name).map(([, value]) => value);
   const inWords = (value) => {
     const input = form.querySelector(`:is([type="radio"], [type="checkbox"])[name="${name}"][value="${CSS.escape(value)}"]`);
-    return input?.getAttribute("aria-label") ?? input?.closest("label").textContent ?? value;
+    const label = input?.closest("label").cloneNode(true);
+    for (const key of label?.querySelectorAll("kbd") ?? []) key.remove();
+    return input?.getAttribute("aria-label") ?? label?.textContent ?? value;
   };
   return mine.map((value) => inWords(value).trim().replace(/\s+/g, " ")).join(", ");
 }

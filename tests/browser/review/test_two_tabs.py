@@ -46,7 +46,7 @@ def test_the_stale_tab_asks_which_review_counts(page: Page, review_round: Review
     submit(other, "j", "The stale one.")
     assert rows_of_both(other) == [
         "Clinical reasoning The stale one. The newer one.",
-        "Verdict reject J revise V",
+        "Verdict reject revise",
     ]
     assert [review.verdict for review in Review.objects.all()] == ["revise"]
     other.unroute_all(behavior="ignoreErrors")
