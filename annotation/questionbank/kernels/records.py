@@ -226,9 +226,9 @@ class RecordReader:
             answer = check.read("correct_answer", reading.read_answer)
             shortest = self._rules.min_explanation
             explanation = check.read("correct_answer_explanation", reading.read_explanation, shortest)
-            if type(get("correct_answer")) is int:
+            if type(number := get("correct_answer")) is int:
                 form["key"] = "index"
-                self.numbers.add(get("correct_answer"))
+                self.numbers.add(number)
         task = check.read("task_name", reading.read_task_name)
         if task is not None and get("task_name") not in reading.USUAL_TASK_NAMES:
             form["task_name"] = get("task_name")
