@@ -185,7 +185,7 @@ class RecordReader:
         self._rules = rules
         self.layouts = Layouts()
         self._exams = ExamReader(rules.folder)
-        self.numbers: set[int] = set()  # of keys that are numbers; by the rule of a question file they count from 0
+        self.numbers: set[int] = set()  # keys 0 and 4 of the file, whose numbers count from 0 by rule
 
     def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[RecordProblem]]:
         """The record of one entry, or None and every problem that it has."""
@@ -226,9 +226,10 @@ class RecordReader:
             answer = check.read("correct_answer", reading.read_answer)
             shortest = self._rules.min_explanation
             explanation = check.read("correct_answer_explanation", reading.read_explanation, shortest)
-            if type(number := get("correct_answer")) is int:
+            number = get("correct_answer")
+            if type(number) is int:
                 form["key"] = "index"
-                self.numbers.add(number)
+                self.numbers |= {number} & {0, len(reading.LETTERS)}
         task = check.read("task_name", reading.read_task_name)
         if task is not None and get("task_name") not in reading.USUAL_TASK_NAMES:
             form["task_name"] = get("task_name")

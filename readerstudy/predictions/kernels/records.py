@@ -158,13 +158,18 @@ def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
     raise unreadable(f"No record has its answer in a field that is known: {known}.")
 
 
+def about_of(form: PredictionForm, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a record that names its question."""
+    about = value.get("doc") if form == PredictionForm.HARNESS else value
+    return about if isinstance(about, Mapping) else {}
+
+
 def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | PredictionProblem:
     """One record of that form."""
     if not isinstance(value, Mapping):
         return PredictionProblem(row, key[:LONGEST_ID], "The record is not an object with named fields.")
     fields = FORMS[form]
-    about = value.get("doc") if form == PredictionForm.HARNESS else value
-    about = about if isinstance(about, Mapping) else {}
+    about = about_of(form, value)
     name = _id(about, fields, key)
     if isinstance(name, PredictionProblem):
         return name._replace(row=row)

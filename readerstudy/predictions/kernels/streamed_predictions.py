@@ -23,6 +23,7 @@ from readerstudy.predictions.kernels.records import (
     PredictionsRefused,
     ReadPredictions,
     _,
+    about_of,
     find_form,
     read_record,
     share_problem,
@@ -65,12 +66,12 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
     form = _form_of(content, form)
     unread: list[PredictionProblem] = []  # of records that could not be read at all
     problems: list[PredictionProblem] = []
-    records, n_entries, may_count = KeptRecords(), 0, True
+    records, n_entries = KeptRecords(), 0
     for entry in _entries(content, unread)[0]:
         n_entries += 1
         if n_entries + len(unread) > MOST_ROWS:
             raise unreadable(_("The file holds more records than are taken. Split it."))
-        may_count = may_count and _is_no_zero(form, entry)
+        _check_counting(form, entry)
         found = read_record(form, *entry)
         if isinstance(found, PredictionProblem):
             problems.append(found)
@@ -137,20 +138,17 @@ def _has_answer(form: PredictionForm, value: Any) -> bool:
     return isinstance(value, dict) and any(name in value for name in FORMS[form].answer)
 
 
-def _is_no_zero(form: PredictionForm, entry: Entry) -> bool:
-    """Whether the next record may be one that counts, too. Refused for an index from 0.
-
-    It would name the neighbour of each question.
-    """
+def _check_counting(form: PredictionForm, entry: Entry) -> None:
+    """Refused for an index from 0, wherever in the file it is: it would name the neighbour of each question."""
     _row, key, value = entry
-    if key or not isinstance(value, dict):
-        return False
-    name = next((name for name in FORMS[form].id if value.get(name) is not None), "")
-    if name == COUNTED and str(value[name]).strip() == "0":
+    if key or COUNTED not in FORMS[form].id or not isinstance(value, dict):
+        return
+    about = about_of(form, value)
+    name = next((name for name in FORMS[form].id if about.get(name) is not None), "")
+    if name == COUNTED and str(about[name]).strip() == "0":
         raise unreadable(
             _("The column “index” counts from 0, the questions of a bank from 1: give each row its question’s id.")
         )
-    return True
 
 
 def _entries(content: bytes | Path, problems: list[PredictionProblem]) -> tuple[Iterator[Entry], bool]:

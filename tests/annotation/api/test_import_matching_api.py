@@ -80,6 +80,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"key_form": "x"}, "invalid"),
     ({"name": " "}, "invalid"),
     ({"columns": {"question": "Stem"}}, "matching"),
+    ({"key_form": ""}, "matching"),
 ]
 
 

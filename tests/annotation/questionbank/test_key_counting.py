@@ -7,16 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.models import AnswerKey, BankImport, ColumnMatching, Job, Question, User
+from annotation.models.programs import TokenScope
 from annotation.questionbank.kernels.column_matching import FROM_0, FROM_1, LETTER, NUMBER, TEXT
 from annotation.questionbank.kernels.matching_guess import guess_matching
+from tests.annotation.api.asking import problem_of, program_of
+from tests.annotation.api.test_incoming import send as send_over_api
+from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.questionbank.test_column_matching import columns
 from tests.annotation.questionbank.test_import_columns import coordinator, filled, send, work
+from tests.annotation.review.cases import make_bank
 from tests.conftest import NOON
 
 __all__ = ["coordinator"]
@@ -133,6 +140,31 @@ def test_the_command_refuses_and_takes_the_word_of_a_person(tmp_path: Path, cora
     assert ColumnMatching.objects.get().matching["key_form"] == FROM_0
     with pytest.raises(CommandError, match="--key-form belongs to --matching"):
         call_command("import_questions", path, "--key-form", "from_1")
+
+
+@pytest.mark.parametrize(
+    ("keys", "letters"),
+    [((2, 3, 1), "CDB"), ((2, 3, 1, 0, 4), "CDBA"), ((2, 3, 1, 4, "A"), ""), ((2, 3, 1, "A"), "CDBA")],
+)
+def test_numbers_of_a_question_file_count_from_0_by_its_rule(
+    tmp_path: Path, keys: tuple[Any, ...], letters: str
+) -> None:
+    path = write_file(tmp_path, {f"q{n}": make_record(correct_answer=key) for n, key in enumerate(keys, 1)})
+    result = run_import(path, "Chest", skip_refused=True)
+    told = [one.code for one in result.errors]
+    assert "".join(AnswerKey.objects.order_by("pk").values_list("key", flat=True)) == letters, told
+    assert ("key_contradiction" in told) == (not letters), told
+
+
+def test_an_api_that_offers_no_form_of_the_key_takes_none(coordinator: Client, cora: User) -> None:
+    make_bank("Chest")
+    script = program_of(cora, Role.COORDINATOR, TokenScope.BANK, "chest")
+    made = send_over_api(script, "banks/chest/imports/", {"file": SimpleUploadedFile("dept.csv", sheet(2, 3, 1))})
+    offered = script.get(f"{made['Location']}columns/").json()["offered"]
+    assert offered["key_form"] == ""
+    problem = problem_of(script.post(f"{made['Location']}match/", offered), 422, "matching")
+    assert UNSAID in problem["detail"]
+    assert script.post(f"{made['Location']}match/", offered | {"key_form": FROM_1}).status_code == 202
 
 
 @pytest.mark.parametrize(

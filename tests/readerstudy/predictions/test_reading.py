@@ -173,6 +173,15 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "column twice": (b"id,id,prediction\nQ1,Q1,B\n", "'id' is there twice"),
     "no answer": (b"id,answer\nQ1,B\n", "known: prediction"),
     "counts from 0": (b"index,prediction\n0,B\n1,A\n", "counts from 0"),
+    "counts from 0 at its end": (b"index,prediction\n3,B\n2,B\n1,A\n0,A\n", "counts from 0"),
+    "counts from 0 in its documents": (
+        b'{"doc": {"index": 1}, "resps": [["B"]]}\n{"doc": {"index": 0}, "resps": [["A"]]}',
+        "counts from 0",
+    ),
+    "counts from 0 after what is no record": (
+        b'[7, {"doc": {"index": 1}, "resps": [["B"]]}, {"doc": {"index": 0}, "index": 0, "resps": [["A"]]}]',
+        "counts from 0",
+    ),
     "broken object": (b'{"Q1": {"prediction": "B"}, "Q2": \n', "line 2"),
     "broken list": (b'[{"model_answer": "B"} {"model_answer": "B"}]', "column 24"),
     "text after a list": (b"[1] 2", "follows"),
