@@ -127,7 +127,7 @@ def test_the_file_goes_before_a_matching_that_was_kept(coordinator: Client, cora
 def test_the_command_refuses_and_takes_the_word_of_a_person(tmp_path: Path, cora: User) -> None:
     keep_as_before(cora, FROM_0)
     path = tmp_path / "later.csv"
-    path.write_bytes(sheet(2, 3, 1, 4))
+    path.write_bytes(sheet(2, 3, 1, *[4] * 30))  # more refused rows than the command shows
     err = StringIO()
     given = ("import_questions", path, "--matching", "dept")
     with pytest.raises(CommandError, match="Nothing was stored"):
@@ -135,7 +135,7 @@ def test_the_command_refuses_and_takes_the_word_of_a_person(tmp_path: Path, cora
     assert "--key-form from_1" in err.getvalue()
     assert not Question.objects.exists()
     call_command(*given, "--key-form", "from_1", stdout=StringIO())
-    assert list(AnswerKey.objects.order_by("pk").values_list("key", flat=True)) == list("BCAD")
+    assert list(AnswerKey.objects.order_by("pk").values_list("key", flat=True)) == list("BCA" + "D" * 30)
     assert BankImport.objects.get().result["matching"]["key_form"] == FROM_1
     assert ColumnMatching.objects.get().matching["key_form"] == FROM_0
     with pytest.raises(CommandError, match="--key-form belongs to --matching"):
