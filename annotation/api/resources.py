@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from django.core.exceptions import PermissionDenied
@@ -216,6 +217,7 @@ class OneOf(Resource, Generic[Row]):
 
     lookup: ClassVar[str] = "public_id"
     has_etag = True
+    locks: ClassVar[tuple[str, ...]] = ()  # attributes of the thing that its acts lock before it, in their order
 
     def rows(self) -> QuerySet[Row]:
         """All that the person may know."""
@@ -228,8 +230,9 @@ class OneOf(Resource, Generic[Row]):
         return self.conditional(self.shown(self.one(), self.only()))
 
     def lock(self) -> None:
-        """Lock what acts on the thing lock first, so that nobody else changes it until the transaction ends."""
-        lock_rows(self.one())
+        """Lock what acts on the thing lock, so that nobody else changes it until the transaction ends."""
+        row = self.one()
+        lock_rows(*(attrgetter(name)(row) for name in self.locks), row)
 
     def conditional(self, body: Any) -> Response:
         etag = etag_of(body)

@@ -37,7 +37,7 @@ class LinkTokens(PasswordResetTokenGenerator):
     """Of password links. One that was sent before a restore works no more: it may have been used since the backup."""
 
     def _make_hash_value(self, user: Any, timestamp: int) -> str:
-        last = AuditEvent.objects.filter(act=RESTORED).order_by("-pk").values_list("pk", flat=True).first()
+        last = AuditEvent.objects.filter(act=RESTORED).order_by("-pk").values_list("sha256", flat=True).first()
         return f"{super()._make_hash_value(user, timestamp)}{last or ''}"
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import record
@@ -76,10 +75,10 @@ def end_revived(*, keeps: bool = False, actor: User | None, at: datetime) -> str
             one.revoke(_open(one, found.event, at), actor=actor, at=at, reason="restore")
         _take_away(found.removals, actor=actor, at=at)
     record(LOOKED_THROUGH, actor=actor, at=at, subject=None, facts={"kept": keeps, **n})
-    if keeps:
-        return _("They stay as they are.")
-    total = sum(n.values())
-    return ngettext("%(n)d token or link is ended.", "%(n)d tokens and links are ended.", total) % {"n": total}
+    sentence = (
+        _("Tokens and links that stay as they are: %(n)d.") if keeps else _("Tokens and links that are ended: %(n)d.")
+    )
+    return sentence % {"n": sum(n.values())}
 
 
 def _open(one: Opener, event: AuditEvent, at: datetime) -> QuerySet[Any]:
@@ -88,10 +87,7 @@ def _open(one: Opener, event: AuditEvent, at: datetime) -> QuerySet[Any]:
 
 def _take_away(removals: Iterable[dict[str, Any]], *, actor: User | None, at: datetime) -> None:
     """Once more, from people who are there; what must not be taken now, as from the last administrator, stays."""
-    for one in removals:
-        person = one["person"]
-        if person is None:
-            continue
+    for one, person in ((one, one["person"]) for one in removals if one["person"] is not None):
         with suppress(PeopleRefused, ReviewRound.DoesNotExist), transaction.atomic():
             if one["act"] in ("person.deactivated", "person.removed"):
                 deactivate(person, actor=actor, at=at)

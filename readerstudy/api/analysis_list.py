@@ -15,7 +15,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.compared_etags import lock_rows
 from annotation.api.job_list import JobShape
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
@@ -61,13 +60,11 @@ class OneAnalysis(OfStudy, OneOf[Analysis]):
 
     shape = AnalysisShape
     summary = "Read one analysis"
+    locks = ("study",)
 
     def rows(self) -> QuerySet[Analysis]:
         rows = self.study.analyses.select_related("created_by", "study").defer("result")
         return rows if may_see_results(self.study) else rows.none()
-
-    def lock(self) -> None:
-        lock_rows(self.study)
 
 
 class AnalysisResult(FileOfStudy):

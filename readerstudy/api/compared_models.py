@@ -13,7 +13,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.compared_etags import lock_rows
 from annotation.api.job_list import JobShape
 from annotation.api.resources import OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName
@@ -61,12 +60,10 @@ class BankComparison(_OfComparedBank, OneOf[ModelComparison]):
 
     shape = ComparisonShape
     summary = "Read the comparison of models on a bank"
+    locks = ("bank",)
 
     def one(self) -> ModelComparison:
         return self.newest()
-
-    def lock(self) -> None:
-        lock_rows(self.bank)
 
 
 class ComparisonResult(_OfComparedBank, StoredFile[ModelComparison]):

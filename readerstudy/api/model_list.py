@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
@@ -147,12 +146,10 @@ class OnePredictionRun(OfModels, OneOf[PredictionRun]):
 
     shape = PredictionRunShape
     summary = "Read one run of predictions"
+    locks = ("entry",)
 
     def one(self) -> PredictionRun:
         return known_run(self.person, self.kwargs["public_id"])
-
-    def lock(self) -> None:
-        lock_rows(self.one().entry)
 
 
 class NamePredictionRun(OnePredictionRun):

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.compared_etags import lock_rows
 from annotation.api.resources import ActOn, ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, SentImages
@@ -220,12 +219,10 @@ class OneModelRun(OfModels, OneOf[ModelRun]):
 
     shape = ModelRunShape
     summary = "Read one run of a model"
+    locks = ("batch",)
 
     def one(self) -> ModelRun:
         return run_of(self.person, self.kwargs["public_id"])
-
-    def lock(self) -> None:
-        lock_rows(self.one().batch)
 
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
         return super().shown(RunProgress(row), only)

@@ -14,7 +14,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
-from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
@@ -72,12 +71,10 @@ class OneReader(OfStudy, OneOf[Enrolment]):
     is_overseen = True
     shape = ReaderShape
     summary = "Read one reader of a study"
+    locks = ("study",)
 
     def rows(self) -> QuerySet[Enrolment]:
         return self.study.enrolments.select_related("study", "reader", "case_set")
-
-    def lock(self) -> None:
-        lock_rows(self.study, self.one())
 
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
         [status] = statuses_of([row], timezone.now())

@@ -279,9 +279,7 @@ class OneValidatorRun(_OfRuns, OneOf[ValidatorRun]):
 
     shape = ValidatorRunShape
     summary = "Read one run of a validator"
-
-    def lock(self) -> None:
-        lock_rows(self.one().batch)
+    locks = ("batch",)
 
     def shown(self, row: Any, only: Any = None) -> Any:
         [line] = self.lines([row])

@@ -13,7 +13,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.compared_etags import lock_rows
 from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write_cursor
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
@@ -133,6 +132,7 @@ class OfQuestion(OneOf[Revision]):
     roles = READERS
     reach = {"bank": "bank"}
     lookup = "question__number"
+    locks = ("question.bank", "question")
 
     def rows(self) -> QuerySet[Revision]:
         rows = Revision.objects.current().select_related("question__bank", "question__exam", "bank_import")
@@ -142,10 +142,6 @@ class OfQuestion(OneOf[Revision]):
         place = {"question__bank__slug": self.kwargs["slug"], "question__number": self.kwargs["number"]}
         bank = bank_named(self.person, self.kwargs["slug"])
         return get_object_or_404(self.in_reach(self.rows()).filter(bank=bank), **place)
-
-    def lock(self) -> None:
-        question = self.one().question
-        lock_rows(question.bank, question)
 
     def context(self) -> dict[str, Any]:
         question = self.one_shown.question_id
