@@ -100,7 +100,7 @@ def _reviewed_round() -> tuple[Any, float]:
 
 def _file(reviewers: list[str]) -> bytes:
     """What they say goes together as it does among people: a question is good, or it is not."""
-    from annotation.enums import Flag
+    from annotation.review.kernels.form_design import CHOSEN
 
     chance = random.Random(7)
     text = io.StringIO()
@@ -110,9 +110,10 @@ def _file(reviewers: list[str]) -> bytes:
             row: dict[str, Any] = {"question": number, "revision": 1, "reviewer": reviewer}
             row |= {f"grade_{name}": min(5, max(1, round(quality + chance.gauss(0, 0.6)))) for name in GRADES}
             row |= {name: chance.choice(words) for name, words in CHOICES.items()}
-            row |= {f"flag_{flag.value}": quality < 3 and chance.random() < 0.3 for flag in Flag}
+            row |= {f"flag_{flag.value}": quality < 3 and chance.random() < 0.3 for flag in CHOSEN}
             row |= {"verdict": "accept" if quality > 3.5 else chance.choice(("revise", "reject"))}
             row |= {"blind_best": chance.choice("BBBBBBBA"), "blind_difficulty": chance.choice(("easy", "medium"))}
+            row["disagreement"] = "" if row["blind_best"] == "B" else "own_error"
             text.write(json.dumps(row) + "\n")
     return text.getvalue().encode()
 
