@@ -205,9 +205,9 @@ def _count_images(facts: CardFacts, bank: QuestionBank) -> None:
 
 
 def _count_outcomes(facts: CardFacts, contents: BankContents) -> None:
-    rows = Settlement.objects.filter(revision__bank=contents.bank, revision__question__state__in=facts.chosen_states)
-    rows = rows.exclude(outcome=QuestionState.DISPUTED).order_by("pk")
-    decided = rows.values_list("revision__question_id", "outcome", "rule")
+    """Of the whole bank: by what stays back, nothing would seem to have been rejected."""
+    rows = Settlement.objects.filter(revision__bank=contents.bank).exclude(outcome=QuestionState.DISPUTED)
+    decided = rows.order_by("pk").values_list("revision__question_id", "outcome", "rule")
     newest = {question_id: (str(outcome), rule) for question_id, outcome, rule in decided}
     facts.outcomes = Counter(outcome for outcome, _rule in newest.values())
     facts.rules = sorted({rule for _outcome, rule in newest.values()})

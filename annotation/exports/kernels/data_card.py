@@ -28,7 +28,7 @@ class ImportedFile(NamedTuple):
 
 @dataclass
 class CardFacts:
-    """All that the card says; counts are of the questions in the export."""
+    """All that the card says; counts are of the questions in the export, decisions of the whole bank."""
 
     bank: str
     simulated: bool
@@ -122,9 +122,9 @@ def _outcomes(facts: CardFacts) -> Iterator[str]:
     yield from ("", "## What review rounds decided", "")
     n = sum(facts.outcomes[state.value] for state in SETTLED)
     if not n:
-        yield "No question of the export has been settled in a round."
+        yield "No question of the bank has been settled in a round."
         return
-    yield f"The newest decision about each question, for the {n:,} of {facts.n_questions:,} that have one."
+    yield f"The newest decision about each question, for the {n:,} of {facts.n_in_bank:,} in the bank that have one."
     yield from ("", "| outcome | questions | share | 95% CI (Wilson) |", "| --- | ---: | ---: | --- |")
     for state in SETTLED:
         k = facts.outcomes[state.value]

@@ -13,10 +13,10 @@ from django.core.management.base import CommandError
 from PIL import Image as Picture
 from pytest_django import Settings
 
-from annotation.enums import ImageState
+from annotation.enums import ImageState, QuestionState
 from annotation.imaging.kernels import text
 from annotation.imaging.kernels.rendering import png_of
-from annotation.models import Image, QuestionBank, SourceIdentifier, User
+from annotation.models import Image, Question, QuestionBank, Settlement, SourceIdentifier, User
 from annotation.review.ending import complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.images.test_uploads import png
@@ -88,6 +88,11 @@ def test_the_card_tells_decisions_with_their_intervals_and_the_rule(
     bank = QuestionBank.objects.get()
     call_command("export_questions", bank=bank.slug, form="jsonl", output=str(tmp_path / "out"), verbosity=0)
     card = (tmp_path / "out" / "card.md").read_text()
+    Question.objects.filter(state=QuestionState.ACCEPTED).update(state=QuestionState.REJECTED)  # in a later round
+    Settlement.objects.filter(outcome=QuestionState.ACCEPTED).update(outcome=QuestionState.REJECTED)
+    call_command("export_questions", bank=bank.slug, form="jsonl", output=str(tmp_path / "later"), verbosity=0)
+    later = (tmp_path / "later" / "card.md").read_text()
+    assert "| rejected | 1 of 1 |" in later, "what stayed back was decided all the same: 0 rejected would be false"
     assert "## Stayed back\n\n| state | questions |\n| --- | ---: |\n| disputed | 2 |" in card
     assert "| accepted | 1 of 1 | 100.0% | 20.7% to 100.0% |" in card
     assert "Rules of settling: settling-1." in card
