@@ -15,7 +15,7 @@ from annotation.exports.bank_contents import BankContents, BankQuestion
 from annotation.exports.kernels.question_records import StoredQuestion, is_given_back, text_of, usual_record
 from annotation.exports.kernels.question_tables import cell_text, cells_of, columns_of, fields_of_line, is_column
 from annotation.exports.tables import Column, Format, Kind
-from annotation.questionbank.kernels.records import STATE
+from annotation.questionbank.kernels.states import STATE
 
 
 class BankForm(Word):

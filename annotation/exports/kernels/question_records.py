@@ -12,8 +12,9 @@ from annotation.questionbank.kernels.examfields import KEPT_FIELDS, NUMBER_FIELD
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from, place_path
 from annotation.questionbank.kernels.kept_source import NOTHING_KEPT, KeptSource
 from annotation.questionbank.kernels.left_out import IMAGE_LISTS, LEFT_OUT, take_out
-from annotation.questionbank.kernels.records import STATE, RecordReader, RecordRules
-from annotation.questionbank.kernels.spelling import Style, member_text
+from annotation.questionbank.kernels.records import RecordReader, RecordRules
+from annotation.questionbank.kernels.spelling import Style, member_text, with_fields
+from annotation.questionbank.kernels.states import STATE
 from annotation.questionbank.kernels.strictjson import Entry
 
 TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
@@ -143,11 +144,10 @@ def text_of(question: StoredQuestion, style: Style) -> str:
     A record without a state is as it was imported.
     """
     spelling = question.source.spelling
-    is_marked = question.state not in ("", QuestionState.IMPORTED)
-    if spelling.text and question.imported == question.written and not is_marked:
-        return spelling.text
-    record = record_of(question) | ({STATE: question.state} if is_marked else {})
-    return member_text(question.key, record, style, is_ascii=spelling.is_ascii)
+    mark = {STATE: question.state} if question.state not in ("", QuestionState.IMPORTED) else {}
+    if spelling.text and question.imported == question.written:
+        return with_fields(spelling.text, mark, style) if mark else spelling.text
+    return member_text(question.key, record_of(question) | mark, style, is_ascii=spelling.is_ascii)
 
 
 def is_given_back(question: StoredQuestion) -> bool:

@@ -13,7 +13,7 @@ from annotation.exports.kernels.question_records import StoredQuestion, record_o
 from annotation.questionbank.kernels.entries import ID, OPTIONS, field_of_column
 from annotation.questionbank.kernels.examfields import KEPT_FIELDS, PRIOR_FIELD, REPORT_FIELDS
 from annotation.questionbank.kernels.left_out import LEFT_OUT, TABLE_LISTS
-from annotation.questionbank.kernels.records import STATE
+from annotation.questionbank.kernels.states import STATE
 
 TEMPLATE = (
     *(ID, "study_id", "question", *OPTIONS, "correct_answer", "correct_answer_explanation", "task_name", "category"),

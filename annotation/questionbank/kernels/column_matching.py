@@ -15,6 +15,7 @@ from annotation.questionbank.kernels.examfields import EXAM_FIELDS, NUMBER_FIELD
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import ForeignRow, json_in, parts_of, plain, read_rows
 from annotation.questionbank.kernels.left_out import LEFT_OUT
+from annotation.questionbank.kernels.states import STATE
 from annotation.questionbank.kernels.strictjson import Entry, Fault, unreadable, value_faults
 
 KEY, EXPLANATION, TASK, IMAGES, VIEWS, EXAM = (
@@ -118,6 +119,7 @@ _NEVER_KEPT = {
     *FIELD,
     *EXAM_FIELDS,
     LEFT_OUT,
+    STATE,
     "model_prediction",
     "image_path",
     "image_path_list",

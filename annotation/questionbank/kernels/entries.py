@@ -27,6 +27,7 @@ from annotation.questionbank.kernels.left_out import LEFT_OUT
 from annotation.questionbank.kernels.parquet import MAGIC, cell_of_parquet, lines_of_parquet
 from annotation.questionbank.kernels.sheets import lines_of_sheet
 from annotation.questionbank.kernels.spelling import SpellingWatch
+from annotation.questionbank.kernels.states import STATE
 from annotation.questionbank.kernels.strictjson import (
     MAX_ENTRY_CHARS,
     MAX_KEY_CHARS,
@@ -71,7 +72,7 @@ def _folded(name: str) -> str:
     return "".join(name.replace("_", " ").split()).casefold()
 
 
-_field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS, LEFT_OUT)}
+_field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS, LEFT_OUT, STATE)}
 _field_of |= {letter.casefold(): option for letter, option in zip(LETTERS, OPTIONS, strict=True)}
 
 

@@ -13,12 +13,13 @@ other names. Its split is published without answers: there, and only there, key 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
-from annotation.enums import Difficulty, Task
+from annotation.enums import Difficulty, QuestionState, Task
 from annotation.hashes import sha256_of
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
@@ -28,6 +29,7 @@ from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, 
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
 from annotation.questionbank.kernels.left_out import LEFT_OUT, put_back
 from annotation.questionbank.kernels.spelling import FileFrame, Spelling, SpellingWatch, Style
+from annotation.questionbank.kernels.states import STATE
 from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, BankRefused, Entry
 
 PRIVATE_NAMES = {
@@ -46,7 +48,7 @@ _COUNTS_FROM_1 = (
     "A key is 4, and none is 0: the keys of the file count from 1. In a question file a key is A, B, C or D, or a "
     "number from 0 to 3. Write letters, or count from 0."
 )
-STATE = "review_state"  # of an export of this program: what reviews decided is not for a file to say
+_written_state = re.compile(rf',\s*"{STATE}"\s*:\s*"[a-z_]*"(?=\s*\}}\Z)')
 _read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty", LEFT_OUT}
 
 
@@ -203,8 +205,7 @@ class RecordReader:
     def _read(self, key: str, check: reading.FieldCheck, spelling: Spelling) -> QuestionRecord | None:
         form: dict[str, Any] = {}  # of what the columns hold in another form than the file
         if STATE in check.value:
-            check.value = {name: member for name, member in check.value.items() if name != STATE}
-            spelling = Spelling(spelling.is_ascii)  # its text holds it
+            spelling = _without_state(check, spelling)
         written = check.value
         places = _put_back(check) if LEFT_OUT in written else ()
         if not _other_names.isdisjoint(check.value):
@@ -254,6 +255,16 @@ class RecordReader:
             *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra),
             *(content_sha256(exam, stem, options, answer, explanation, groups, extra, left_out), source, odd, left_out),
         )
+
+
+def _without_state(check: reading.FieldCheck, spelling: Spelling) -> Spelling:
+    """The record from here on without what an export wrote of its reviews; another field of that name is not lost."""
+    if check.value[STATE] not in (None, "", *QuestionState.values()):
+        states = ", ".join(QuestionState.values())
+        check.refuse(STATE, "format", f"{STATE!r} must be one of: {states}. Or give the field another name.")
+    check.value = {name: member for name, member in check.value.items() if name != STATE}
+    without, n_taken = _written_state.subn("", spelling.text)
+    return Spelling(spelling.is_ascii, without if n_taken else "")
 
 
 def _put_back(check: reading.FieldCheck) -> tuple[int, ...]:

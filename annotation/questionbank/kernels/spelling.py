@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 CHECKED_FIRST = 20  # records whose white space is compared, and of the others
 CHECKED_EACH = 200  # every so many
 _first_break = re.compile(r'"(?:[^"\\]|\\.)*":\s*\{\n([ \t]*)"')
+_start_of_fields = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*\{(\s*)')
 _line_breaks = re.compile(r"\n[ \t]*")
 
 
@@ -62,6 +64,15 @@ def with_end(frame: FileFrame, tail: bytes) -> FileFrame:
     """The frame with the end of a file whose last bytes these are: all after the last brace but one."""
     *_before, space, after = tail.decode("utf-8", "replace").rsplit("}", 2)
     return frame._replace(end=f"{space}}}{after}")
+
+
+def with_fields(text: str, fields: Mapping[str, str], style: Style) -> str:
+    """The text of a member with further fields at its end, and with nothing else changed."""
+    body = text[:-1].rstrip()
+    start = _start_of_fields.match(text)
+    before = "," + ((start[1] if start else "") or style.comma[1:])
+    added = "".join(f"{before}{json.dumps(name)}{style.colon}{json.dumps(value)}" for name, value in fields.items())
+    return body + added + text[len(body) :]
 
 
 class SpellingWatch:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from annotation.enums import QuestionState as State
 
+STATE = "review_state"  # field of an exported record; what reviews decided is not for a file to say, and not read
+
 # To "in review" when a round with the question opens; back to what it was when the round ends without a review of it.
 # To "imported" when a file brings another wording; to "revised" when a person writes one.
 QUESTION_TRANSITIONS: Mapping[State, tuple[State, ...]] = {

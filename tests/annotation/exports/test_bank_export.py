@@ -286,6 +286,21 @@ def test_what_was_found_wanting_stays_back_and_records_carry_their_state(tmp_pat
     assert run_import(tmp_path / "all" / form.file_name).counts.updated == 0, "a state is no other wording"
 
 
+def test_a_mark_changes_nothing_else_of_a_record(tmp_path: Path) -> None:
+    """Numbers and escapes that the style of the file would not give back stay as they were written."""
+    record = json.dumps(make_record(1, odd=0)).replace('"odd": 0', '"odd": 1.50, "more": "\\u0041"')
+    content = bring_bytes(tmp_path / "in/questions.json", f'{{"a": {record}}}'.encode())
+    Question.objects.update(state=QuestionState.ACCEPTED)
+    told = export(tmp_path / "out")
+    assert told == content[:-2] + b', "review_state": "accepted"}}'
+    assert run_import(tmp_path / "out/questions.json").counts.unchanged == 1
+    assert export(tmp_path / "again") == told
+    other = told.replace(b'"accepted"', b'"for Tuesday"')
+    (tmp_path / "other.json").write_bytes(other)
+    (error,) = run_import(tmp_path / "other.json", bank="Other").errors
+    assert "give the field another name" in error.message, "a field that means something else is not lost unseen"
+
+
 def test_the_command_gives_all_out_where_it_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_import(write_file(tmp_path, PLAIN))
     Question.objects.filter(number=3).update(state=QuestionState.REJECTED)
