@@ -185,6 +185,8 @@ def save_draft(
     values = {"data": checked, "saved_at": at, "sequence": sequence, "page": basis.page}
     if drafts.filter(basis.drafts, sequence__lte=sequence).update(**values):
         return
+    if drafts.filter(data=checked).exists():  # entered there as well: nothing to choose from
+        return
     check_drafts(locked, basis)
     newer = drafts.values_list("sequence", flat=True).first()
     if newer is not None:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.request import RawPostDataException
-from django.shortcuts import redirect
+from django.shortcuts import redirect, resolve_url
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -44,7 +44,8 @@ class ReceiptMiddleware(Middleware):
         if number.isascii() and number.isdecimal() and (came := received_by(request)) is not None:
             response["X-Received"] = f"{number} {zlib.crc32(came)}"
         sent_as = vars(request).get("_post", {}).get("sent_as", "")  # by a form that the browser itself sends: forms.js
-        if sent_as.isascii() and sent_as.isdecimal():
+        is_login = response.headers.get("Location", "").startswith(f"{resolve_url(settings.LOGIN_URL)}?")
+        if sent_as.isascii() and sent_as.isdecimal() and response.status_code < 400 and not is_login:
             response.set_cookie("received", sent_as, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)
         return response
 

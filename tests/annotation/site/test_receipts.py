@@ -49,3 +49,18 @@ def test_a_form_of_the_browser_s_own_is_told_by_a_cookie(client: Client, cora: U
     client.force_login(cora)
     assert client.post("/nowhere/", {"sent_as": "<b>"}).cookies.get("received") is None
     assert client.post("/logout/", {"sent_as": NUMBER}).cookies["received"].value == NUMBER
+
+
+@pytest.mark.django_db
+def test_what_was_not_taken_did_not_come(cora: User) -> None:
+    """The session has ended, the token is wrong, or nothing of that name is there: the page keeps what was written."""
+    client = Client(enforce_csrf_checks=True)
+    token = client.get("/login/").cookies["csrftoken"].value
+    for path, sent, status in (
+        ("/samples/new/", token, 302),
+        ("/samples/new/", "wrong", 403),
+        ("/nowhere/", token, 404),
+    ):
+        answer = client.post(path, {"sent_as": NUMBER, "csrfmiddlewaretoken": sent})
+        assert answer.status_code == status
+        assert "received" not in answer.cookies, f"{path} answered {status}: say only of what was taken that it came"
