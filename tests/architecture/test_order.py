@@ -11,14 +11,14 @@ from tests.architecture.source import ROOT, imports_of, python_files, where
 
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
-        "enums", "call_enums", "hashes", "refusals", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks",
+        "enums", "call_enums", "hashes", "refusals", "triggers", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks",
         "prompts", "statistics", "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank",
         "model_calls", "generation", "people", "leaving", "sampling", "review", "outcomes", "adjudication",
         "validators", "diversity", "feedback", "discussion", "exports", "demonstration", "templatetags", "forms",
         "views", "api", "management", "urls", "apps",
     ),
     "readerstudy": (
-        "enums", "models", "study", "design", "predictions", "unblinding", "model_runs", "enrolment", "reading",
+        "enums", "triggers", "models", "study", "design", "predictions", "unblinding", "model_runs", "enrolment", "reading",
         "monitoring", "analysis", "results", "figures", "comparison", "exports", "conducting", "report", "sharing",
         "demonstration", "templatetags", "forms", "views", "api", "management", "urls", "apps",
     ),

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import csv
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.test import Client
 
 from annotation.enums import Degree, Flag, RoundSteps
 from annotation.exports import review_report
 from annotation.exports.review_report import write_review_report
-from annotation.models import Review, ReviewForm, ReviewRound, User
+from annotation.models import Review, ReviewRound, User
 from annotation.outcomes.agreement import round_agreement
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, GroupBy, group_outcomes
 from annotation.review.kernels.form import check_judgement
-from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, make_design, stored_design
+from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, make_design
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.outcomes import Outcomes, outcomes_over, round_outcomes
 from annotation.review.round_design import RoundDesign, store_form
@@ -276,19 +274,3 @@ def test_a_stored_flag_was_asked_for_whatever_its_form_is(short: ReviewRound, ri
     share = rates(round_outcomes(short))["gives_away"].share
     assert (share.count, share.n) == (1, 1)
     assert NOT_ASKED[0] not in share.flags
-
-
-@pytest.mark.parametrize(
-    ("time_rule", "steps", "asks"), [("", "open", True), ("elsewhere", "open", False), ("", "full", False)]
-)
-def test_forms_of_earlier_pages_asked_what_these_offered(
-    short: ReviewRound, rita: User, time_rule: str, steps: str, asks: bool
-) -> None:
-    Review.objects.update(time_rule=time_rule)
-    ReviewRound.objects.update(steps=steps)
-    migration = import_module("annotation.migrations.0044_forms_ask_by_hand")
-    for _time in range(2):
-        migration.add_what_pages_asked(apps, None)
-    design = stored_design(ReviewForm.objects.get().design)
-    assert design.flags == (*SHORT.flags, *(FOLLOWING if asks else ()))
-    assert rates(round_outcomes(short))["several_valid"].share.n == (12 if asks else 0)

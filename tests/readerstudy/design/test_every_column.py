@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +27,7 @@ from readerstudy.design.indications import cases_with_information, sha256_of_inf
 from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information
 from readerstudy.models import Enrolment
+from readerstudy.triggers import hold_frozen
 from tests.annotation.review.cases import NOON
 from tests.annotation.review.priors import give_prior
 from tests.conftest import make_person
@@ -168,8 +168,7 @@ def triggers(db: None) -> None:
     """Those of the migrations that hold a frozen study."""
     with connection.cursor() as cursor:
         editor = SimpleNamespace(connection=connection, execute=cursor.execute)
-        for name in ("0003_frozen_designs", "0018_keep_shown_images"):
-            import_module(f"readerstudy.migrations.{name}").add_triggers(apps, editor)
+        hold_frozen(editor)
 
 
 def test_no_column_that_a_page_reads_changes_what_an_open_study_shows(triggers: None) -> None:

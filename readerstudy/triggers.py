@@ -1,17 +1,28 @@
-"""What a study froze does not change, on both databases: the database itself refuses it.
+"""Triggers by which the database itself refuses to change what readers did, what was analysed and what a study froze.
 
-Cases, sets, arms, orders and places of a study that is no longer a draft, the columns of its design, and the wording
-and keys of its questions. A reader still takes an order, and a question is still superseded by a new revision.
+Cases, sets, arms, orders, places and images of a study that is no longer a draft, the columns of its design, and the
+wording and keys of its questions do not change; a reader still takes an order, and a question is still superseded by a
+new revision. Of an open study the rows that name the files of its images do not change either.
 
-SQLite makes a table anew to change a column, and stops where a trigger of another table names it: a later migration
-that changes a column of studies, cases, sets or orders runs ``remove_triggers`` before and ``add_triggers`` after
-(``importlib.import_module("readerstudy.migrations.0003_frozen_designs")``).
+SQLite makes a table anew to change a column, and stops where a trigger of another table names it: a migration that
+changes a column of studies, cases, sets or orders runs ``remove_triggers`` before and ``add_triggers`` after.
 """
 
-from django.db import migrations
+from __future__ import annotations
+
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import StateApps
 
+from annotation.triggers import let_change, make_insert_only
+
+INSERT_ONLY = (
+    "readerstudy_response",
+    "readerstudy_refusedanswer",
+    "readerstudy_remark",
+    "readerstudy_timingevent",
+    "readerstudy_voiding",
+    "readerstudy_analysis",
+)
 NOT_A_DRAFT = "EXISTS (SELECT 1 FROM readerstudy_readerstudy s WHERE s.id = {row}.study_id AND s.state <> 'draft')"
 OF_A_SET = (
     "EXISTS (SELECT 1 FROM readerstudy_caseset c JOIN readerstudy_readerstudy s ON s.id = c.study_id "
@@ -25,12 +36,21 @@ USED = (
     "EXISTS (SELECT 1 FROM readerstudy_studycase c JOIN readerstudy_readerstudy s ON s.id = c.study_id "
     "WHERE c.revision_id = OLD.{column} AND s.state <> 'draft')"
 )
+OF_A_CASE = (
+    "EXISTS (SELECT 1 FROM readerstudy_studycase c JOIN readerstudy_readerstudy s ON s.id = c.study_id "
+    "WHERE c.id = {row}.case_id AND s.state <> 'draft')"
+)
+BEING_READ = (
+    "EXISTS (SELECT 1 FROM readerstudy_shownimage i JOIN readerstudy_studycase c ON c.id = i.case_id "
+    "JOIN readerstudy_readerstudy s ON s.id = c.study_id WHERE i.image_id = OLD.image_id AND s.state = 'open')"
+)
 WHOLE_ROWS = {
     "readerstudy_studycase": NOT_A_DRAFT,
     "readerstudy_arm": NOT_A_DRAFT,
     "readerstudy_caseset": NOT_A_DRAFT,
     "readerstudy_studycase_sets": OF_A_SET,
     "readerstudy_presentedcase": OF_AN_ORDER,
+    "readerstudy_shownimage": OF_A_CASE,
 }
 ORDER = ("study_id", "arm_id", "case_set_id", "number", "rule")
 DESIGN = (
@@ -60,6 +80,8 @@ def _conditions(differs: str) -> list[tuple[str, str, str]]:
     found += [
         (studies, "UPDATE", f"OLD.state <> 'draft' AND ({back} OR {changed(DESIGN)})"),
         (studies, "DELETE", "OLD.state <> 'draft'"),
+        ("annotation_rendition", "UPDATE", BEING_READ),
+        ("annotation_rendition", "DELETE", BEING_READ),
         (
             "annotation_revision",
             "UPDATE OF stem, options",  # an import that supersedes revisions does not wake it
@@ -78,15 +100,24 @@ def _name(table: str, act: str) -> str:
     return f"{table}_frozen_{act.split()[0].lower()}"
 
 
-def add_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+def add_triggers(apps: StateApps | None, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    for table in INSERT_ONLY:
+        make_insert_only(schema_editor, table)
+    hold_frozen(schema_editor)
+
+
+def remove_triggers(apps: StateApps | None, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    for table in INSERT_ONLY:
+        let_change(schema_editor, table)
+    for table, act, _refused in _conditions(""):
+        remove_trigger(schema_editor, table, act)
+
+
+def hold_frozen(schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """What a study froze does not change from now on."""
     is_sqlite = schema_editor.connection.vendor == "sqlite"
     for table, act, refused in _conditions("IS NOT" if is_sqlite else "IS DISTINCT FROM"):
         add_trigger(schema_editor, table, act, refused)
-
-
-def remove_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    for table, act, _refused in _conditions(""):
-        remove_trigger(schema_editor, table, act)
 
 
 def add_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str, refused: str) -> None:
@@ -109,8 +140,3 @@ def remove_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str
     schema_editor.execute(f"DROP TRIGGER {name}" + ("" if is_sqlite else f" ON {table}"))
     if not is_sqlite:
         schema_editor.execute(f"DROP FUNCTION {name}()")
-
-
-class Migration(migrations.Migration):
-    dependencies = [("readerstudy", "0002_append_only"), ("annotation", "0006_lighter_import_rows")]
-    operations = [migrations.RunPython(add_triggers, remove_triggers, elidable=False)]
