@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from annotation.acts.rounds import ROUND_ACTS
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
 from annotation.views.diversity import near_duplicates, pair_trials
@@ -37,6 +38,7 @@ from annotation.views.review import (
 )
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import administration, api_pages, bin, home, jobs
+from annotation.views.site.acting import page_paths
 from annotation.views.validators import bank_validators
 from annotation.views.webhooks import webhooks
 
@@ -269,15 +271,8 @@ urlpatterns = [
     path("rounds/new/forms/<int:pk>/", round_designs.review_form, name="review-form"),
     path("rounds/<slug:slug>/", rounds.round_page, name="round"),
     path("rounds/<slug:slug>/edit/", round_designs.round_edit, name="round-edit"),
-    path("rounds/<slug:slug>/assign/", round_acts.round_assign, name="round-assign"),
-    path("rounds/<slug:slug>/viewing/", round_acts.round_viewing, name="round-viewing"),
+    *page_paths("rounds/<slug:slug>/", ROUND_ACTS),
     path("rounds/<slug:slug>/let-in/<int:pk>/", calibration.calibration_let_in, name="calibration-let-in"),
-    path("rounds/<slug:slug>/due/", round_acts.round_due, name="round-due"),
-    path("rounds/<slug:slug>/remind/", round_acts.round_remind, name="round-remind"),
-    path("rounds/<slug:slug>/open/", round_acts.round_open, name="round-open"),
-    path("rounds/<slug:slug>/close/", round_acts.round_close, name="round-close"),
-    path("rounds/<slug:slug>/archive/", round_acts.round_archive, name="round-archive"),
-    path("rounds/<slug:slug>/bring-back/", round_acts.round_bring_back, name="round-bring-back"),
     path("rounds/<slug:slug>/delete/", round_acts.round_delete, name="round-delete"),
     path("rounds/<slug:slug>/reviewers/add/", round_acts.round_reviewer_add, name="round-reviewer-add"),
     path("rounds/<slug:slug>/reviewers/<int:pk>/", rounds.round_reviewer, name="round-reviewer"),
@@ -296,9 +291,7 @@ urlpatterns = [
     path("rounds/<slug:slug>/report.zip", round_report.round_report_file, name="round-report-file"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # adjudication
-    path("rounds/<slug:slug>/complete/", round_acts.round_complete, name="round-complete"),
     path("rounds/<slug:slug>/adjudicators/add/", round_acts.round_adjudicator_add, name="round-adjudicator-add"),
-    path("rounds/<slug:slug>/adjudicate/", round_acts.round_adjudicate, name="round-adjudicate"),
     path("adjudication/<slug:slug>/", adjudication.adjudication, name="adjudication"),
     path("adjudication/<slug:slug>/next/", adjudication.adjudication_next, name="adjudication-next"),
     path("adjudication/question/<str:public_id>/", adjudication.adjudication_question, name="adjudication-question"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
+from annotation.views.site.acting import page_paths
+from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.views.comparison import comparisons as comparing
 from readerstudy.views.conducting import acts as study_acts
 from readerstudy.views.conducting import dry_run
@@ -74,24 +76,15 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/freezing/", freezing.study_indications, name="study-indications"),
     path("studies/<slug:slug>/freeze/", freezing.study_freeze, name="study-freeze"),
     path("studies/<slug:slug>/protocol.json", freezing.study_protocol, name="study-protocol"),
-    path("studies/<slug:slug>/open/", study_acts.study_open, name="study-open"),
-    path("studies/<slug:slug>/close/", study_acts.study_close, name="study-close"),
     path("studies/<slug:slug>/copy/", study_acts.study_copy, name="study-copy"),
-    path("studies/<slug:slug>/archive/", study_acts.study_archive, name="study-archive"),
-    path("studies/<slug:slug>/bring-back/", study_acts.study_bring_back, name="study-bring-back"),
     path("studies/<slug:slug>/delete/", study_acts.study_delete, name="study-delete"),
+    *page_paths("studies/<slug:slug>/", STUDY_ACTS),
     # watching
+    *page_paths("studies/<slug:slug>/watch/", WATCHING_ACTS),
+    *page_paths("studies/<slug:slug>/watch/<str:public_id>/", READER_ACTS),
     path("studies/<slug:slug>/watch/", watching.study_watch, name="study-watch"),
-    path("studies/<slug:slug>/watch/extend/", watch_acts.study_extend, name="study-extend"),
-    path("studies/<slug:slug>/watch/remind/", watch_acts.study_remind, name="study-remind"),
     path("studies/<slug:slug>/watch/interim/", watch_results.study_interim, name="study-interim"),
     path("studies/<slug:slug>/watch/<str:public_id>/", watching.study_reader, name="study-reader"),
-    path("studies/<slug:slug>/watch/<str:public_id>/extend/", watch_acts.reader_extend, name="study-reader-extend"),
-    path("studies/<slug:slug>/watch/<str:public_id>/remind/", watch_acts.reader_remind, name="study-reader-remind"),
-    path(
-        "studies/<slug:slug>/watch/<str:public_id>/withdraw/", watch_acts.reader_withdraw, name="study-reader-withdraw"
-    ),
-    path("studies/<slug:slug>/watch/<str:public_id>/pass/", watch_acts.reader_pass, name="study-reader-pass"),
     path("studies/<slug:slug>/watch/<str:public_id>/replace/", watch_acts.reader_replace, name="study-reader-replace"),
     path("studies/<slug:slug>/void/", watch_results.study_void, name="study-void"),
     path("studies/<slug:slug>/re-review/", watch_results.study_rereview, name="study-rereview"),

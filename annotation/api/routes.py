@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from django.urls import path
 
+from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers, SetDue
 from annotation.api import event_list, job_list, own_account
+from annotation.api.acting import api_paths, resource_of
 from annotation.api.model_calls import asked_endpoints, generation_list, prompt_list, trial_list, validator_list
 from annotation.api.questionbank import (
     banks,
@@ -113,28 +115,26 @@ urlpatterns = [
     path("samples/<slug:slug>/archive/", drawn_samples.ArchiveSample.as_view(), name="api-sample-archive"),
     path("rounds/", round_list.Rounds.as_view(), name="api-rounds"),
     path("rounds/<slug:slug>/", round_list.OneRound.as_view(), name="api-round"),
-    path("rounds/<slug:slug>/assign/", round_list.AssignRound.as_view(), name="api-round-assign"),
-    path("rounds/<slug:slug>/open/", round_list.OpenRound.as_view(), name="api-round-open"),
-    path("rounds/<slug:slug>/complete/", round_list.CompleteRound.as_view(), name="api-round-complete"),
-    path("rounds/<slug:slug>/close/", round_list.CloseRound.as_view(), name="api-round-close"),
-    path("rounds/<slug:slug>/archive/", round_list.ArchiveRound.as_view(), name="api-round-archive"),
-    path("rounds/<slug:slug>/bring-back/", round_list.BringBackRound.as_view(), name="api-round-bring-back"),
+    *api_paths(
+        ROUND,
+        ROUND_ACTS,
+        round_list.OneRound,
+        AssignRound=resource_of(AssignRound, round_list.AssignByAddress, body=round_list.ReviewersSent),
+        SetDue=resource_of(SetDue, round_list.OneRound, body=round_drafts.DueSent),
+        RemindReviewers=resource_of(RemindReviewers, round_people.Reminds),
+    ),
     path("rounds/<slug:slug>/assignments/", round_list.RoundAssignments.as_view(), name="api-round-assignments"),
     path("rounds/<slug:slug>/reviews/", review_list.ReviewsOfRound.as_view(), name="api-round-review-rows"),
     path("rounds/<slug:slug>/reviews/<str:form>/", review_list.RoundReviews.as_view(), name="api-round-reviews"),
     path("rounds/<slug:slug>/import/", review_list.ImportReviews.as_view(), name="api-round-import"),
     path(f"{ROUND}edit/", round_drafts.EditRound.as_view(), name="api-round-edit"),
-    path(f"{ROUND}viewing/", round_drafts.SetViewing.as_view(), name="api-round-viewing"),
-    path(f"{ROUND}due/", round_drafts.SetDue.as_view(), name="api-round-due"),
     path(f"{ROUND}fresh/", round_drafts.FreshRound.as_view(), name="api-round-fresh"),
-    path(f"{ROUND}remind/", round_people.RemindReviewers.as_view(), name="api-round-remind"),
     path(f"{ROUND}reviewers/", round_people.RoundReviewers.as_view(), name="api-round-reviewers"),
     path(REVIEWER, round_people.OneRoundReviewer.as_view(), name="api-round-reviewer"),
     path(f"{REVIEWER}let-in/", round_people.LetReviewerIn.as_view(), name="api-round-let-in"),
     path(f"{REVIEWER}remove/", round_people.RemoveReviewer.as_view(), name="api-round-reviewer-remove"),
     path(f"{REVIEWER}reassign/", round_people.ReassignQuestions.as_view(), name="api-round-reassign"),
     path(f"{ROUND}adjudicators/", round_people.Adjudicators.as_view(), name="api-round-adjudicators"),
-    path(f"{ROUND}adjudicate/", round_people.BeginAdjudication.as_view(), name="api-round-adjudicate"),
     path(f"{ROUND}invitations/", round_invitations.RoundInvitations.as_view(), name="api-round-invitations"),
     path(
         f"{ROUND}invitations/<int:pk>/revoke/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import MAXYEAR, MINYEAR, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +77,9 @@ class ViewingForm(PlainForm):
             raise forms.ValidationError(gettext("Give the smallest window a width and a height, or neither."))
         return data
 
-    def viewing(self) -> Viewing:
-        """What was asked for, after is_valid()."""
-        data = self.cleaned_data
+    @staticmethod
+    def viewing(data: Mapping[str, Any]) -> Viewing:
+        """What was asked for, from what a valid form holds."""
         window = (data["least_width"], data["least_height"]) if data["least_width"] is not None else None
         return Viewing(tuple(data["hidden_tools"]), window, data["double_click"])
 

@@ -14,8 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody
-from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import try_to_send
@@ -28,7 +27,6 @@ from readerstudy.enrolment.inviting import (
 )
 from readerstudy.enrolment.kernels.steps import Step
 from readerstudy.enrolment.mailing import send_study_invitation, study_link
-from readerstudy.enrolment.participation import withdraw
 from readerstudy.enrolment.reader_status import statuses_of
 from readerstudy.models import CaseSet, Enrolment, StudyInvitation
 from readerstudy.study.locking import StudyRefused
@@ -79,16 +77,6 @@ class OneReader(OfStudy, OneOf[Enrolment]):
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
         [status] = statuses_of([row], timezone.now())
         return super().shown(status, only)
-
-
-class WithdrawReader(ActOn[Enrolment], OneReader):
-    """The reader reads no further; what was answered stays. For one who asked for it, or cannot go on."""
-
-    body = ReasonSent
-    summary = "Let a reader leave a study"
-
-    def act_on(self, enrolment: Enrolment) -> None:
-        withdraw(enrolment, reason=self.sent(ReasonSent)["reason"], **self.by())
 
 
 class ReaderInvitationShape(Shown):

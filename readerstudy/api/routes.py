@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from django.urls import path
 
+from annotation.api.acting import api_paths, resource_of
+from annotation.api.questionbank.question_acts import ReasonSent
+from readerstudy.acts.studies import (
+    READER_ACTS,
+    STUDY_ACTS,
+    WATCHING_ACTS,
+    CloseStudy,
+    ExtendReader,
+    ExtendStudy,
+    PassReader,
+    RemindReader,
+    RemindStudy,
+    WithdrawReader,
+)
 from readerstudy.api import (
     analysis_list,
     compared_models,
@@ -38,20 +52,31 @@ urlpatterns = [
     path(f"{STUDY}plan/", study_list.StudyPlan.as_view(), name="api-study-plan"),
     path(f"{STUDY}protocol/", study_list.StudyProtocol.as_view(), name="api-study-protocol"),
     path(f"{STUDY}freeze/", study_acts.FreezeStudy.as_view(), name="api-study-freeze"),
-    path(f"{STUDY}open/", study_acts.OpenStudy.as_view(), name="api-study-open"),
-    path(f"{STUDY}extend/", study_acts.ExtendStudy.as_view(), name="api-study-extend"),
-    path(f"{STUDY}remind/", study_acts.RemindStudy.as_view(), name="api-study-remind"),
     path(f"{STUDY}re-review/", study_acts.RereviewStudy.as_view(), name="api-study-rereview"),
-    path(f"{STUDY}close/", study_acts.CloseStudy.as_view(), name="api-study-close"),
     path(f"{STUDY}copy/", study_acts.CopyStudy.as_view(), name="api-study-copy"),
-    path(f"{STUDY}archive/", study_acts.ArchiveStudy.as_view(), name="api-study-archive"),
-    path(f"{STUDY}bring-back/", study_acts.BringBackStudy.as_view(), name="api-study-bring-back"),
+    *api_paths(
+        STUDY,
+        (*STUDY_ACTS, *WATCHING_ACTS),
+        study_list.OneStudy,
+        CloseStudy=resource_of(CloseStudy, study_list.OneStudy, body=study_acts.CloseSent),
+        ExtendStudy=resource_of(
+            ExtendStudy, study_acts.MovesDeadline, study_list.OneStudy, body=study_acts.DeadlineSent
+        ),
+        RemindStudy=resource_of(RemindStudy, study_acts.SendsReminders),
+    ),
     path(f"{STUDY}readers/", reader_list.StudyReaders.as_view(), name="api-study-readers"),
     path(READER, reader_list.OneReader.as_view(), name="api-study-reader"),
-    path(f"{READER}withdraw/", reader_list.WithdrawReader.as_view(), name="api-study-reader-withdraw"),
-    path(f"{READER}extend/", reader_acts.ExtendReader.as_view(), name="api-study-reader-extend"),
-    path(f"{READER}remind/", reader_acts.RemindReader.as_view(), name="api-study-reader-remind"),
-    path(f"{READER}pass/", reader_acts.PassReader.as_view(), name="api-study-reader-pass"),
+    *api_paths(
+        READER,
+        READER_ACTS,
+        reader_list.OneReader,
+        ExtendReader=resource_of(
+            ExtendReader, study_acts.MovesDeadline, reader_list.OneReader, body=study_acts.DeadlineSent
+        ),
+        RemindReader=resource_of(RemindReader, study_acts.SendsReminders),
+        WithdrawReader=resource_of(WithdrawReader, reader_list.OneReader, body=ReasonSent),
+        PassReader=resource_of(PassReader, reader_list.OneReader, body=ReasonSent),
+    ),
     path(f"{READER}replace/", reader_acts.ReplaceReader.as_view(), name="api-study-reader-replace"),
     path(f"{STUDY}invitations/", reader_list.StudyInvitations.as_view(), name="api-study-invitations"),
     path(f"{STUDY}invitations/file/", invited_readers.InviteReadersFromFile.as_view(), name="api-study-invite-file"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from rest_framework import serializers
@@ -10,33 +9,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.acts import Act
+from annotation.api.acting import ActedOn
 from annotation.api.bodies import SentBody
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, Shown
 from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy, OneStudy
-from readerstudy.conducting import lifecycle
 from readerstudy.design.creating import copy_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.models import ReaderStudy
 from readerstudy.monitoring.rereviewing import send_to_rereview
-from readerstudy.monitoring.unfinished import extend_study, remind_unfinished
 from readerstudy.views.study.access import coordinated_study
-
-
-class _StudyAct(ActOn[ReaderStudy], OneStudy):
-    act: Callable[..., object]
-
-    def one(self) -> ReaderStudy:
-        return coordinated_study(self.person, self.kwargs["slug"])
-
-    def act_on(self, study: ReaderStudy) -> None:
-        type(self).act(study, **self.sent_to_act(), **self.by())
-
-    def sent_to_act(self) -> dict[str, Any]:
-        body: type[SentBody] | None = getattr(self, "body", None)
-        return self.sent(body) if body else {}
 
 
 class FreezeSent(SentBody):
@@ -45,34 +30,24 @@ class FreezeSent(SentBody):
     )
 
 
-class FreezeStudy(_StudyAct):
+class FreezeStudy(ActOn[ReaderStudy], OneStudy):
     """From now on nothing of the design changes. Refused with everything that is in the way. Where readers see
     indications somebody has to read these first: such a study is frozen on its page.
     """
 
-    act, body = freeze_study, FreezeSent
+    body = FreezeSent
     summary = "Freeze a study"
 
-
-class OpenStudy(_StudyAct):
-    """Readers read from now on. Opening an open study changes nothing."""
-
-    act = lifecycle.open_study
-    summary = "Open a study"
+    def act_on(self, study: ReaderStudy) -> None:
+        freeze_study(coordinated_study(self.person, study.slug), **self.sent(FreezeSent), **self.by())
 
 
 class DeadlineSent(SentBody):
     deadline_at = Moment(help_text="later than the present one")
 
 
-class ExtendStudy(_StudyAct):
-    """More time for everybody; who had more keeps it. A deadline never moves earlier."""
-
-    body = DeadlineSent
-    act = extend_study
-    summary = "Give all readers more time"
-
-    def sent_to_act(self) -> dict[str, Any]:
+class MovesDeadline(ActedOn):
+    def arguments(self, act: Act[Any]) -> dict[str, Any]:
         return {"deadline": self.sent(DeadlineSent)["deadline_at"]}
 
 
@@ -80,29 +55,18 @@ class SentRemindersShape(Shown):
     n_sent = serializers.IntegerField(help_text="e-mails")
 
 
-class RemindStudy(OfStudy):
-    """An e-mail to everybody who has not finished. Refused where the site sends no e-mail."""
-
-    shape = SentRemindersShape
+class SendsReminders(ActedOn):
     makes = True
-    summary = "Remind the readers of a study"
+    shape = SentRemindersShape
 
-    def post(self, request: Request, **named: Any) -> Response:
-        study = self.study
-        return self.once(lambda: MadeAnswer(200, self.shown({"n_sent": remind_unfinished(study, **self.by())})))
+    def answer(self, result: int) -> Any:
+        return self.shown({"n_sent": result})
 
 
 class CloseSent(SentBody):
     confirmed_open = serializers.IntegerField(
         default=0, min_value=0, max_value=100_000, help_text="how many readers without an end are left; 409 tells them"
     )
-
-
-class CloseStudy(_StudyAct):
-    """Nothing is read from now on, and the analysis is asked for. Closing twice changes nothing."""
-
-    act, body = lifecycle.close_study, CloseSent
-    summary = "Close a study"
 
 
 class RereviewSent(SentBody):
@@ -136,33 +100,20 @@ class RereviewStudy(OfStudy):
         return self.once(make)
 
 
-class ArchiveStudy(_StudyAct):
-    """Off the lists; nothing is deleted."""
-
-    act = lifecycle.archive
-    summary = "Archive a study"
-
-
-class BringBackStudy(_StudyAct):
-    """An archived study stands in the lists again."""
-
-    act = lifecycle.bring_back
-    summary = "Bring a study back"
-
-
 class CopySent(SentBody):
     name = serializers.CharField(max_length=200, required=False, default="", help_text="empty: the next free one")
 
 
-class CopyStudy(_StudyAct):
+class CopyStudy(OneStudy):
     """A draft of the same design."""
 
+    http_method_names = ["post"]
     body = CopySent
     makes, status = True, 201
     summary = "Copy a study"
 
     def post(self, request: Request, **named: Any) -> Response:
-        study = self.one()
+        study = coordinated_study(self.person, named["slug"])
         bank_named(self.person, study.bank.slug)  # a token of the study alone does not reach its copy
         name = self.sent(CopySent)["name"]
 

@@ -11,16 +11,16 @@ from tests.architecture.source import ROOT, imports_of, python_files, where
 
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
-        "enums", "call_enums", "hashes", "refusals", "triggers", "models", "site", "audit", "bin", "jobs", "endpoints", "webhooks",
-        "prompts", "statistics", "figures", "imaging", "case", "backup", "ingest", "quality", "questionbank",
-        "model_calls", "generation", "people", "leaving", "sampling", "review", "outcomes", "adjudication",
-        "validators", "diversity", "feedback", "discussion", "exports", "demonstration", "templatetags", "forms",
-        "views", "api", "management", "urls", "apps",
+        "enums", "call_enums", "hashes", "refusals", "triggers", "models", "site", "audit", "bin", "jobs", "endpoints",
+        "webhooks", "prompts", "statistics", "figures", "imaging", "case", "backup", "ingest", "quality",
+        "questionbank", "model_calls", "generation", "people", "leaving", "sampling", "review", "outcomes",
+        "adjudication", "validators", "diversity", "feedback", "discussion", "exports", "demonstration", "templatetags",
+        "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
     "readerstudy": (
-        "enums", "triggers", "models", "study", "design", "predictions", "unblinding", "model_runs", "enrolment", "reading",
-        "monitoring", "analysis", "results", "figures", "comparison", "exports", "conducting", "report", "sharing",
-        "demonstration", "templatetags", "forms", "views", "api", "management", "urls", "apps",
+        "enums", "triggers", "models", "study", "design", "predictions", "unblinding", "model_runs", "enrolment",
+        "reading", "monitoring", "analysis", "results", "figures", "comparison", "exports", "conducting", "report",
+        "sharing", "demonstration", "templatetags", "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
 }  # fmt: skip
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from annotation.acts import Act
+from annotation.acts.rounds import ROUND_ACTS
+from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from tests.permissions import rules
 from tests.permissions.rules import Rule
 
 
 def _each(rule: Rule, names: str) -> dict[str, Rule]:
     return dict.fromkeys(names.split(), rule)
+
+
+def _acts(rule: Rule, acts: Iterable[type[Act[Any]]]) -> dict[str, Rule]:
+    """Of declared acts, whose ``find`` the rule asks: on their page and in the API."""
+    return {name: rule for act in acts for name in (act.name, f"api-{act.name}")}
 
 
 OWN = Rule("What is one's own: everybody who is logged in", rules.ROLE.asks)
@@ -36,14 +47,12 @@ RULES: dict[str, Rule] = {
     # rounds
     **_each(rules.ROUNDS, "rounds api-rounds"),
     **_each(rules.ROUND_COST, "round-cost"),
+    **_acts(rules.COORDINATED_ROUND, ROUND_ACTS),
     **_each(
         rules.COORDINATED_ROUND,
-        "round-edit round-assign round-viewing calibration-let-in round-due round-remind round-open round-close "
-        "round-archive round-bring-back round-reviewer-add round-reviewer round-reviewer-remove round-reassign "
-        "round-codebook round-complete round-adjudicator-add round-adjudicate round-fresh api-round-assign "
-        "api-round-open api-round-complete api-round-close api-round-archive api-round-bring-back "
-        "api-round-assignments api-round-edit api-round-viewing api-round-due api-round-fresh api-round-remind "
-        "api-round-let-in api-round-reviewer-remove api-round-reassign api-round-adjudicators api-round-adjudicate",
+        "round-edit calibration-let-in round-reviewer-add round-reviewer round-reviewer-remove round-reassign "
+        "round-codebook round-adjudicator-add round-fresh api-round-assignments api-round-edit api-round-fresh "
+        "api-round-let-in api-round-reviewer-remove api-round-reassign api-round-adjudicators",
     ),
     **_each(
         rules.SEEN_ROUND,
@@ -61,22 +70,19 @@ RULES: dict[str, Rule] = {
     **_each(rules.BANK_OUTCOMES, "bank-outcomes bank-groups bank-difficulty bank-figure"),
     # studies
     **_each(rules.STUDIES, "studies api-studies"),
+    **_acts(rules.COORDINATED_STUDY, (*STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS)),
     **_each(
         rules.COORDINATED_STUDY,
         "study-invite study-invite-file study-invitation-remind study-invitation-restore study-invitation-revoke "
-        "study-dry-room study-dry-session study-dry-state study-dry-pause study-dry-resume study-dry-case "
-        "study-indications study-protocol study-open study-close study-copy study-archive study-bring-back "
-        "study-delete study-extend study-remind study-interim study-reader study-reader-extend study-reader-remind "
-        "study-reader-withdraw study-reader-pass study-reader-replace study-void study-rereview study-analyse "
-        "study-results study-share-restore study-share-revoke study-import study-data study-codebook "
-        "study-analysis study-report-file study-report-make api-study-plan api-study-protocol api-study-freeze "
-        "api-study-open api-study-close api-study-copy api-study-archive api-study-bring-back "
-        "api-study-reader-withdraw api-study-invitations api-study-invitation-revoke api-study-voidings "
-        "api-study-import api-study-extend api-study-remind api-study-rereview api-study-reader-extend "
-        "api-study-reader-remind api-study-reader-pass api-study-reader-replace api-study-invite-file "
-        "api-study-invitation-remind api-study-invitation-restore api-study-share-links api-study-share-revoke "
-        "api-study-share-restore "
-        "api-study-job api-study-analyses api-study-analysis api-study-analysis-result api-study-reports",
+        "study-dry-room study-dry-session study-dry-state study-dry-pause study-dry-resume study-dry-case study- "
+        "indications study-protocol study-copy study-delete study-interim study-reader study-reader-replace "
+        "study-void study-rereview study-analyse study-results study-share-restore study-share-revoke study- "
+        "import study-data study-codebook study-analysis study-report-file study-report-make api-study-plan api- "
+        "study-protocol api-study-freeze api-study-copy api-study-invitations api-study-invitation-revoke api- "
+        "study-voidings api-study-import api-study-rereview api-study-reader-replace api-study-invite-file api- "
+        "study-invitation-remind api-study-invitation-restore api-study-share-links api-study-share-revoke api- "
+        "study-share-restore api-study-job api-study-analyses api-study-analysis api-study-analysis-result api- "
+        "study-reports",
     ),
     **_each(
         rules.OVERSEEN_STUDY,

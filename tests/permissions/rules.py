@@ -14,6 +14,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
+from annotation.acts.rounds import coordinated_round
 from annotation.api.review.round_list import rounds_known_to
 from annotation.bin.deleting import find_deleted, may_restore, opens
 from annotation.discussion.commenting import check_reads
@@ -39,7 +40,7 @@ from annotation.review.own_reviews import sees_decisions
 from annotation.site.permissions import coordinates_any_round, is_administrator, is_coordinator
 from annotation.views.adjudication.adjudication import adjudicated_round
 from annotation.views.people import invitations
-from annotation.views.review.rounds import coordinated_round, overseen_round, seen_round
+from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.predictions.eligibility import knows_scores

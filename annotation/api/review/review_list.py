@@ -17,6 +17,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.acts.rounds import coordinated_round
 from annotation.api.bodies import SentBody, cleaned, rows_refused
 from annotation.api.resources import ListOf, Resource, Shown
 from annotation.api.review.round_list import REACH
@@ -30,7 +31,7 @@ from annotation.models import Review, ReviewRound, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.outcomes import newest_reviews
 from annotation.views.review.outcome_context import check_not_blinded
-from annotation.views.review.rounds import coordinated_round, reviews_file
+from annotation.views.review.rounds import reviews_file
 
 
 def seen_by(person: User, slug: str) -> ReviewRound:

@@ -10,22 +10,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.acts.rounds import coordinated_round
 from annotation.adjudication.fresh_rounds import fresh_round
-from annotation.api.bodies import SentBody, cleaned
+from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Shown
-from annotation.api.review.round_list import ActOnRound, DesignSent, OneRound, sample_named, take_design, with_counts
+from annotation.api.review.round_list import DesignSent, OneRound, sample_named, take_design, with_counts
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
-from annotation.enums import Flag, GradeName, Role, RoundSteps, ViewerTool
-from annotation.forms.rounds import ViewingForm
+from annotation.enums import Flag, GradeName, Role, RoundSteps
 from annotation.models import ReviewForm, ReviewRound
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.kernels.form_design import ANCHOR_LIMIT, CHOICE_LABELS, CHOSEN, anchored, make_design
-from annotation.review.reviewer_progress import set_due
 from annotation.review.round_design import design_of_round, newest_forms, store_form
 from annotation.review.rounds import MOST_PER_QUESTION, change_draft
-from annotation.review.viewing import set_viewing
 from annotation.sampling.kernels.drawing import SEED_MAX
-from annotation.views.review.rounds import coordinated_round
 
 
 class DraftSent(DesignSent):
@@ -37,51 +34,29 @@ class DraftSent(DesignSent):
     seed = serializers.IntegerField(min_value=0, max_value=SEED_MAX, required=False)
 
 
-class EditRound(ActOnRound):
+class EditRound(OneRound):
     """Change the design of a draft; what is not sent stays. What assignments follow from (sample, steps, numbers, seed)
     takes them away.
     """
 
-    act, body = change_draft, DraftSent
+    http_method_names = ["post"]
+    body = DraftSent
     summary = "Change a draft"
 
-    def sent_to_act(self, review_round: ReviewRound) -> dict[str, Any]:
+    def post(self, request: Request, **named: Any) -> Response:
+        review_round = coordinated_round(self.person, named["slug"])
+        change_draft(review_round, **self.changes(review_round), **self.by())
+        return Response(self.shown(self.one()))
+
+    def changes(self, review_round: ReviewRound) -> dict[str, Any]:
         sent = {name: getattr(review_round, name) for name in ("name", "steps", "instructions")} | self.sent(DraftSent)
         plan = sample_named(self.person, sent.pop("sample")) if "sample" in sent else review_round.plan
         design = take_design(self.person, sent, design_of_round(review_round))
         return {**sent, "steps": RoundSteps(sent["steps"]), "plan": plan, "design": design}
 
 
-class ViewingSent(SentBody):
-    hidden_tools = serializers.ListField(child=WordChoice(ViewerTool), default=list)
-    least_width = serializers.IntegerField(default=None, allow_null=True, help_text="with a height, or neither")
-    least_height = serializers.IntegerField(default=None, allow_null=True)
-    double_click = serializers.BooleanField(default=False, help_text="on an option submits the blind answer")
-
-
-class SetViewing(ActOnRound):
-    """Which tools of the viewer its reviewers do without, how large their window must be, and what a double-click does:
-    from their next page on. What is not sent is as in an ordinary round.
-    """
-
-    act, body = set_viewing, ViewingSent
-    summary = "Say how reviewers see the images"
-
-    def sent_to_act(self, review_round: ReviewRound) -> dict[str, Any]:
-        form = ViewingForm(self.sent(ViewingSent))
-        cleaned(form)
-        return {"viewing": form.viewing()}
-
-
 class DueSent(SentBody):
     due_at = Moment(allow_null=True, help_text="null: no due date")
-
-
-class SetDue(ActOnRound):
-    """Until when the reviews are to be in. Nothing ends by itself."""
-
-    act, body = set_due, DueSent
-    summary = "Set the due date of a round"
 
 
 class FreshRound(OneRound):

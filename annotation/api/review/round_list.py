@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,24 +17,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.acts import Act
+from annotation.acts.rounds import coordinated_round
+from annotation.api.acting import ActedOn
 from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
-from annotation.bin.deleting import bring_back
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps, ViewerTool
 from annotation.models import Assignment, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.roles import possible_reviewers
-from annotation.review import rounds as acts
-from annotation.review.assigning import assign_round
 from annotation.review.calibrating import possible_calibrations
-from annotation.review.ending import close_round, complete_reviews
 from annotation.review.repeats import MOST_REPEATED
 from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.permissions import acts_as, coordinates_any_round, is_administrator, is_coordinator, within_reach
-from annotation.views.review.rounds import coordinated_round
 
 REACH = {"bank": "plan__bank", "round": "pk"}
 MOST_REVIEWERS = 200
@@ -215,77 +213,9 @@ class OneRound(OneOf[ReviewRound]):
         return rounds_known_to(self.person)
 
 
-class ActOnRound(OneRound):
-    """Of its coordinators. Answers with the round as it is after the act."""
-
-    act: Callable[..., object]
-    http_method_names = ["post"]
-
-    def post(self, request: Request, **named: Any) -> Response:
-        review_round = coordinated_round(self.person, named["slug"])
-        type(self).act(review_round, **self.sent_to_act(review_round), **self.by())
-        return Response(self.shown(self.one()))
-
-    def sent_to_act(self, review_round: ReviewRound) -> dict[str, Any]:
-        body: type[SentBody] | None = getattr(self, "body", None)
-        return self.sent(body) if body else {}
-
-
-class AssignRound(ActOnRound):
-    """Assign a draft to these people, anew if it was assigned before."""
-
-    act, body = assign_round, ReviewersSent
-    summary = "Assign a round"
-
-    def sent_to_act(self, review_round: ReviewRound) -> dict[str, Any]:
-        return {"reviewers": reviewers_named(self.sent(ReviewersSent)["reviewers"], review_round)}
-
-
-class OpenSent(SentBody):
-    without_images = serializers.CharField(
-        max_length=300, default="", allow_blank=True, help_text="why it opens although some images are missing"
-    )
-
-
-class OpenRound(ActOnRound):
-    """Reviewers see their questions from now on. Opening an open round changes nothing."""
-
-    act, body = acts.open_round, OpenSent
-    summary = "Open a round"
-
-
-class EndSent(SentBody):
-    confirmed_open = serializers.IntegerField(
-        default=0, min_value=0, max_value=1_000_000, help_text="how many reviews are left open; 409 tells them"
-    )
-
-
-class CompleteRound(ActOnRound):
-    """The independent reviews end, and what they agree on is settled."""
-
-    act, body = complete_reviews, EndSent
-    summary = "End the reviews of a round"
-
-
-class CloseRound(ActOnRound):
-    """Nothing is reviewed or decided from now on."""
-
-    act, body = close_round, EndSent
-    summary = "Close a round"
-
-
-class ArchiveRound(ActOnRound):
-    """Off the lists; nothing is deleted."""
-
-    act = acts.archive_round
-    summary = "Archive a round"
-
-
-class BringBackRound(ActOnRound):
-    """An archived round is in the lists again."""
-
-    act = bring_back
-    summary = "Bring a round back"
+class AssignByAddress(ActedOn, OneRound):
+    def arguments(self, act: Act[Any]) -> dict[str, Any]:
+        return {"reviewers": reviewers_named(self.sent(ReviewersSent)["reviewers"], act.thing)}
 
 
 class AssignmentShape(Shown):

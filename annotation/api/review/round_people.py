@@ -14,12 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.adjudication.adjudicating import adjudicators_of, begin_adjudication, name_adjudicator
+from annotation.acts.rounds import coordinated_round
+from annotation.adjudication.adjudicating import adjudicators_of, name_adjudicator
+from annotation.api.acting import ActedOn
 from annotation.api.bodies import BodyRefused, SentBody
 from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
-from annotation.api.review.round_list import REACH, ActOnRound, reviewers_named, rounds_known_to
+from annotation.api.review.round_list import REACH, reviewers_named, rounds_known_to
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.forms.adjudication import possible_adjudicators
 from annotation.models import ReviewRound, User
@@ -29,12 +31,10 @@ from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer, reassign, reassign_all, remove_reviewer
 from annotation.review.reviewer_progress import (
     ReviewerProgress,
-    remind_reviewers,
     reviewer_progress,
     with_lags,
 )
 from annotation.site.permissions import within_reach
-from annotation.views.review.rounds import coordinated_round
 
 
 class RoundReviewerShape(Shown):
@@ -252,16 +252,11 @@ class RemindedShape(Shown):
     too_soon = serializers.ListField(child=PersonName(), help_text="reminded within a day already")
 
 
-class RemindReviewers(Resource):
-    """An e-mail to everybody who is not done and had none within a day."""
-
-    http_method_names = ["post"]
+class Reminds(ActedOn):
     shape = RemindedShape
-    summary = "Remind the reviewers of a round"
 
-    def post(self, request: Request, **named: Any) -> Response:
-        review_round = coordinated_round(self.person, named["slug"])
-        return Response(self.shown(remind_reviewers(review_round, **self.by())))
+    def answer(self, result: Any) -> Any:
+        return self.shown(result)
 
 
 # --- who decides ----------------------------------------------------------------------------------
@@ -300,10 +295,3 @@ class Adjudicators(ListOf[User]):
             return MadeAnswer(201, self.shown(person))
 
         return self.once(name)
-
-
-class BeginAdjudication(ActOnRound):
-    """From now on the adjudicators see what is not settled."""
-
-    act = begin_adjudication
-    summary = "Begin the adjudication of a round"

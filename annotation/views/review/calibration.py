@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.acts.rounds import coordinated_round
 from annotation.enums import AssignmentState, RoundState, Verdict
 from annotation.models import Assignment, CalibrationResult, ReviewRound, User
 from annotation.review.assignments import next_assignment
@@ -26,7 +27,6 @@ from annotation.review.calibrating import (
 from annotation.review.kernels.shared_answers import BEST, VERDICT, Compared
 from annotation.review.kernels.transitions import GONE, ReviewRefused
 from annotation.statistics.kernels.intervals import share
-from annotation.views.review.rounds import coordinated_round
 from annotation.views.review.worklist import own_round_or_404
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required

@@ -11,11 +11,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from annotation.acts.rounds import coordinated_round
 from annotation.exports.review_import import ReviewsImported, import_reviews
 from annotation.forms.outcomes import ReviewFileForm
 from annotation.models import ReviewRound
 from annotation.views.review.outcome_context import check_not_blinded
-from annotation.views.review.rounds import coordinated_round
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 

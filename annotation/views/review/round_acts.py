@@ -7,28 +7,23 @@ from functools import wraps
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator
+from annotation.acts.rounds import coordinated_round
+from annotation.adjudication.adjudicating import name_adjudicator
 from annotation.adjudication.fresh_rounds import fresh_round
-from annotation.bin.deleting import bring_back
 from annotation.enums import Role
 from annotation.forms.adjudication import AdjudicatorForm
-from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
+from annotation.forms.rounds import RemoveForm, RoundPersonForm
 from annotation.models import ReviewRound, User
-from annotation.review import rounds as acts
-from annotation.review.assigning import assign_round, listed
-from annotation.review.ending import close_round, complete_reviews
+from annotation.review.assigning import listed
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import Handover, add_reviewer, reassign, reassign_all, remove_reviewer
-from annotation.review.reviewer_progress import due_text, remind_reviewers, set_due
-from annotation.review.viewing import set_viewing
-from annotation.views.review.rounds import coordinated_round
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.confirming import Confirmation, confirm, run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
@@ -47,97 +42,12 @@ def round_act(act: Callable[[AuthenticatedRequest, ReviewRound], str]) -> Callab
 
 
 @round_act
-def round_assign(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    """Assign a draft to the people chosen."""
-    form = ReviewersForm(review_round, request.POST)
-    data = valid_data(form, _("Somebody in the list cannot review any more: choose again."))
-    n = assign_round(review_round, list(data["reviewers"]), actor=request.user, at=timezone.now())
-    return ngettext("%(n)s review is assigned.", "%(n)s reviews are assigned.", n) % {"n": n}
-
-
-@round_act
-def round_viewing(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    """Which image tools the reviewers have, how large their window must be, and what a double-click does."""
-    form = ViewingForm(request.POST)
-    valid_data(form)
-    set_viewing(review_round, form.viewing(), actor=request.user, at=timezone.now())
-    return _("Stored: it counts for reviewers from their next page on.")
-
-
-@round_act
-def round_due(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    """Until when the reviews are to be in."""
-    data = valid_data(DueForm(request.user.time_zone, request.POST))
-    set_due(review_round, data["due_at"], actor=request.user, at=timezone.now())
-    due = due_text(review_round, request.user)
-    return _("The reviews are due by %(due)s.") % {"due": due} if due else _("The round has no due date.")
-
-
-@round_act
-def round_remind(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    """An e-mail to everybody who is not done."""
-    reminded = remind_reviewers(review_round, actor=request.user, at=timezone.now())
-    n = len(reminded.sent)
-    sentences = [ngettext("%(n)s e-mail is being sent.", "%(n)s e-mails are being sent.", n) % {"n": n}]
-    if reminded.too_soon:
-        names = ", ".join(person.name for person in reminded.too_soon)
-        sentences.append(_("Reminded within a day already, and not again: %(names)s.") % {"names": names})
-    return " ".join(sentences)
-
-
-@round_act
-def round_open(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    reason = request.POST.get("without_images", "")[:300]
-    acts.open_round(review_round, actor=request.user, at=timezone.now(), without_images=reason)
-    return _("The round is open: its reviewers see their questions now.")
-
-
-@person_required
-@require_POST
-def round_complete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """End the independent reviews; with questions left open, ask first and say how many."""
-    review_round = coordinated_round(request.user, slug)
-    sentence = _("The independent reviews are complete. What they agree on is settled.")
-    return _end_or_ask(request, review_round, complete_reviews, sentence, "annotation/rounds/complete.html")
-
-
-@person_required
-@require_POST
-def round_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Close; with questions left open or undecided, ask first and say how many."""
-    review_round = coordinated_round(request.user, slug)
-    sentence = _("The round is closed.")
-    return _end_or_ask(request, review_round, close_round, sentence, "annotation/rounds/close.html")
-
-
-def _end_or_ask(
-    request: AuthenticatedRequest, review_round: ReviewRound, act: Callable[..., None], sentence: str, template: str
-) -> HttpResponse:
-    confirmed = confirmed_number(request, "confirmed_open") or 0
-    try:
-        act(review_round, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
-    except ReviewRefused as refusal:
-        if refusal.code == "not_complete":
-            return render(request, template, {"round": review_round, "refusal": refusal}, status=409)
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, sentence)
-    return redirect("round", review_round.slug)
-
-
-@round_act
 def round_adjudicator_add(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
     """Somebody decides what the reviews do not settle."""
     form = AdjudicatorForm(review_round, request.user, request.POST, prefix="adjudicator")
     person = valid_data(form, _("Choose a person who can log in."))["person"]
     name_adjudicator(review_round, person, actor=request.user, at=timezone.now())
     return _("%(name)s adjudicates this round.") % {"name": person}
-
-
-@round_act
-def round_adjudicate(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    begin_adjudication(review_round, actor=request.user, at=timezone.now())
-    return _("Adjudication has begun: the adjudicators see the questions that are not settled.")
 
 
 def confirmed_number(request: AuthenticatedRequest, name: str) -> int | None:
@@ -159,18 +69,6 @@ def round_fresh(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     run_and_flash(request, make)
     return redirect("round", made[0].slug if made else slug)
-
-
-@round_act
-def round_archive(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    acts.archive_round(review_round, actor=request.user, at=timezone.now())
-    return _("The round is archived.")
-
-
-@round_act
-def round_bring_back(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
-    bring_back(review_round, actor=request.user, at=timezone.now())
-    return _("The round is back.")
 
 
 @role_required(Role.ADMINISTRATOR)

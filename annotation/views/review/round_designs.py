@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
+from annotation.acts.rounds import coordinated_round
 from annotation.enums import Role, RoundState
 from annotation.forms.review_form_design import FormDesignForm
 from annotation.forms.rounds import RoundDesignForm, RoundForm
@@ -20,7 +21,6 @@ from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, stored_desi
 from annotation.review.round_design import cost_of, newest_forms, store_form
 from annotation.review.rounds import change_draft, create_round, not_a_draft
 from annotation.site.permissions import coordinates_any_round
-from annotation.views.review.rounds import coordinated_round
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
@@ -45,7 +45,7 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
                 steps=data["steps"],
                 instructions=data["instructions"],
                 seed=data["seed"],
-                viewing=form.viewing(),
+                viewing=form.viewing(form.cleaned_data),
                 design=form.design(),
                 actor=request.user,
                 at=now,

@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.acts.rounds import coordinated_round
 from annotation.models import QuestionBank
 from annotation.outcomes.agreement import own_agreement, round_agreement
 from annotation.review.onlookers import rounds_in_sight
@@ -24,7 +25,7 @@ from annotation.views.review.outcome_context import (
     outcomes_context,
     scope_of,
 )
-from annotation.views.review.rounds import coordinated_round, seen_round
+from annotation.views.review.rounds import seen_round
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
 

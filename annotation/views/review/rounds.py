@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.acts.rounds import coordinated_round
 from annotation.adjudication.adjudicating import adjudicators_of, facts_of
 from annotation.adjudication.fresh_rounds import revised_questions
 from annotation.adjudication.overview import settling_of
@@ -48,7 +49,6 @@ from annotation.review.viewing import size_text, viewing_of
 from annotation.site.permissions import (
     is_administrator,
     is_coordinator,
-    knows_round,
     may_coordinate,
     may_invite_to_round,
     roles_given_in,
@@ -67,18 +67,6 @@ SORTED_BY: Columns = {
     "made": "created_at",
 }
 _WITH_DESIGN = ReviewRound.objects.select_related("plan__bank", "created_by", "form", "shared_answers")
-
-
-def coordinated_round(person: User, slug: str) -> ReviewRound:
-    """The round, for its coordinators: to strangers it does not exist, others who know it may not."""
-    review_round = get_object_or_404(
-        ReviewRound.objects.select_related("plan__bank", "created_by", "form", "shared_answers"), slug=slug
-    )
-    if may_coordinate(person, review_round):
-        return review_round
-    if knows_round(person, review_round):
-        raise PermissionDenied(_("This is for the coordinators of the round."))
-    raise Http404
 
 
 def seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django import forms
@@ -11,29 +10,11 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from annotation.acts import Confirmation as Confirmation
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Confirmation:
-    """What the page asks: a title, what follows from the act, and the button that does it."""
-
-    title: str
-    sentences: list[str]
-    label: str
-    back: str  # the address to which "Cancel" leads
-    about: str = ""  # the name of what it is about, shown above the title
-    is_danger: bool = True
-    sent: Mapping[str, int | str | Sequence[int]] = field(default_factory=dict)  # goes back with the answer
-
-    @property
-    def fields(self) -> list[tuple[str, int | str]]:
-        """What is sent, one field for each value of a list."""
-        listed = ((name, [value] if isinstance(value, int | str) else value) for name, value in self.sent.items())
-        return [(name, value) for name, values in listed for value in values]
 
 
 def is_confirmed(request: AuthenticatedRequest) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -14,13 +14,14 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.models import User
 from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from readerstudy.acts.studies import reader_of
 from readerstudy.enrolment.inviting import open_invitations, takes_readers
 from readerstudy.enrolment.participation import rules_of
 from readerstudy.enrolment.reader_eligibility import readers_with_keys_at_hand
 from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
-from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.models import ReaderStudy
 from readerstudy.monitoring.progress import (
     TOO_FAST_MS,
     flagged_cases,
@@ -115,9 +116,3 @@ def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
         "replace_form": ReplaceForm(prefix="replace") if takes_readers(study) and is_there else None,
     }
     return render(request, "readerstudy/monitoring/reader.html", context)
-
-
-def reader_of(study: ReaderStudy, public_id: str) -> Enrolment:
-    """Raises Http404 for a reader of another study."""
-    rows = Enrolment.objects.select_related("study", "reader", "case_set")
-    return get_object_or_404(rows, study=study, public_id=public_id)

@@ -5,31 +5,22 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotation.models import User
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.views.site.confirming import Confirmation, confirm
 from annotation.views.site.decorators import AuthenticatedRequest
+from readerstudy.acts.studies import coordinated_study as coordinated_study
+from readerstudy.acts.studies import named_study
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import studies_known_to
-from readerstudy.study.permissions import knows_study, may_coordinate_study
-
-
-def coordinated_study(person: User, slug: str) -> ReaderStudy:
-    """The study, for its coordinators; administrators know it and may not, to everybody else it does not exist."""
-    study = _study(slug)
-    if may_coordinate_study(person, study):
-        return study
-    if knows_study(person, study):
-        raise PermissionDenied(_("This is for the coordinators of the study."))
-    raise Http404
+from readerstudy.study.permissions import knows_study
 
 
 def overseen_study(person: User, slug: str) -> ReaderStudy:
     """The study, for its coordinators, and for administrators to look at."""
-    study = _study(slug)
+    study = named_study(slug)
     if knows_study(person, study):
         return study
     raise Http404
@@ -46,7 +37,3 @@ def listed_studies(person: User) -> QuerySet[ReaderStudy]:
 def confirm_in_study(request: AuthenticatedRequest, study: ReaderStudy, asked: Confirmation) -> HttpResponse:
     """Ask, under the name of the study."""
     return confirm(request, asked, "readerstudy/design/confirm.html", study=study)
-
-
-def _study(slug: str) -> ReaderStudy:
-    return get_object_or_404(ReaderStudy.objects.select_related("bank", "created_by", "copy_of"), slug=slug)

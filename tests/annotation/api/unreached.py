@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from annotation.acts import Act
+from annotation.acts.rounds import ROUND_ACTS
+from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
+
+DECLARED: tuple[type[Act[Any]], ...] = (*ROUND_ACTS, *STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS)
+
 REACHED = {
+    **{act.name: f"api-{act.name}" for act in DECLARED},
     "bank-archive": "api-bank-archive",
     "bank-bring-back": "api-bank-bring-back",
     "question-import-new": "api-imports",
@@ -20,20 +29,10 @@ REACHED = {
     "finding-dismiss": "api-finding-dismiss",
     "study-new": "api-studies",
     "study-freeze": "api-study-freeze",
-    "study-open": "api-study-open",
-    "study-close": "api-study-close",
     "study-copy": "api-study-copy",
-    "study-archive": "api-study-archive",
-    "study-bring-back": "api-study-bring-back",
     "study-invite": "api-study-invitations",
     "study-invitation-revoke": "api-study-invitation-revoke",
-    "study-reader-withdraw": "api-study-reader-withdraw",
-    "study-extend": "api-study-extend",
-    "study-remind": "api-study-remind",
     "study-rereview": "api-study-rereview",
-    "study-reader-extend": "api-study-reader-extend",
-    "study-reader-remind": "api-study-reader-remind",
-    "study-reader-pass": "api-study-reader-pass",
     "study-reader-replace": "api-study-reader-replace",
     "study-invite-file": "api-study-invite-file",
     "study-invitation-remind": "api-study-invitation-remind",
@@ -70,22 +69,12 @@ REACHED = {
     "study-report-make": "api-study-report-make",
     "study-report-file": "api-study-report-file",
     "round-new": "api-rounds",
-    "round-assign": "api-round-assign",
-    "round-open": "api-round-open",
-    "round-complete": "api-round-complete",
-    "round-close": "api-round-close",
     "round-import": "api-round-import",
-    "round-archive": "api-round-archive",
-    "round-bring-back": "api-round-bring-back",
     "round-edit": "api-round-edit",
-    "round-viewing": "api-round-viewing",
-    "round-due": "api-round-due",
-    "round-remind": "api-round-remind",
     "round-reviewer-add": "api-round-reviewers",
     "round-reviewer-remove": "api-round-reviewer-remove",
     "round-reassign": "api-round-reassign",
     "round-adjudicator-add": "api-round-adjudicators",
-    "round-adjudicate": "api-round-adjudicate",
     "round-fresh": "api-round-fresh",
     "round-invite": "api-round-invitations",
     "round-report-make": "api-round-report-make",

@@ -1,0 +1,91 @@
+"""The addresses of declared acts: a POST to the thing, which is answered with the thing as it is afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, ClassVar
+
+from django import forms
+from django.urls import URLPattern, path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.acts import Act
+from annotation.api.bodies import SentBody, cleaned
+from annotation.api.resources import OneOf, Resource
+from annotation.api.shown_fields import Moment
+from annotation.people.kept_answers import MadeAnswer
+
+
+class ActedOn(Resource):
+    """An act, listed before the class that finds its thing."""
+
+    http_method_names = ["post"]
+    act: ClassVar[type[Act[Any]]]
+    body: ClassVar[type[SentBody] | None]
+    makes: ClassVar[bool] = False  # something that comes about anew each time, such as an e-mail
+
+    def post(self, request: Request, **named: Any) -> Response:
+        act = self.act(self.act.find(self.person, **named), self.person)
+        arguments, at = self.arguments(act), self.by()["at"]
+        if self.makes:
+            return self.once(lambda: MadeAnswer(200, self.answer(act.run(arguments, at))))
+        return Response(self.answer(act.run(arguments, at)))
+
+    def arguments(self, act: Act[Any]) -> dict[str, Any]:
+        """Raises ValidationError with what the form says."""
+        sent = self.sent(self.body) if self.body is not None else {}
+        form = act.form_for({f"{act.prefix}-{name}" if act.prefix else name: sent[name] for name in sent})
+        return act.arguments(cleaned(form)) if form is not None else sent
+
+    def answer(self, result: Any) -> Any:
+        assert isinstance(self, OneOf)
+        return self.shown(self.one())
+
+
+def resource_of(act: type[Act[Any]], *found: type[Resource], body: type[SentBody] | None = None) -> type[Resource]:
+    """``found``: the class that finds the thing, and before it what answers otherwise. ``body``: what programs send,
+    where it is not what the form of the page holds.
+    """
+    about = {"act": act, "body": body or body_of(act.form), "summary": act.summary, "__doc__": act.__doc__}
+    kinds: tuple[type[Resource], ...] = found if issubclass(found[0], ActedOn) else (ActedOn, *found)
+    return type(act.__name__, kinds, {**about, "__module__": act.__module__})
+
+
+def api_paths(thing: str, acts: Iterable[type[Act[Any]]], found: type[Resource], **otherwise: Any) -> list[URLPattern]:
+    """Of acts on the thing at this route. ``otherwise``: the resources of some of them, by the name of their class."""
+    kinds = {act: otherwise.get(act.__name__) or resource_of(act, found) for act in acts}
+    return [path(f"{thing}{act.route}", kind.as_view(), name=f"api-{act.name}") for act, kind in kinds.items()]
+
+
+@cache
+def body_of(form: type[forms.Form] | None) -> type[SentBody] | None:
+    """What programs send in place of a form: the same names and bounds, in JSON."""
+    if form is None or not form.base_fields:
+        return None
+    fields = {name: _sent(one) for name, one in form.base_fields.items()}
+    return type(f"{form.__name__.removesuffix('Form')}Sent", (SentBody,), {**fields, "__module__": form.__module__})
+
+
+def _sent(field: forms.Field) -> serializers.Field[Any, Any, Any, Any]:
+    about: dict[str, Any] = {"help_text": str(field.help_text) or None}
+    if isinstance(field, forms.BooleanField):
+        return serializers.BooleanField(default=False, **about)
+    if isinstance(field, forms.MultipleChoiceField):
+        child = serializers.ChoiceField(choices=list(field.choices))  # type: ignore[arg-type]
+        return serializers.ListField(child=child, default=list, **about)
+    if isinstance(field, forms.DateTimeField):
+        return Moment(**about) if field.required else Moment(default=None, allow_null=True, **about)
+    if isinstance(field, forms.IntegerField):
+        about |= {"min_value": field.min_value, "max_value": field.max_value}
+        empty = {} if field.required else {"default": field.initial, "allow_null": field.initial is None}
+        return serializers.IntegerField(**about, **empty)
+    assert isinstance(field, forms.CharField)
+    about["max_length"] = field.max_length
+    return (
+        serializers.CharField(**about)
+        if field.required
+        else serializers.CharField(default="", allow_blank=True, **about)
+    )
