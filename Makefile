@@ -18,7 +18,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics proof-audit proof-api torture services backup restore lock sbom
+.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics proof-audit proof-exams proof-api torture services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -86,8 +86,8 @@ bench: setup-dev
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, the audit log, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED)
-proof: proof-reading proof-orders proof-statistics proof-audit proof-api
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, the audit log, planted faults, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED)
+proof: proof-reading proof-orders proof-statistics proof-audit proof-exams proof-api
 
 proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
@@ -103,6 +103,9 @@ proof-statistics: setup-dev
 
 proof-audit: setup-dev
 	@$(BIN)/python -m tests.annotation.audit.removed_calls -n 2
+
+proof-exams: setup-dev
+	@$(BIN)/python -m tests.annotation.validators.exam_table
 
 proof-api: setup-dev
 	@PROOF_REQUESTS=$${PROOF_REQUESTS:-20000} $(BIN)/python -m pytest -q -s -n 0 tests/fuzzing

@@ -13,7 +13,6 @@ class AnnotationConfig(AppConfig):
         from annotation.call_enums import PromptPurpose
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.tagging import TAGGED
-        from annotation.feedback.prompt_trials import looks_up_versions
         from annotation.generation.continuing import KIND as MAKE_QUESTIONS
         from annotation.generation.continuing import continue_later
         from annotation.generation.stored_answers import fill_calls
@@ -26,7 +25,6 @@ class AnnotationConfig(AppConfig):
         from annotation.questionbank.filters import register_filter
         from annotation.review.own_reviews import finished_work
         from annotation.sampling.samples import BY_IMAGES, difficulty_sources
-        from annotation.site.hooks import question_rules
         from annotation.validators.difficulty_ratings import by_model, by_readers, by_reviewers
         from annotation.validators.taking_verdicts import KIND as TAKE_VERDICTS
         from annotation.validators.taking_verdicts import fill_calls as fill_checks
@@ -44,7 +42,6 @@ class AnnotationConfig(AppConfig):
         fillers.register(PromptPurpose.BULLETS, fill_calls)
         fillers.register(PromptPurpose.QUESTIONS, fill_calls)
         completed.register("generation", continue_later)
-        question_rules.register("trials of prompts", looks_up_versions)
         register_handler(MAKE_QUESTIONS, "annotation.generation.continuing.run_continuing")
         fillers.register(PromptPurpose.CHECK, fill_checks)
         completed.register("validators", take_later)

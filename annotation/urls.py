@@ -7,7 +7,6 @@ from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
 from annotation.views.diversity import near_duplicates, pair_trials
 from annotation.views.endpoints import bank_sending, model_endpoints
-from annotation.views.feedback import prompt_comments, trials
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import (
@@ -22,8 +21,7 @@ from annotation.views.people import (
     provider,
     second_factors,
 )
-from annotation.views.prompts import prompt_versions
-from annotation.views.quality import compliance
+from annotation.views.prompts import prompt_feedback, prompt_versions
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
 from annotation.views.review import (
     calibration,
@@ -162,7 +160,6 @@ urlpatterns = [
     ),
     path("banks/<slug:slug>/validators/", bank_validators.bank_validators, name="bank-validators"),
     path("banks/<slug:slug>/difficulty/", bank_validators.bank_difficulties, name="bank-difficulties"),
-    path("banks/<slug:slug>/identifiers/", compliance.bank_identifiers, name="bank-identifiers"),
     path("banks/<slug:slug>/validators/keeping-out/", bank_validators.bank_keeping_out, name="bank-keeping-out"),
     path(
         "banks/<slug:slug>/validators/runs/<str:public_id>/<slug:act>/",
@@ -205,12 +202,8 @@ urlpatterns = [
     path("prompts/", prompt_versions.prompts, name="prompts"),
     path("prompts/<str:public_id>/", prompt_versions.prompt, name="prompt"),
     path("prompts/<str:public_id>/next/", prompt_versions.prompt_next, name="prompt-next"),
-    path("prompts/<str:public_id>/comments/", prompt_comments.prompt_comments, name="prompt-comments"),
-    path("prompts/<str:public_id>/history/", trials.prompt_history, name="prompt-history"),
-    path("prompts/<str:public_id>/trial/", trials.prompt_trial_new, name="prompt-trial-new"),
-    path("prompt-trials/<str:public_id>/", trials.prompt_trial, name="prompt-trial"),
-    path("prompt-trials/<str:public_id>/start/", trials.prompt_trial_start, name="prompt-trial-start"),
-    path("prompt-trials/<str:public_id>/draw/", trials.prompt_trial_draw, name="prompt-trial-draw"),
+    path("prompts/<str:public_id>/comments/", prompt_feedback.prompt_comments, name="prompt-comments"),
+    path("prompts/<str:public_id>/history/", prompt_feedback.prompt_history, name="prompt-history"),
     path(
         "prompts/<str:public_id>/difference/<str:other>/", prompt_versions.prompt_difference, name="prompt-difference"
     ),

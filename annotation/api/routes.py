@@ -7,7 +7,7 @@ from django.urls import path
 from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers, SetDue
 from annotation.api import event_list, job_list, own_account
 from annotation.api.acting import api_paths, resource_of
-from annotation.api.model_calls import asked_endpoints, generation_list, prompt_list, trial_list, validator_list
+from annotation.api.model_calls import asked_endpoints, generation_list, prompt_list, validator_list
 from annotation.api.questionbank import (
     banks,
     chosen_questions,
@@ -36,7 +36,6 @@ COMMENT = f"{QUESTION}comments/<str:public_id>/"
 GENERATION = "banks/<slug:slug>/generation-runs/"
 VALIDATING = "banks/<slug:slug>/validator-runs/"
 SIMILAR = "banks/<slug:slug>/near-duplicates/"
-TRIAL = "prompt-trials/<str:public_id>/"
 CHANGE = "banks/<slug:slug>/changes/<str:public_id>/"
 
 urlpatterns = [
@@ -153,11 +152,6 @@ urlpatterns = [
     path("prompts/", prompt_list.Prompts.as_view(), name="api-prompts"),
     path("prompts/<str:public_id>/", prompt_list.OnePrompt.as_view(), name="api-prompt"),
     path("prompts/<str:public_id>/next/", prompt_list.NextPrompt.as_view(), name="api-prompt-next"),
-    path("prompt-trials/", trial_list.PromptTrials.as_view(), name="api-prompt-trials"),
-    path("prompt-trials/plan/", trial_list.PlanTrial.as_view(), name="api-prompt-trials-plan"),
-    path(TRIAL, trial_list.OnePromptTrial.as_view(), name="api-prompt-trial"),
-    path(f"{TRIAL}start/", trial_list.StartTrial.as_view(), name="api-prompt-trial-start"),
-    path(f"{TRIAL}draw/", trial_list.DrawTrial.as_view(), name="api-prompt-trial-draw"),
     path(GENERATION, generation_list.GenerationRuns.as_view(), name="api-generation-runs"),
     path(f"{GENERATION}plan/", generation_list.PlanGeneration.as_view(), name="api-generation-runs-plan"),
     path(f"{GENERATION}<str:public_id>/", generation_list.OneGenerationRun.as_view(), name="api-generation-run"),
@@ -177,12 +171,6 @@ urlpatterns = [
     ),
     path("banks/<slug:slug>/validity/", validator_list.BankValidity.as_view(), name="api-bank-validity"),
     path("banks/<slug:slug>/validity/keeping-out/", validator_list.KeepOut.as_view(), name="api-bank-keeping-out"),
-    path("banks/<slug:slug>/identifiers/", similar_list.BankIdentifiers.as_view(), name="api-bank-identifiers"),
-    path(
-        "banks/<slug:slug>/identifiers/examine/",
-        similar_list.ExamineIdentifiers.as_view(),
-        name="api-bank-identifiers-examine",
-    ),
     path(SIMILAR, similar_list.NearDuplicates.as_view(), name="api-bank-near-duplicates"),
     path(f"{SIMILAR}compare/", similar_list.CompareBank.as_view(), name="api-bank-compare"),
     path(f"{SIMILAR}embed/", similar_list.EmbedBank.as_view(), name="api-bank-embed"),

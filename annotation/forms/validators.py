@@ -14,7 +14,6 @@ from annotation.forms import PlainForm
 from annotation.forms.model_endpoints import AskingForm
 from annotation.models import PromptVersion, QuestionBank
 from annotation.quality.kernels.validity_parts import CAN_FAIL, JUDGED, PARTS, RATING
-from annotation.validators.planting import MOST_PLANTED
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
 
@@ -25,15 +24,7 @@ class ValidatorForm(AskingForm):
     prompt = forms.ModelChoiceField(
         label=_("Prompt"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
     )
-    planted = forms.IntegerField(
-        label=_("Exam with planted defects"),
-        required=False,
-        min_value=1,
-        max_value=MOST_PLANTED,
-        help_text=_("So many questions, each as it is and with every defect that it can have. Empty: none planted."),
-    )
-    seed = forms.IntegerField(label=_("Seed of the exam"), required=False, min_value=0, max_value=2**31 - 1, initial=1)
-    field_order = ("check", "endpoint", "model", "prompt", "cap", "planted", "seed", "temperature")
+    field_order = ("check", "endpoint", "model", "prompt", "cap", "temperature")
 
     def __init__(self, prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,8 +49,6 @@ class ValidatorForm(AskingForm):
             prompt=sent["prompt"],
             chat=ChatSettings(temperature=sent["temperature"]),
             cap=sent["cap"],
-            n_planted=sent["planted"] or 0,
-            seed=1 if sent["seed"] is None else sent["seed"],
         )
 
 

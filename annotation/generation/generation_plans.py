@@ -99,20 +99,14 @@ def _named(version: PromptVersion | None, own: ShippedPrompt) -> str:
 
 
 def plan_generation(
-    wanted: GenerationWanted,
-    *,
-    actor: User | None,
-    at: datetime,
-    dry_run: bool = False,
-    found: FoundReports | None = None,
+    wanted: GenerationWanted, *, actor: User | None, at: datetime, dry_run: bool = False
 ) -> GenerationPlan:
     """Store a run with one call for each report. Whatever is wrong is refused in a sentence; nothing is stored then.
 
-    ``found``: the reports that an equal plan found, which are not looked for again. Raises GenerationRefused,
-    SendingRefused, EndpointRefused, BankRefused.
+    Raises GenerationRefused, SendingRefused, EndpointRefused, BankRefused.
     """
     permission, price = _check(wanted, at)
-    plan = GenerationPlan(wanted, found or _reports_for(wanted), permission, price)
+    plan = GenerationPlan(wanted, _reports_for(wanted), permission, price)
     return plan if dry_run else store_generation(plan, actor=actor, at=at)
 
 

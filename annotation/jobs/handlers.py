@@ -30,7 +30,6 @@ HANDLERS: dict[str, str] = {
     "check_questions": "annotation.questionbank.uploads.check_questions",
     "store_questions": "annotation.questionbank.uploads.store_questions",
     "find_duplicates": "annotation.quality.duplicates.find_duplicates",
-    "examine_identifier_rules": "annotation.quality.identifier_exams.run_examination",
     "embed_questions": "annotation.diversity.embedded_questions.embed_in_background",
     "draw_pairs": "annotation.diversity.judging_pairs.draw_in_background",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",

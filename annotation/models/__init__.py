@@ -2,12 +2,11 @@ from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, Model
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
 from annotation.models.diversity import Embedding, JudgedPair, PairJudgement, PairTrial, QuestionVector
 from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
-from annotation.models.feedback import PromptTrial
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.programs import AccessToken, KeptAnswer
-from annotation.models.quality import Finding, IdentifierExam, ValidatorRun
+from annotation.models.quality import Finding, ValidatorRun
 from annotation.models.question import (
     AnswerKey,
     BankImport,
@@ -57,7 +56,6 @@ __all__ = [
     "Finding",
     "GenerationReport",
     "GenerationRun",
-    "IdentifierExam",
     "Image",
     "Invitation",
     "Job",
@@ -70,7 +68,6 @@ __all__ = [
     "PairJudgement",
     "PairTrial",
     "Price",
-    "PromptTrial",
     "PromptVersion",
     "Question",
     "QuestionBank",

@@ -78,15 +78,14 @@ class Finding(models.Model):
 
 
 class ValidatorRun(models.Model):
-    """The calls by which one validator is asked about the questions of a bank, or examined with planted defects."""
+    """The calls by which one validator is asked about the questions of a bank."""
 
     public_id = PublicIdField()
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="validator_runs")
     validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.validity_parts.ASKED
     batch = models.OneToOneField("annotation.CallBatch", on_delete=models.PROTECT, related_name="+")
-    is_exam = models.BooleanField(default=False)  # asks copies with planted defects: it says nothing of a question
     left_out = models.JSONField(default=list)  # {"question", "why"}: not asked, see annotation/validators
-    found = models.JSONField(default=dict)  # of an exam by defect, of bias by change: {"what": count}
+    found = models.JSONField(default=dict)  # of bias, by change: {"what": count}
     n_unread = models.PositiveIntegerField(default=0)  # answers that hold no verdict
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -99,25 +98,3 @@ class ValidatorRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.validator} run {self.public_id}"
-
-
-class IdentifierExam(models.Model):
-    """How good the rules for identifiers were at one time: what they found of planted ones, and where they fired."""
-
-    public_id = PublicIdField()
-    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.CASCADE, related_name="+")
-    seed = models.PositiveIntegerField()  # of what was planted, in made-up questions and not in those of the bank
-    rules = models.JSONField()  # {"code": version}, as they were
-    planted = models.JSONField()  # FoundForm of annotation.quality.kernels.planted_identifiers, as a list each
-    n_questions = models.PositiveIntegerField()  # current ones of the bank
-    fired = models.JSONField()  # {"code" or "any": [questions in which it fired, of them dismissed by a person]}
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line
-    created_at = models.DateTimeField()
-
-    class Meta:
-        ordering = ("-created_at", "-pk")
-
-    def __str__(self) -> str:
-        return f"identifier exam {self.public_id}"

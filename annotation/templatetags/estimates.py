@@ -29,39 +29,12 @@ def percent(share: Estimate | float | None) -> str:
 
 
 @register.filter
-def per_thousand(share: Estimate) -> str:
-    """8.1 (1.4 to 44.3): how many of 1,000, with limits; n/a where it is not defined."""
-    if share.value is None or share.ci95 is None:
-        return _("n/a")
-    value, low, high = (
-        number_format(Decimal(f"{1_000 * one:.1f}"), decimal_pos=1) for one in (share.value, *share.ci95)
-    )
-    return _("%(value)s (%(low)s to %(high)s)") % {"value": value, "low": low, "high": high}
-
-
-@register.filter
 def interval(estimate: Estimate) -> str:
     """76.1 to 88.3 %, or nothing."""
     if estimate.ci95 is None:
         return _("n/a")
     low, high = estimate.ci95
     return _("%(low)s to %(high)s") % {"low": _hundredths(low), "high": _hundredths(high)} + "\N{NO-BREAK SPACE}%"
-
-
-@register.filter
-def points(difference: Estimate) -> str:
-    """A difference of two shares in percentage points: −20.83 (−40.47 to −4.16)."""
-    if difference.value is None:
-        return _("n/a")
-    limits = _("n/a")
-    if difference.ci95 is not None:
-        limits = _("%(low)s to %(high)s") % dict(zip(("low", "high"), map(in_points, difference.ci95), strict=True))
-    return f"{in_points(difference.value)} ({limits})"
-
-
-@register.filter
-def in_points(value: float) -> str:
-    return _hundredths(value).replace("-", "\N{MINUS SIGN}")
 
 
 @register.filter

@@ -23,9 +23,8 @@ from annotation.model_calls.attempts import answers_of
 from annotation.model_calls.kernels.question_text import question_values
 from annotation.models import AnswerKey, CallBatch, Finding, ModelCall, ValidatorRun
 from annotation.quality.kernels.validity_parts import BIAS, RATING
-from annotation.validators.counterpart_calls import changed_stem, compared
+from annotation.validators.counterpart_calls import CountsByChange, changed_stem, compared
 from annotation.validators.kernels.validator_prompts import WrittenRating, WrittenVerdict, kept_reason, word_of
-from annotation.validators.planting import DEFECT, copy_with
 
 KIND = "take_verdicts"  # of the job
 AT_ONCE = 500
@@ -35,11 +34,7 @@ OVER = (BatchState.COMPLETE, BatchState.STOPPED)
 
 # --- what is asked ---
 def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
-    """Key, explanation and report of each question; a call of an exam shows a copy with its planted defect instead, and
-    one about bias the question or a counterpart, without them.
-
-    The copy is made again each time, from the wording and the seed: it is stored nowhere, so that no reader meets it.
-    """
+    """Key, explanation and report of each question; for one about bias the question or a counterpart, without them."""
     keys = AnswerKey.objects.select_related("report").defer("extra").in_bulk([call.revision_id for call in calls])
     return [_values_of(call, keys[call.revision_id or 0]) for call in calls]
 
@@ -49,18 +44,7 @@ def _values_of(call: ModelCall, truth: AnswerKey) -> dict[str, str]:
     if (stem := changed_stem(call)) is not None:
         return question_values(stem, call.revision.options)
     report = sent_text(truth.report.findings, truth.report.impression) if truth.report else ""
-    found = {"key": truth.key, "explanation": truth.explanation, "report": report}
-    defect = (call.values or {}).get(DEFECT)
-    if defect is None:
-        return found
-    copy = copy_with(defect, call.revision, truth, seed=call.batch.seed)
-    assert copy is not None
-    return {
-        **question_values(copy.stem, copy.options),
-        **found,
-        "key": copy.key,
-        "explanation": copy.explanation,
-    }
+    return {"key": truth.key, "explanation": truth.explanation, "report": report}
 
 
 # --- what was answered ---
@@ -72,10 +56,10 @@ class TakenVerdict(NamedTuple):
     reason: str = ""
 
 
-def _verdicts_in(run: ValidatorRun, by_kind: dict[str, dict[str, int]]) -> Iterator[TakenVerdict]:
-    """By number of the call. What is counted by kind of defect or change is added to ``by_kind``."""
+def _verdicts_in(run: ValidatorRun, by_change: CountsByChange) -> Iterator[TakenVerdict]:
+    """By number of the call. What is counted of bias is added to ``by_change``."""
     if run.validator == BIAS:
-        yield from (TakenVerdict(*one) for one in compared(run, by_kind))
+        yield from (TakenVerdict(*one) for one in compared(run, by_change))
         return
     form: type[WrittenVerdict] | type[WrittenRating] = WrittenRating if run.validator == RATING else WrittenVerdict
     for call, text in answers_of(run.batch):
@@ -85,11 +69,7 @@ def _verdicts_in(run: ValidatorRun, by_kind: dict[str, dict[str, int]]) -> Itera
             written = None if text is None else read_form(text, form)
         except NotInForm:
             written = None
-        found = TakenVerdict(call, word_of(written), kept_reason(written)) if written else TakenVerdict(call, UNREAD)
-        if run.is_exam:
-            counts = by_kind.setdefault((call.values or {})[DEFECT], {})
-            counts[found.word] = counts.get(found.word, 0) + 1
-        yield found
+        yield TakenVerdict(call, word_of(written), kept_reason(written)) if written else TakenVerdict(call, UNREAD)
 
 
 def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
@@ -101,18 +81,17 @@ def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
     if run.taken_at is not None or run.batch.state not in OVER:
         return run
     counts: Counter[str] = Counter()
-    by_kind: dict[str, dict[str, int]] = {}
-    read = _verdicts_in(run, by_kind)
+    by_change: CountsByChange = {}
+    read = _verdicts_in(run, by_change)
     while some := list(islice(read, AT_ONCE)):
         counts.update(one.word for one in some)
-        if not run.is_exam:
-            _store(run, [one for one in some if one.word != UNREAD], at)
+        _store(run, [one for one in some if one.word != UNREAD], at)
     with transaction.atomic():
         run.refresh_from_db(from_queryset=ValidatorRun.objects.select_for_update(of=("self",)))
         if run.taken_at is None:
-            run.taken_at, run.n_unread, run.found = at, counts[UNREAD], by_kind
+            run.taken_at, run.n_unread, run.found = at, counts[UNREAD], by_change
             run.save(update_fields=["taken_at", "n_unread", "found"])
-            facts = {"check": run.validator, "exam": run.is_exam, **counts}
+            facts = {"check": run.validator, **counts}
             record("validator.verdicts_taken", actor=None, at=at, subject=run, facts=facts)
     return run
 

@@ -1,4 +1,4 @@
-"""The exams of validators in a bank: against reviewers of closed rounds, and against planted defects."""
+"""How good the validators of a bank are, against reviewers of closed rounds, and what they say of bias."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.bias_table import ChangeRow, bias_table
 from annotation.validators.kernels.counterparts import COUNTERPART_RULE, NO_WORDS, SEX_KEPT
 from annotation.validators.kernels.validator_exam import (
-    DefectRow,
     JudgedTwice,
     ReviewerExam,
     examine,
     has_fault,
-    planted_table,
     says_fault,
 )
 
@@ -37,12 +35,6 @@ class ExamByReviewers:
     prompt: PromptVersion
     model: str
     exam: ReviewerExam
-
-
-@dataclass(frozen=True)
-class ExamByDefects:
-    run: ValidatorRun
-    rows: list[DefectRow]
 
 
 def exams_by_reviewers(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) -> list[ExamByReviewers]:
@@ -97,17 +89,8 @@ def _opinions(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) ->
 
 
 def _whole(bank: QuestionBank) -> QuerySet[ValidatorRun]:
-    """A run that was stopped gives verdicts, and is no exam: it asked about some of what was drawn."""
+    """A run that was stopped gives verdicts, and no table: it asked about some of the questions."""
     return ValidatorRun.objects.filter(bank=bank, batch__state=BatchState.COMPLETE).exclude(taken_at=None)
-
-
-def exams_by_defects(bank: QuestionBank, validator: str) -> list[ExamByDefects]:
-    """The newest complete exam of each prompt version and model."""
-    runs = _whole(bank).filter(validator=validator, is_exam=True)
-    newest: dict[Asked, ValidatorRun] = {}
-    for run in runs.select_related("batch__prompt").order_by("-taken_at", "-pk"):
-        newest.setdefault((run.batch.prompt_id, run.batch.model), run)
-    return [ExamByDefects(run, planted_table(validator, run.found)) for run in newest.values()]
 
 
 @dataclass(frozen=True)
@@ -143,23 +126,21 @@ def bias_tables(bank: QuestionBank, hidden: QuerySet[Question]) -> list[BiasFoun
 
 
 def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
-    """Ids of those verdicts whose prompt version and model this bank examined, by reviews or an exam; two queries.
+    """Ids of those verdicts whose prompt version and model meet reviews in this bank; one query.
 
     ``verdicts`` with call and batch loaded. Every other one is marked "not examined".
     """
     asked = {one.pk: (one.rule, one.call.batch.prompt_id, one.call.batch.model) for one in verdicts if one.call}
     if not asked:
         return set()
-    runs = _whole(bank).filter(is_exam=True)
-    known = set(runs.order_by().values_list("validator", "batch__prompt", "batch__model"))
     reviewed = Review.objects.filter(assignment__revision=OuterRef("revision"), assignment__round__in=_closed(bank))
     made = Finding.objects.filter(Q(rule__in=VALIDATORS), Exists(reviewed), bank=bank).exclude(call=None).order_by()
-    known |= set(made.values_list("rule", "call__batch__prompt", "call__batch__model").distinct())
+    known = set(made.values_list("rule", "call__batch__prompt", "call__batch__model").distinct())
     return {pk for pk, validator in asked.items() if validator in known or validator[0] == BIAS}  # asks itself twice
 
 
 def results_as_json(bank: QuestionBank) -> dict[str, Any]:
-    """The verdicts of validators on the bank so far, and their exams; for the command line, which sees everything."""
+    """The verdicts of validators on the bank so far, and how good they are; for the command line, which sees all."""
     nobody = Question.objects.none()
     counts = count_parts(bank, nobody)
     return {
@@ -168,10 +149,7 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
         "kept_out_by": bank.kept_out_by,
         "difficulty": compare_sources(bank, nobody).as_json(),
         "exams": {
-            validator: {
-                "reviewers": [_reviewers_as_json(one) for one in exams_by_reviewers(bank, validator, nobody)],
-                "planted": [_defects_as_json(one) for one in exams_by_defects(bank, validator)],
-            }
+            validator: {"reviewers": [_reviewers_as_json(one) for one in exams_by_reviewers(bank, validator, nobody)]}
             for validator in VALIDATORS
         },
         "bias": [_bias_as_json(one) for one in bias_tables(bank, nobody)],
@@ -214,24 +192,4 @@ def _bias_as_json(one: BiasFound) -> dict[str, Any]:
         "differences": [
             {"question": number, "found": found} for number, found in fails.order_by(columns[0]).values_list(*columns)
         ],
-    }
-
-
-def _defects_as_json(one: ExamByDefects) -> dict[str, Any]:
-    batch = one.run.batch
-    rows = {
-        row.defect.value: {
-            "asks_for_it": row.is_meant,
-            "failed": row.failed.as_json(),
-            "undecided": row.n_undecided,
-            "no_verdict": row.n_unread,
-        }
-        for row in one.rows
-    }
-    return {
-        "run": one.run.public_id,
-        "prompt": str(batch.prompt),
-        "model": batch.model,
-        "seed": batch.seed,
-        "rows": rows,
     }

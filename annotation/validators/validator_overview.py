@@ -60,8 +60,6 @@ class RunRow:
                 ) % {"n": self.run.n_unread}
             return _("Complete.")
         if batch.state == BatchState.STOPPED:
-            if self.run.is_exam:
-                return _("Stopped for good; an exam counts only as a whole.")
             if self.run.taken_at is None:
                 return _("Stopped for good.")
             return _("Stopped for good; the verdicts that came until then count.")
@@ -80,7 +78,7 @@ def act_on_run(run: ValidatorRun, act: str, *, actor: User | None, at: datetime)
     """Pause, resume or stop it; the verdicts of a stopped run are taken. Raises BatchRefused."""
     with transaction.atomic():
         act_named(run.batch, act, actor=actor, at=at)
-        if act == "stop" and not run.is_exam:
+        if act == "stop":
             take_later(run.batch, at)
 
 

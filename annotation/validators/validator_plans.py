@@ -46,7 +46,6 @@ from annotation.validators.asked_about import (
 )
 from annotation.validators.counterpart_calls import counterpart_calls
 from annotation.validators.kernels.validator_prompts import PROMPTS
-from annotation.validators.planting import MOST_PLANTED, drawn, planted_calls
 
 PLANNED = "validator.planned"
 AT_ONCE = 1_000
@@ -59,10 +58,7 @@ Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
 
 @dataclass(frozen=True, kw_only=True)
 class CheckWanted:
-    """What a person asks for. ``prompt`` None: ours. A validator that has judged a question is not asked again.
-
-    ``n_planted``: instead of the questions of the bank, so many drawn by the seed are asked about with planted defects.
-    """
+    """What a person asks for. ``prompt`` None: ours. A validator that has judged a question is not asked again."""
 
     bank: QuestionBank
     validator: str
@@ -71,8 +67,6 @@ class CheckWanted:
     prompt: PromptVersion | None = None
     chat: ChatSettings = field(default_factory=ChatSettings)
     cap: Decimal | None = None
-    n_planted: int = 0
-    seed: int = 1
 
     @property
     def asked_with(self) -> PromptVersion | ShippedPrompt:
@@ -120,7 +114,6 @@ class CheckPlan:
             "model": wanted.model,
             "prompt": str(prompt) if isinstance(prompt, PromptVersion) else prompt.name,
             "images": str(SentImages(prompt.images).value),
-            "planted": wanted.n_planted,
             "questions": len(self.found.asked),
             "calls": self.n_calls,
             "known": self.found.n_known,
@@ -133,7 +126,7 @@ class CheckPlan:
 
 
 def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime) -> CheckPlan:
-    """One call for each question without a verdict of this prompt and model, or those of an exam. It stores nothing.
+    """One call for each question without a verdict of this prompt and model. It stores nothing.
 
     For c3 every report of the bank is searched for identifiers, 0.2 ms each: not within a transaction, which others
     would wait for. Raises ValidatorRefused, SendingRefused, EndpointRefused, BatchRefused for whatever is wrong.
@@ -143,12 +136,10 @@ def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime) -> Chec
     prompt = wanted.asked_with
     stored = prompt if isinstance(prompt, PromptVersion) else None
     _check_not_under_way(wanted, stored)
-    asks_all = wanted.n_planted or wanted.validator == BIAS  # a table of some questions would say little
+    asks_all = wanted.validator == BIAS  # a table of some questions would say little
     known = set() if asks_all else set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
     found = questions_to_ask(wanted.bank, prompt, known)
     _check_some(wanted, found)
-    if wanted.n_planted:
-        found.asked = drawn(found.asked, wanted.n_planted, seed=wanted.seed)
     calls = _calls_of(wanted, found)
     _check_some(wanted, found)
     check_generators(wanted.bank, wanted.model, found.asked)
@@ -160,8 +151,6 @@ def _calls_of(wanted: CheckWanted, found: FoundQuestions) -> list[Call]:
     """What is asked about these questions. For bias, those without a counterpart are left out from here on."""
     if wanted.validator == BIAS:
         return list(counterpart_calls(found))
-    if wanted.n_planted:
-        return list(planted_calls(found.asked, seed=wanted.seed))
     return [(one, 0, None) for one in found.asked]
 
 
@@ -190,12 +179,6 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
     if wanted.bank.archived_at is not None:
         sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
         raise ValidatorRefused("archived", sentence, field="bank")
-    if not 0 <= wanted.n_planted <= MOST_PLANTED:
-        sentence = _("Plant defects in 1 to %(most)d questions.") % {"most": MOST_PLANTED}
-        raise ValidatorRefused("bad_planted", sentence, status=422, field="planted")
-    if wanted.n_planted and wanted.validator not in VALIDATORS:
-        sentence = _("Defects are planted for validators: bias and a rating of difficulty find none.")
-        raise ValidatorRefused("none_planted", sentence, status=422, field="planted")
     prompt = wanted.asked_with
     _check_prompt(prompt, ANSWERED_IN.get(wanted.validator, "verdict"))
     found = permitted_and_priced(
@@ -241,7 +224,6 @@ def _check_probe(wanted: CheckWanted, prompt: PromptVersion | ShippedPrompt) -> 
 def _check_not_under_way(wanted: CheckWanted, prompt: PromptVersion | None) -> None:
     """The same is not asked, and paid, twice."""
     runs = ValidatorRun.objects.filter(bank=wanted.bank, validator=wanted.validator, taken_at=None)
-    runs = runs.filter(is_exam=bool(wanted.n_planted))
     same = runs.filter(batch__prompt=prompt, batch__model=wanted.model).exclude(batch__state=BatchState.STOPPED)
     if prompt is not None and same.exists():
         sentence = _("%(check)s is being asked of “%(model)s” already. Wait for it, resume it, or stop it.")
@@ -280,7 +262,6 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
         chat_settings=wanted.chat.kept(),
         images=prompt.images,
         picture_policy=policy_for(wanted.bank, QUARTER).name if is_seen else "",
-        seed=wanted.seed,
         n_calls=len(calls),
         cap=wanted.cap,
         created_by=actor,
@@ -290,7 +271,6 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
         bank=wanted.bank,
         validator=wanted.validator,
         batch=batch,
-        is_exam=bool(wanted.n_planted),
         left_out=plan.found.left_out,
         created_by=actor,
         created_at=at,
@@ -316,7 +296,6 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
         "model": wanted.model,
         "prompt": str(prompt),
         "calls": len(calls),
-        "planted": wanted.n_planted,
     }
     record(PLANNED, actor=actor, at=at, subject=run, facts=facts)
     return run

@@ -1,5 +1,5 @@
 """What the demonstration shows of models at work: a probe, a finished run and a variant of it, questions made from
-reports, a validator's verdicts, and a trial of two versions of the prompt.
+reports, and a validator's verdicts.
 
 The stand-in is asked by the ordinary acts, on a bank of its own, so that nothing else of the demonstration changes.
 """
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-from annotation.call_enums import BatchState, PromptPurpose, SentImages
+from annotation.call_enums import BatchState, SentImages
 from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.endpoints.configured_endpoints import endpoint_named
@@ -22,27 +22,20 @@ from annotation.endpoints.probing import newest_probe, probe
 from annotation.endpoints.sending_permissions import give_permission
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
 from annotation.enums import Role
-from annotation.feedback.kernels.trial_pairs import TrialAssumptions
-from annotation.feedback.kernels.trial_states import TrialState
-from annotation.feedback.prompt_trials import start_trial, trial_state
-from annotation.feedback.trial_plans import TrialWanted, plan_trial
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation
-from annotation.generation.kernels.generation_prompts import QUESTIONS
 from annotation.imaging.kernels.picture_policies import STORED
 from annotation.model_calls.asking import ask_endpoint
 from annotation.models import (
     EndpointLease,
     GenerationRun,
-    PromptTrial,
-    PromptVersion,
     QuestionBank,
     SendingPermission,
     User,
     ValidatorRun,
 )
-from annotation.prompts.shipped import OUR_READING, store_shipped, version_of
-from annotation.prompts.versions import make_version, prompt_named
+from annotation.prompts.shipped import OUR_READING, store_shipped
+from annotation.prompts.versions import prompt_named
 from annotation.quality.kernels.validity_parts import C3
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_overview import act_on_run
@@ -58,9 +51,6 @@ BANK = "Models at work (simulated)"
 N_EXAMS, FIRST_EXAM = 6, 201  # 30 questions
 MODEL = "Stand-in (simulated)"
 N_REPORTS, PER_EXAM = 4, 3
-TRIED_PER_EXAM = 4
-ASSUMED = TrialAssumptions(issue_rate=0.9, difference=0.8, power=0.8)  # 8 pairs
-CHANGE = "Every distractor is a finding that the report states, and never one that it merely does not mention."
 REASON = "demonstration"
 AGREEMENT = "None is needed: everything is simulated, and nothing leaves this machine."
 VALID_FOR = timedelta(days=365)
@@ -89,14 +79,12 @@ def add_models_at_work(
         _probe(administrator, begun, stages)
         _run(own, SentImages.ALL, coordinator, begun + timedelta(hours=1))
         _run(own, SentImages.NONE, coordinator, begun + timedelta(hours=1))
-        stages.report(2, 5)
-        n_reports, made = min(N_REPORTS, len(shown)), begun + timedelta(hours=2)
-        _generate(own, n_reports, coordinator, made)
-        stages.report(3, 5)
+        stages.report(2, 4)
+        made = begun + timedelta(hours=2)
+        _generate(own, min(N_REPORTS, len(shown)), coordinator, made)
+        stages.report(3, 4)
         _check(own, coordinator, made)
-        stages.report(4, 5)
-        _try_both(own, n_reports, coordinator, made)
-        stages.report(5, 5)
+        stages.report(4, 4)
 
 
 class _Stages:
@@ -205,45 +193,6 @@ def _check(bank: QuestionBank, coordinator: User, at: datetime) -> None:
     _ask(at)
     for run in runs:
         take_verdicts(run, at=at)
-
-
-def _try_both(bank: QuestionBank, n_exams: int, coordinator: User, at: datetime) -> None:
-    """Both versions of the prompt have made their questions; the sample is left to draw, and the round to review."""
-    trial = PromptTrial.objects.filter(first_run__bank=bank).first()
-    if trial is None:
-        first = version_of(QUESTIONS, at=at)
-        wanted = TrialWanted(
-            bank=bank,
-            endpoint=SIMULATED,
-            model=OBEYS_SCHEMA,
-            first=first,
-            second=_changed(first, coordinator, at),
-            assumed=ASSUMED,
-            per_exam=TRIED_PER_EXAM,
-            seed=SEED,
-            n_exams=n_exams,
-        )
-        trial = plan_trial(wanted, actor=coordinator, at=at).trial
-        assert trial is not None
-    if trial_state(trial, None) == TrialState.PLANNED:
-        start_trial(trial, actor=coordinator, at=at)
-    _make_all([trial.first_run, trial.second_run], at)
-
-
-def _changed(first: PromptVersion, coordinator: User, at: datetime) -> PromptVersion:
-    made = PromptVersion.objects.filter(parent=first).first()
-    return made or make_version(
-        first.name,
-        PromptPurpose(first.purpose),
-        f"{first.text}\n- {CHANGE}",
-        instruction=first.instruction,
-        variables=first.variables,
-        schema=first.schema,
-        parent=first,
-        reason="Simulated: nobody reviewed a question yet. Distractors that a report does not mention may be true.",
-        actor=coordinator,
-        at=at,
-    )
 
 
 def _ask(at: datetime) -> None:

@@ -14,7 +14,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "enums", "call_enums", "hashes", "refusals", "triggers", "models", "site", "audit", "bin", "jobs", "endpoints",
         "webhooks", "prompts", "statistics", "figures", "imaging", "case", "backup", "ingest", "quality",
         "questionbank", "model_calls", "generation", "people", "leaving", "sampling", "review", "outcomes",
-        "adjudication", "validators", "diversity", "feedback", "discussion", "exports", "demonstration", "templatetags",
+        "adjudication", "validators", "diversity", "discussion", "exports", "demonstration", "templatetags",
         "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
     "readerstudy": (

@@ -108,12 +108,10 @@ def _work(bank: Any, actor: Any) -> None:
 
     from annotation.discussion.commenting import add_comment
     from annotation.discussion.selected_questions import QuestionsAct, SelectedAct, ask_for_change
-    from annotation.feedback.trial_plans import plan_trial
     from annotation.generation.generation_plans import plan_generation
     from annotation.models import ColumnMatching, Question, Report
     from annotation.review.round_design import store_form
     from annotation.validators.validator_plans import plan_check, store_check
-    from tests.annotation.feedback.trials import trial_wanted, two_versions
     from tests.annotation.generation.made import wanted_of
     from tests.annotation.model_calls.simulated_calls import make_permission
     from tests.annotation.questionbank.sheets import SHEET_MATCHING
@@ -132,7 +130,6 @@ def _work(bank: Any, actor: Any) -> None:
     make_permission(bank, reports=True)
     plan_generation(wanted_of(bank), **by)
     store_check(plan_check(check_of(bank), **by), **by)
-    plan_trial(trial_wanted(bank, two_versions(), n_exams=8, per_exam=1), **by)
 
 
 def _session(person: Any) -> dict[str, str]:
@@ -182,7 +179,6 @@ def _names() -> dict[str, list[Any]]:
         GenerationRun,
         Image,
         Job,
-        PromptTrial,
         PromptVersion,
         QuestionBank,
         QuestionComment,
@@ -217,7 +213,6 @@ def _names() -> dict[str, list[Any]]:
         "revisions": [1],
         "comments": of(QuestionComment),
         "prompts": of(PromptVersion),
-        "prompt-trials": of(PromptTrial),
         "generation-runs": of(GenerationRun),
         "validator-runs": of(ValidatorRun),
         "endpoints": ["stand-in"],

@@ -35,7 +35,6 @@ from annotation.quality.kernels.validity_parts import ASKED, CAN_FAIL, JUDGED, R
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import check_reads_none
-from annotation.validators.planting import MOST_PLANTED
 from annotation.validators.validator_overview import RunRow, act_on_run
 from annotation.validators.validator_plans import ALL, CheckPlan, CheckWanted, begin_checks, checks_wanted, plan_checks
 
@@ -130,10 +129,6 @@ class CheckSent(AskingSent):
     prompt = serializers.CharField(
         max_length=40, default=None, allow_null=True, help_text="id of a prompt; null: that of the program"
     )
-    planted = serializers.IntegerField(
-        min_value=0, max_value=MOST_PLANTED, default=0, help_text="examine with so many questions with planted defects"
-    )
-    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=1)
 
 
 class CheckBegun(ConfirmedSent, CheckSent):
@@ -146,7 +141,6 @@ class CheckPlanShape(Shown):
     model = serializers.CharField()
     prompt = serializers.CharField()
     images = serializers.CharField()
-    planted = serializers.IntegerField()
     questions = serializers.IntegerField()
     calls = serializers.IntegerField()
     known = serializers.IntegerField(help_text="judged by this model and prompt already")
@@ -165,7 +159,6 @@ class CheckPlansShape(Shown):
 class ValidatorRunShape(Shown):
     id = serializers.CharField(source="run.public_id")
     check = serializers.CharField(source="run.validator")
-    is_exam = serializers.BooleanField(source="run.is_exam", help_text="with planted defects: it judges no question")
     state = WordChoice(BatchState, source="run.batch.state")
     says = serializers.CharField(source="sentence")
     acts = serializers.SerializerMethodField(help_text="that are possible now")
@@ -200,8 +193,6 @@ def wanted_checks(bank: QuestionBank, sent: dict[str, Any]) -> list[CheckWanted]
         prompt=prompt_chosen("prompt", sent["prompt"], PromptPurpose.CHECK),
         chat=chat_of(sent),
         cap=sent["cap"],
-        n_planted=sent["planted"],
-        seed=sent["seed"],
     )
 
 

@@ -1,4 +1,4 @@
-"""Compliance and diversity of a bank: rules for identifiers examined, near-duplicates compared, vectors asked for."""
+"""Diversity of a bank: near-duplicates compared, vectors asked for."""
 
 from __future__ import annotations
 
@@ -16,22 +16,20 @@ from annotation.api.bodies import BodyRefused, SentBody
 from annotation.api.job_list import JobShape
 from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.resources import ListOf, OneOf, Shown
-from annotation.api.shown_fields import Moment, PersonName
+from annotation.api.shown_fields import Moment
 from annotation.diversity import embedded_questions
 from annotation.diversity.embedded_questions import ask_for_embedding, embeddings_of, plan_embedding
 from annotation.diversity.similar_questions import COMPARISON, ask_for_comparison, similar_found
-from annotation.models import Finding, IdentifierExam, Job
+from annotation.models import Finding, Job
 from annotation.models.endpoints import LONGEST_MODEL
 from annotation.people.kept_answers import MadeAnswer
-from annotation.quality import identifier_exams
-from annotation.quality.identifier_exams import changed_since, examine_later, newest_exam, rows_as_json, rows_of
 from annotation.quality.kernels.rules import BANKWIDE
 
-JOBS = (identifier_exams.KIND, COMPARISON, embedded_questions.KIND)
+JOBS = (COMPARISON, embedded_questions.KIND)
 
 
 class BankJob(OfJudgedBank, OneOf[Job]):
-    """An examination, a comparison or vectors that were asked for: how far it is."""
+    """A comparison or vectors that were asked for: how far it is."""
 
     shape = JobShape
     summary = "Read a job of a bank"
@@ -50,37 +48,6 @@ class _Asking(OfJudgedBank):
     def asked_for(self, job: Job) -> MadeAnswer:
         address = reverse("api-bank-job", args=[self.kwargs["slug"], job.public_id])
         return MadeAnswer(202, self.shown(job), address)
-
-
-# --- identifiers ------------------------------------------------------------------------------------
-class IdentifierExamShape(Shown):
-    n_questions = serializers.IntegerField(source="exam.n_questions", default=None, allow_null=True)
-    created_by = PersonName(source="exam.created_by", default=None)
-    created_at = Moment(source="exam.created_at", default=None, allow_null=True, help_text="null: not examined so far")
-    changed = serializers.ListField(child=serializers.CharField(), help_text="rules with another version since")
-    rows = serializers.ListField(child=serializers.DictField(), help_text="the 18 identifiers, and what looks for each")
-
-
-class BankIdentifiers(OfJudgedBank, OneOf[IdentifierExam]):
-    """How good the rules for the 18 identifiers are, and in how many questions each fires. Counts only."""
-
-    shape = IdentifierExamShape
-    summary = "Read how good the rules for identifiers are"
-
-    def get(self, request: Request, **named: Any) -> Response:
-        exam = newest_exam(self.bank)
-        facts = {"exam": exam, "changed": changed_since(exam) if exam else [], "rows": rows_as_json(rows_of(exam))}
-        return self.conditional(self.shown(facts, self.only()))
-
-
-class ExamineIdentifiers(_Asking):
-    """Examine the rules with planted identifiers, and count where they fire in the bank."""
-
-    summary = "Examine the rules for identifiers"
-
-    def post(self, request: Request, **named: Any) -> Response:
-        bank = self.bank
-        return self.once(lambda: self.asked_for(examine_later(bank, **self.by())))
 
 
 # --- near-duplicates --------------------------------------------------------------------------------

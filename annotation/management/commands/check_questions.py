@@ -30,7 +30,7 @@ from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, 
 if TYPE_CHECKING:
     from annotation.quality.duplicates import DuplicateResult, ShownPair, TwinResult
 
-OF_VALIDATORS = ("model", "check", "prompt", "planted", "temperature", "max_tokens", "max_cost", "dry_run")
+OF_VALIDATORS = ("model", "check", "prompt", "temperature", "max_tokens", "max_cost", "dry_run")
 SHOWN_WORDS = 90  # characters of a question beside a pair
 
 
@@ -56,10 +56,6 @@ class Command(ActCommand):
         asked.add_argument("--model", default="", metavar="M", help="as the endpoint calls it; default: as it is set")
         asked.add_argument("--check", choices=(*ASKED, ALL), help="which is asked; all, the default, is c1, c2 and c3")
         asked.add_argument("--prompt", metavar="NAME[@N]", help="of one validator; default: ours")
-        asked.add_argument(
-            "--planted", type=int, default=0, metavar="N", help="test it instead: N questions with planted defects"
-        )
-        asked.add_argument("--seed", type=int, default=1, metavar="N", help="of the planted defects")
         asked.add_argument("--temperature", type=float, metavar="T")
         asked.add_argument("--max-tokens", type=int, metavar="N", help="of an answer")
         asked.add_argument("--max-cost", metavar="X", help="the cap of each validator, in the currency of the price")
@@ -107,8 +103,6 @@ class Command(ActCommand):
             prompt=prompt_written(options["prompt"]) if options["prompt"] else None,
             chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),
             cap=cap_written(options["max_cost"]),
-            n_planted=options["planted"],
-            seed=options["seed"],
         )
         at = timezone.now()
         plans = plan_checks(wanted, actor=None, at=at)

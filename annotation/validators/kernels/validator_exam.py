@@ -1,4 +1,4 @@
-"""How good a validator is: against what reviewers flagged, and against planted defects. Pure.
+"""How good a validator is against what reviewers flagged. Pure.
 
 Sensitivity and specificity have Wilson's limits, which take questions as independent. An undecided verdict is a miss in
 both: it finds no fault, and clears no sound question. Kappa is Cohen's, over the decided ones, with a percentile
@@ -18,7 +18,6 @@ from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.reviewers import grade_agreement
-from annotation.validators.kernels.planted_defects import MEANT_FOR, Defect
 
 DRAWS = 2_000
 PANEL = "validators"
@@ -107,25 +106,3 @@ def examine(judged: Sequence[JudgedTwice], *, validator: str, seed: int = 1) -> 
         specificity=share(sum(one.verdict == "pass" for one in sound), len(sound)),
         kappa=agreement["cohen_kappa_linear"],
     )
-
-
-@dataclass(frozen=True)
-class DefectRow:
-    """Of the copies with one defect, how many the validator failed. For none planted: of the unchanged questions."""
-
-    defect: Defect
-    is_meant: bool  # the validator asks for this kind
-    failed: Estimate
-    n_undecided: int
-    n_unread: int  # answers that hold no verdict: they count as not found
-
-
-def planted_table(validator: str, found: Mapping[str, Mapping[str, int]]) -> list[DefectRow]:
-    """In the order of the defects; ``found``: by defect, how often each verdict was given."""
-    rows = []
-    for defect in Defect:
-        counts = found.get(defect.value, {})
-        failed = share(counts.get("fail", 0), sum(counts.values()))
-        is_meant = validator in MEANT_FOR.get(defect, ())
-        rows.append(DefectRow(defect, is_meant, failed, counts.get("undecided", 0), counts.get("unread", 0)))
-    return rows

@@ -13,10 +13,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.enums import Role
-from annotation.feedback.kernels.draft_reasons import draft_reason
-from annotation.feedback.prompt_flags import GENERATING, flagged_comments, prompt_flags
 from annotation.forms.prompt import PromptForm
 from annotation.models import CallBatch, PromptVersion
+from annotation.outcomes.prompt_flags import GENERATING, draft_reason, flagged_comments, prompt_flags
 from annotation.prompts.kernels.known_variables import KNOWN
 from annotation.prompts.kernels.text_difference import Sides, side_by_side
 from annotation.prompts.versions import LONGEST_REASON, make_version
@@ -59,7 +58,6 @@ def prompt(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "variables": [(name, _(holds[name]) if name in holds else "") for name in version.variables],
         "n_batches": _n_batches([version]).get(version.pk, 0),
         "may_write": may_write,
-        "may_try": may_write and version.purpose == PromptPurpose.QUESTIONS,
         "flags": prompt_flags(versions, request.user) if may_write and version.purpose in GENERATING else None,
     }
     return render(request, "annotation/prompts/version.html", context)

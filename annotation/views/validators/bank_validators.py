@@ -21,13 +21,13 @@ from annotation.enums import Role
 from annotation.forms.validators import KeepingOutForm, ValidatorForm
 from annotation.models import Question, QuestionBank, ValidatorRun
 from annotation.quality.keeping_out import keep_out, n_kept_out
-from annotation.quality.kernels.validity_parts import BIAS, DIFFICULTY, IDENTIFIER_FREE, JUDGED, PARTS, RATING, STATED
+from annotation.quality.kernels.validity_parts import BIAS, JUDGED, PARTS, RATING, STATED
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.validator_exam import REFERENCES
-from annotation.validators.validator_exams import bias_tables, examined, exams_by_defects, exams_by_reviewers
+from annotation.validators.validator_exams import bias_tables, examined, exams_by_reviewers
 from annotation.validators.validator_overview import (
     act_on_run,
     asked_with,
@@ -41,7 +41,6 @@ from annotation.views.site.confirming import run_and_flash, run_on_form, valid_d
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 PER_PAGE = 50
-PAGES = {DIFFICULTY: "bank-difficulties", IDENTIFIER_FREE: "bank-identifiers"}  # of parts that are no validators
 
 
 def bank_of(request: AuthenticatedRequest, slug: str) -> QuestionBank:
@@ -80,7 +79,6 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             {
                 "count": one,
                 "is_validator": one.part.code in JUDGED,
-                "page": PAGES.get(one.part.code),
                 "keeps_out": one.part.code in bank.kept_out_by,
             }
             for one in counts
@@ -124,7 +122,6 @@ def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[st
     return {
         "reference": REFERENCES[code],
         "by_reviewers": exams_by_reviewers(bank, code, hidden),
-        "by_defects": exams_by_defects(bank, code),
     }
 
 

@@ -15,7 +15,6 @@ from annotation.enums import Role
 from annotation.models import (
     CallBatch,
     GenerationRun,
-    PromptTrial,
     PromptVersion,
     QuestionBank,
     SendingPermission,
@@ -24,9 +23,9 @@ from annotation.models import (
 )
 from annotation.models.programs import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
-from tests.annotation.feedback.trials import endpoint_is_there, made_trial, planned_trial, two_versions
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT
+from tests.annotation.prompts.flagged import two_versions
 from tests.annotation.review.cases import make_bank
 from tests.annotation.validators.validated import NAMED, begun, judged, judged_bank
 
@@ -52,7 +51,7 @@ def judging(cora: User, db: None) -> Program:
 # --- questions from reports -------------------------------------------------------------------------
 def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
     asked = {"endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "exams": 3, "per_exam": 2}
-    with endpoint_is_there():
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
         plan = writer.post(f"{RUNS}plan/", asked).json()
         assert (plan["calls"], plan["reports"], plan["questions_at_most"]) == (6, 3, 6)
         told = problem_of(writer.post(RUNS, asked), 409, "not_confirmed")
@@ -67,7 +66,7 @@ def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
     assert (one["n_reports"], one["acts"], one["calls"][0]["n_calls"]) == (3, ["pause", "stop"], 3)
     assert one["calls"][0]["cost"] == "0.00000000"
     assert writer.post(f"{made['Location']}pause/").json()["state"] == "paused"
-    with endpoint_is_there():
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
         assert writer.post(f"{made['Location']}resume/").json()["state"] == "running"
     assert writer.post(f"{made['Location']}stop/").json()["acts"] == []
     problem_of(writer.post(f"{made['Location']}pause/"), 409, "wrong_state")
@@ -77,7 +76,7 @@ def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
 def test_what_is_wrong_with_a_run_is_refused_before_anything_is_sent(writer: Program) -> None:
     asked = {"endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "exams": 3}
     problem_of(writer.post(f"{RUNS}plan/", asked), 404, "not_found")  # no such endpoint here
-    with endpoint_is_there():
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
         for wrong in ({"exams": 0}, {"bullets_prompt": "none"}, {"cap": "x"}, {"temperature": 3}, {"colour": 1}):
             problem_of(writer.post(f"{RUNS}plan/", {**asked, **wrong}), 422, "invalid")
         problem_of(writer.post(f"{RUNS}plan/", {**asked, "cap": "5"}), 422, "cap_without_price")
@@ -175,7 +174,6 @@ def test_whoever_reads_questions_of_the_bank_asks_no_validator(
         judging.get(f"{CHECKS}{run.public_id}/"),
         judging.post(f"{CHECKS}{run.public_id}/stop/"),
         judging.post("banks/judged/validity/keeping-out/", {"parts": []}),
-        judging.get("banks/judged/identifiers/"),
         judging.get("banks/judged/near-duplicates/"),
         judging.post("banks/judged/near-duplicates/compare/", {}),
     ):
@@ -183,76 +181,18 @@ def test_whoever_reads_questions_of_the_bank_asks_no_validator(
     assert CallBatch.objects.get().state == BatchState.RUNNING
 
 
-# --- trials of prompts ------------------------------------------------------------------------------
-def test_a_trial_is_planned_started_and_drawn(writer: Program, reports: QuestionBank) -> None:
-    first, second = two_versions()
-    asked = {"bank": "reports", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA}
-    asked |= {"first": first.public_id, "second": second.public_id}
-    sent = {**asked, "issue_rate": 0.9, "difference": 0.8, "n_exams": 4, "per_exam": 3}
-    with endpoint_is_there():
-        plan = writer.post("prompt-trials/plan/", sent).json()
-        assert (plan["exams"], plan["calls"], plan["first"]["reports"]) == (4, 16, 4)
-        assert not PromptTrial.objects.exists()
-        made = writer.post("prompt-trials/", sent, idempotency_key="one")
-        assert (made.status_code, made.json()["pairs_planned"]) == (201, plan["pairs"])
-        assert writer.post("prompt-trials/", sent, idempotency_key="one").json() == made.json()
-        one = made["Location"]
-        assert writer.get(one).json()["state"] == "planned"
-        problem_of(writer.post(f"{one}draw/"), 409, "not_made")
-        assert problem_of(writer.post(f"{one}start/", {}), 409, "not_confirmed")["facts"] == {"n": 16}
-        assert not CallBatch.objects.exclude(state=BatchState.PLANNED).exists()
-        assert writer.post(f"{one}start/", {"confirmed_calls": 16}).json()["state"] == "asking"
-        for wrong in ({"first": "none"}, {"issue_rate": 5}, {"first": second.public_id}, {"difference": 0}):
-            assert writer.post("prompt-trials/", {**sent, **wrong}).status_code == 422
-    assert PromptTrial.objects.count() == 1
-
-
-def test_reports_of_a_trial_are_searched_once_and_nobody_waits(
-    writer: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = two_versions()
-    outside, found = len(connection.savepoint_ids), list[int]()
-
-    def searched(_text: str) -> list[str]:
-        found.append(len(connection.savepoint_ids))
-        return []
-
-    monkeypatch.setattr("annotation.generation.report_sources.identifiers_in", searched)
-    sent = {"bank": "reports", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "n_exams": 4, "per_exam": 3}
-    sent |= {"first": first.public_id, "second": second.public_id, "issue_rate": 0.9, "difference": 0.8}
-    with endpoint_is_there():
-        assert writer.post("prompt-trials/", sent, idempotency_key="one").status_code == 201
-    assert found == [outside] * 4
-
-
-def test_a_drawn_trial_tells_its_sample_and_no_result(writer: Program, tmp_path: Path) -> None:
-    trial = made_trial(QuestionBank.objects.get(slug="reports"), n_exams=4)
-    told = writer.post(f"prompt-trials/{trial.public_id}/draw/").json()
-    assert (told["state"], told["result"], told["sample"] is not None) == ("drawn", None, True)
-    assert writer.get(f"samples/{told['sample']}/").status_code == 200
-
-
-def test_runs_and_trials_of_another_bank_are_not_there(
-    writer: Program, reports: QuestionBank, cora: User, ada: User, rita: User
-) -> None:
-    trial = planned_trial(reports, n_exams=4)
+def test_runs_of_another_bank_are_not_there(writer: Program, reports: QuestionBank, cora: User) -> None:
+    run = written_run(reports)
     make_bank("Other")
     other = program_of(cora, Role.COORDINATOR, TokenScope.BANK, "other")
-    assert other.get("prompt-trials/").json()["results"] == []
-    run = trial.first_run
-    for address in (
-        f"prompt-trials/{trial.public_id}/start/",
-        f"prompt-trials/{trial.public_id}/draw/",
-        f"{RUNS}{run.public_id}/stop/",
-        f"banks/other/generation-runs/{run.public_id}/stop/",
-    ):
-        problem_of(
-            other.post(address, {"confirmed_calls": 16} if address.endswith("start/") else None), 404, "not_found"
-        )
+    for address in (f"{RUNS}{run.public_id}/stop/", f"banks/other/generation-runs/{run.public_id}/stop/"):
+        problem_of(other.post(address), 404, "not_found")
+
+
+def test_models_are_asked_by_coordinators(reports: QuestionBank, ada: User, rita: User) -> None:
     for script in (program_of(ada, Role.ADMINISTRATOR), program_of(rita, Role.REVIEWER)):
-        for address in (RUNS, "banks/reports/validity/", "prompt-trials/", "banks/reports/near-duplicates/"):
+        for address in (RUNS, "banks/reports/validity/", "banks/reports/near-duplicates/"):
             problem_of(script.get(address), 403, "forbidden")
-    assert CallBatch.objects.filter(state=BatchState.PLANNED).count() == 2
 
 
 # --- prompts ----------------------------------------------------------------------------------------

@@ -64,20 +64,17 @@ def test_administrators_probe_and_price_by_their_session(script: Program, ada: U
     assert (Price.objects.count(), Job.objects.count()) == (1, 1)
 
 
-def test_a_bank_is_examined_and_compared_by_jobs(script: Program) -> None:
-    told = script.get("banks/chest/identifiers/").json()
-    assert (told["created_at"], len(told["rows"])) == (None, 18)
-    for address, body in (("identifiers/examine/", None), ("near-duplicates/compare/", {})):
-        asked = script.post(f"banks/chest/{address}", body, idempotency_key=address)
-        assert asked.status_code == 202
-        assert script.get(asked["Location"]).json() == asked.json()
-        again = script.post(f"banks/chest/{address}", body)
-        assert again.json()["id"] == asked.json()["id"]  # one under way is enough
+def test_a_bank_is_compared_by_a_job(script: Program) -> None:
+    address = "banks/chest/near-duplicates/compare/"
+    asked = script.post(address, {}, idempotency_key="one")
+    assert asked.status_code == 202
+    assert script.get(asked["Location"]).json() == asked.json()
+    assert script.post(address, {}).json()["id"] == asked.json()["id"]  # one under way is enough
     problem_of(script.post("banks/chest/near-duplicates/compare/", {"across": True}), 409, "none_public")
     assert script.get("banks/chest/near-duplicates/?rule=near_duplicate").json()["results"] == []
     problem_of(script.get("banks/chest/near-duplicates/?rule=x"), 422, "invalid")
     QuestionBank.objects.update(archived_at=NOON)
-    problem_of(script.post("banks/chest/identifiers/examine/"), 409, "archived")
+    problem_of(script.post(address, {}), 409, "archived")
 
 
 def test_vectors_are_asked_for_once_their_number_is_confirmed(script: Program) -> None:

@@ -28,7 +28,6 @@ from annotation.models import (
 from annotation.quality.checking import check_revisions, findings_of
 from annotation.refusals import Refused
 from annotation.validators.taking_verdicts import KIND, take_verdicts
-from annotation.validators.validator_exams import exams_by_defects
 from annotation.validators.validator_overview import act_on_run, runs_of
 from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check, plan_checks
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
@@ -83,7 +82,7 @@ def test_a_verdict_names_prompt_model_and_call() -> None:
     )
     assert list(findings_of([fail.revision_id])) == [fail]
     event = AuditEvent.objects.get(act="validator.verdicts_taken")
-    assert event.facts == {"check": "c1", "exam": False, "pass": 1, "fail": 1, "undecided": 1}
+    assert event.facts == {"check": "c1", "pass": 1, "fail": 1, "undecided": 1}
     before = list(Finding.objects.values_list("pk", flat=True))
     take_verdicts(run, at=NOON)
     ValidatorRun.objects.filter(pk=run.pk).update(taken_at=None)  # a worker that was killed before it could say so
@@ -242,13 +241,6 @@ def test_a_stopped_run_keeps_the_verdicts_that_came_until_then(monkeypatch: pyte
     (row,) = runs_of(run.bank)
     assert row.sentence == "Stopped for good; the verdicts that came until then count."
     assert begun(run.bank).batch.n_calls == 1
-
-
-def test_a_stopped_exam_is_none() -> None:
-    run = begun(judged_bank(3), n_planted=3)
-    act_on_run(run, "stop", actor=None, at=NOON)
-    assert not Job.objects.filter(kind=KIND).exists()
-    assert exams_by_defects(run.bank, run.validator) == []
 
 
 def test_images_that_wait_are_named() -> None:

@@ -133,7 +133,6 @@ def refused(bank: QuestionBank, code: str, **fields: Any) -> None:
 
 def test_what_is_refused(bank: QuestionBank) -> None:
     refused(bank, "images_waiting")  # ours sends images
-    refused(bank, "none_planted", n_planted=3)
     refused(bank, "no_verdict", prompt=make_prompt(purpose=PromptPurpose.CHECK, schema='{"properties": {}}'))
     Revision.objects.update(stem="What is seen?")
     refused(bank, "no_questions", prompt=prompt_without_images())

@@ -13,7 +13,6 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from annotation.enums import AssignmentState, Difficulty, RoundState
 from annotation.models import Assignment, BlindAnswer, Finding, Question, QuestionBank, Revision, User, ValidatorRun
 from annotation.quality.validity import count_parts
-from annotation.refusals import Refused
 from annotation.review.onlookers import withheld_questions
 from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
 from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
@@ -109,12 +108,6 @@ def test_readers_are_asked_of_the_app_above(bank: QuestionBank) -> None:
         assert compare_sources(bank, NOBODY).counts[RatedBy.READERS] == {"easy": 1, "medium": 0, "hard": 1}
     finally:
         readers_right.unregister("test")
-
-
-def test_no_defect_is_planted_for_a_rating(bank: QuestionBank) -> None:
-    with pytest.raises(Refused) as found:
-        begun(bank, "rating", n_planted=3)
-    assert found.value.code == "none_planted"
 
 
 def test_the_page_tells_agreement_and_no_single_rating(

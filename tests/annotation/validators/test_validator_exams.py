@@ -1,43 +1,33 @@
-"""The exams of validators: against reviewers of closed rounds, and against planted defects."""
+"""How good validators are, against reviewers of closed rounds."""
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.test import Client, override_settings
+from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.endpoints.kernels.simulated_models import JUDGES
 from annotation.enums import AssignmentState, RoundState
-from annotation.model_calls.request_bodies import contents_of
 from annotation.models import (
     Assignment,
-    Finding,
-    ModelCall,
     Question,
     QuestionBank,
     Review,
     ReviewRound,
     Revision,
     User,
-    ValidatorRun,
 )
 from annotation.review.onlookers import withheld_questions
 from annotation.statistics.kernels.intervals import wilson
-from annotation.validators.kernels.planted_defects import Defect
 from annotation.validators.kernels.validator_exam import JudgedTwice, examine, has_fault, says_fault
-from annotation.validators.taking_verdicts import take_verdicts
-from annotation.validators.validator_exams import exams_by_defects, exams_by_reviewers
+from annotation.validators.validator_exams import exams_by_reviewers
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_round
-from tests.annotation.validators.test_validator_pages import check, hold_for_good, send
-from tests.annotation.validators.validated import answer_calls, begun, judged, judged_bank, verdict_json
+from tests.annotation.validators.validated import judged, judged_bank
 
 pytestmark = pytest.mark.django_db
 NOBODY = Question.objects.none()
@@ -173,93 +163,3 @@ def test_not_tested_is_beside_a_verdict_on_the_page_of_a_question(
     assert "validator not tested" not in client.get(address).content.decode()
     ReviewRound.objects.update(state=RoundState.OPEN)
     assert client.get(address).content.decode().count("validator not tested") == 1
-
-
-# --- against planted defects ---
-OPTIONS = ["Left effusion", "Pneumothorax", "Nodule", "Cardiomegaly"]
-
-
-def exam_of(bank: QuestionBank, n: int = 3, validator: str = "c3", **fields: Any) -> ValidatorRun:
-    return begun(bank, validator, n_planted=n, seed=5, **fields)
-
-
-def calls_of(run: ValidatorRun) -> list[ModelCall]:
-    return list(ModelCall.objects.filter(batch=run.batch).select_related("revision", "batch").order_by("number"))
-
-
-def test_each_question_is_asked_as_it_is_and_with_every_defect() -> None:
-    bank = judged_bank(5, options=OPTIONS)
-    n_before = Revision.objects.count()
-    run = exam_of(bank)
-    calls = calls_of(run)
-    assert [(call.values or {})["defect"] for call in calls] == [
-        one for one in Defect.values() if one != "side_swapped"
-    ] * 3
-    assert len({call.revision_id for call in calls}) == 3
-    texts = [content.text for content in contents_of(run.batch, calls)]
-    assert len(set(texts[:5])) == 5
-    assert "Compared with the previous radiographs" in texts[3]
-    assert texts == [content.text for content in contents_of(run.batch, calls_of(run))]
-    assert Revision.objects.count() == n_before  # no copy is stored for anybody to meet
-
-
-def test_the_share_found_of_each_kind_is_kept_and_no_question_is_judged() -> None:
-    bank = judged_bank(4, options=OPTIONS)
-    run = exam_of(bank, n=4)
-    texts = {"none": "pass", "key_swapped": "fail", "second_true": "undecided", "recall_item": "fail"}
-    said = [verdict_json(texts[d]) if (d := (call.values or {})["defect"]) in texts else "?" for call in calls_of(run)]
-    answer_calls(run.batch, *said)
-    take_verdicts(run, at=NOON)
-    assert not Finding.objects.exists()
-    [found] = exams_by_defects(bank, "c3")
-    rows = {row.defect: row for row in found.rows}
-    assert (rows[Defect.NONE].failed.value, rows[Defect.NONE].failed.n) == (0, 4)
-    assert (rows[Defect.KEY_SWAPPED].failed.value, rows[Defect.KEY_SWAPPED].failed.ci95) == (1, wilson(4, 4))
-    assert (rows[Defect.SECOND_TRUE].failed.value, rows[Defect.SECOND_TRUE].n_undecided) == (0, 4)
-    assert (rows[Defect.PRIOR_MENTIONED].failed.n, rows[Defect.PRIOR_MENTIONED].n_unread) == (4, 4)
-    assert rows[Defect.SIDE_SWAPPED].failed.value is None  # the key "Pneumothorax" has no side
-    assert rows[Defect.KEY_SWAPPED].is_meant
-    assert not rows[Defect.RECALL_ITEM].is_meant
-
-
-def test_an_exam_and_a_run_do_not_stand_in_each_others_way() -> None:
-    bank = judged_bank(2)
-    run = exam_of(bank, n=2)
-    answer_calls(run.batch, verdict_json("fail"))
-    take_verdicts(run, at=NOON)
-    assert judged(bank, "pass", validator="c3").taken_at is not None
-    assert exam_of(bank, n=2).is_exam
-
-
-def test_the_command_plants_and_prints_what_was_found(client: Client, cora: User) -> None:
-    bank = judged_bank(3, options=OPTIONS)
-    hold_for_good()
-    dry = json.loads(check("--check=c2", "--planted=2", "--dry-run", "--json"))["checks"][0]
-    assert (dry["planted"], dry["questions"], dry["calls"]) == (2, 2, 10)
-    check("--check=c2", "--planted=2")
-    run = ValidatorRun.objects.get()
-    answer_calls(run.batch, verdict_json("fail"))
-    take_verdicts(run, at=NOON)
-    out = io.StringIO()
-    call_command("check_questions", bank=bank.slug, results=True, stdout=out)
-    told = json.loads(out.getvalue())
-    [planted] = told["exams"]["c2"]["planted"]
-    assert (planted["model"], planted["seed"]) == (JUDGES, 1)
-    assert planted["rows"]["recall_item"]["failed"]["n"] == 2
-    assert told["parts"]["c2"]["not_examined"] == 3
-    client.force_login(cora)
-    page = client.get(reverse("bank-validator", args=[bank.slug, "c2"])).content.decode()
-    assert "question of recall in its place" in page
-    assert "false alarms" in page
-
-
-def test_the_page_starts_an_exam(client: Client, cora: User) -> None:
-    bank = judged_bank(3)
-    hold_for_good()
-    client.force_login(cora)
-    assert send(client, bank, check="c1", planted="2", seed="9").status_code == 302
-    run = ValidatorRun.objects.select_related("batch").get()
-    assert (run.is_exam, run.batch.seed, run.batch.n_calls) == (True, 9, 10)
-    assert send(client, bank, check="c1", planted="5000").status_code == 422
-    with override_settings(MODEL_ENDPOINTS=()):
-        assert "no model endpoint" in client.get(reverse("bank-validators", args=[bank.slug])).content.decode()

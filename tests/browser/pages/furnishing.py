@@ -42,7 +42,6 @@ from annotation.models import (
     User,
 )
 from annotation.people.invitations import Grant, invite
-from annotation.quality.identifier_exams import examine_rules
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.review.calibrating import begin_calibration, finish_calibration
 from annotation.review.ending import complete_reviews, count_open
@@ -152,10 +151,8 @@ def _generate(place: Place) -> None:
     judged(bank, "pass", "fail", "pass", "undecided", reason=place.said("The wording gives the key away."))
     judged(bank, "fail", "pass", "pass", validator="c3")
     answer_calls(begun(bank, "c2").batch, "no JSON")
-    judged(bank, "fail", "pass", "undecided", "fail", "fail", validator="c3", n_planted=12)
     Revision.objects.filter(question__bank=bank, question__number=2).update(stem="What has this 58-year-old man?")
     answered_counterparts(bank, "B", "B", "C", "B")
-    examine_rules(bank, n=20, seed=1, actor=place.people["cora"], at=timezone.now())
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:

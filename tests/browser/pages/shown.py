@@ -116,7 +116,6 @@ FULL = [
     Shown("question", "cora", ("generated bank", "4"), act=unfold, note="generated"),
     Shown("bank-validators", "cora", ("generated bank",)),
     Shown("bank-validators", "cora", ("bank",)),
-    *(Shown("bank-identifiers", "cora", (bank,)) for bank in ("bank", "generated bank")),
     *(Shown("bank-difficulties", "cora", (bank,)) for bank in ("bank", "generated bank", "empty")),
     *(Shown("bank-validator", "cora", ("generated bank", code)) for code in ("c1", "c2", "c3", "bias")),
     Shown("bank-near-duplicates", "cora", ("generated bank",)),
@@ -161,10 +160,6 @@ FULL = [
     Shown("prompt-comments", "cora", ("version 3",), note="none"),
     Shown("prompt-comments", "rita", ("version 1",), status=403, note="forbidden"),
     Shown("prompt-history", "cora", ("version 2",)),
-    Shown("prompt-trial-new", "cora", ("version 2",)),
-    Shown("prompt-trial-new", "cora", ("version 2",), act=submit_empty, note="refused"),
-    Shown("prompt-trial", "cora", ("trial closed",)),
-    Shown("prompt-trial", "cora", ("trial planned",)),
     # what people say about a question
     Shown("review-comments", "stan", ("discussed",)),
     Shown("mentions", "omni"),

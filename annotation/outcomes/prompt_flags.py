@@ -1,4 +1,4 @@
-"""What reviewers flagged on the questions of each version of a prompt, and what they wrote beside it.
+"""What reviewers flagged on the questions of each version of a prompt, and what they wrote: the reasons of the next.
 
 Only the wording that a model wrote counts: what a person changed since is no longer of the prompt.
 """
@@ -13,17 +13,18 @@ from django.db.models import F, QuerySet
 
 from annotation.call_enums import PromptPurpose
 from annotation.enums import Flag
-from annotation.feedback.prompt_trials import unfinished_rounds
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, User
 from annotation.review.asked import ASKED_BY, flags_asked_by_forms
 from annotation.review.onlookers import QUESTION, questions_hidden_from, rounds_with_outcomes_for
 from annotation.review.outcomes import newest_reviews
+from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
 
 GENERATING = (PromptPurpose.BULLETS, PromptPurpose.QUESTIONS)
 _PATHS = {PromptPurpose.BULLETS: "bullets_batch__prompt", PromptPurpose.QUESTIONS: "questions_prompt"}
 IMPORT = "assignment__revision__bank_import"
 MOST_COMMENTS = 200
+LONGEST_QUOTE = 400  # characters of one comment
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,7 @@ class VersionFlags:
 
 @dataclass(frozen=True)
 class PromptFlags:
-    """``n_hidden``: rounds with reviews of such questions that this person may not know yet, or of trials that are not
-    closed; they are left out.
-    """
+    """``n_hidden``: rounds with reviews of such questions that this person may not know yet; they are left out."""
 
     versions: list[VersionFlags]  # in the order of those asked for
     n_hidden: int
@@ -120,10 +119,7 @@ def _scope(versions: Sequence[PromptVersion], person: User | None) -> _Scope:
     scope = _Scope(dict(runs.values_list("bank_import", path)))
     reviewed = Review.objects.filter(**{f"{IMPORT}__in": scope.version_of}).order_by().values("assignment__round")
     rounds = list(ReviewRound.objects.filter(pk__in=reviewed)) if scope.version_of else []
-    known = ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]).exclude(
-        pk__in=unfinished_rounds().values("pk")
-    )
-    visible = rounds_with_outcomes_for(person, known)
+    visible = rounds_with_outcomes_for(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))
     scope.rounds = [one for one in rounds if one.pk in visible]
     scope.n_hidden = len(rounds) - len(scope.rounds)
     return scope
@@ -176,3 +172,36 @@ def flagged_comments(version: PromptVersion, person: User, *, only: Collection[i
 
 def commented_questions(comments: Sequence[FlaggedComment]) -> QuerySet[Question]:
     return Question.objects.filter(pk__in={one.question for one in comments})
+
+
+# --- the draft of a reason ------------------------------------------------------------------------
+def draft_reason(version: str, counted: Sequence[tuple[str, Estimate]], quotes: Sequence[str], *, most: int) -> str:
+    """For the next version: each flag with its count, n and interval, then the comments word by word.
+
+    At most ``most`` characters: comments that do not fit are left out, and the last line says how many.
+    """
+    lines = [f"{version}, questions flagged by reviewers:"] if counted else [f"{version}:"]
+    lines += [f"- {label}: {_share(share)}" for label, share in counted]
+    if quotes:
+        lines.append("Comments of reviewers:")
+    for place, quote in enumerate(quotes):
+        line = f"- “{_short(quote)}”"
+        left = len(quotes) - place
+        rest = f"({left} more not quoted)"
+        if len("\n".join([*lines, line, rest])) > most:
+            return "\n".join([*lines, rest])
+        lines.append(line)
+    return "\n".join(lines)[:most]
+
+
+def _share(share: Estimate) -> str:
+    text = f"{share.count} of {share.n}"
+    if share.value is None or share.ci95 is None:
+        return text
+    low, high = share.ci95
+    return f"{text} ({100 * share.value:.1f} %, 95 % CI {100 * low:.1f} to {100 * high:.1f})"
+
+
+def _short(quote: str) -> str:
+    words = " ".join(quote.split())
+    return words if len(words) <= LONGEST_QUOTE else words[: LONGEST_QUOTE - 1].rstrip() + "…"

@@ -7,6 +7,7 @@ from typing import Any
 
 from annotation.call_enums import PromptPurpose, ReportSource, SentImages
 from annotation.enums import Flag, ImportKind, ImportState
+from annotation.generation.kernels.generation_prompts import QUESTIONS
 from annotation.models import (
     Assignment,
     BankImport,
@@ -21,6 +22,8 @@ from annotation.models import (
     SendingPermission,
     User,
 )
+from annotation.prompts.shipped import version_of
+from annotation.prompts.versions import make_version
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_revisions
 from tests.annotation.rounds.made import say
@@ -38,6 +41,24 @@ def questions_prompt(number: int = 1, **fields: Any) -> PromptVersion:
         "sha256": f"{number:064d}",
     }
     return make_prompt(**given | fields)
+
+
+def two_versions() -> tuple[PromptVersion, PromptVersion]:
+    """Ours that writes questions, and one that says a little more."""
+    first = version_of(QUESTIONS, at=NOON)
+    second = make_version(
+        first.name,
+        QUESTIONS.purpose,
+        f"{first.text}\n\nNever offer what is merely not mentioned.",
+        instruction=first.instruction,
+        variables=first.variables,
+        schema=first.schema,
+        parent=first,
+        reason="13 of 120 had more than one valid option",
+        actor=None,
+        at=NOON,
+    )
+    return first, second
 
 
 def bullets_prompt() -> PromptVersion:

@@ -8,11 +8,11 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.enums import Flag, Role, RoundState
-from annotation.feedback.kernels.draft_reasons import LONGEST_QUOTE, draft_reason
-from annotation.feedback.prompt_flags import flagged_comments, prompt_flags
 from annotation.models import Assignment, PromptVersion, Review, ReviewRound, Revision, SeenKey, User
+from annotation.outcomes.prompt_flags import LONGEST_QUOTE, draft_reason, flagged_comments, prompt_flags
 from annotation.statistics.kernels.intervals import share
-from tests.annotation.feedback.made import generated, questions_prompt, reviewed
+from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
+from tests.annotation.prompts.flagged import generated, questions_prompt, reviewed, two_versions
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import make_person
 from tests.pages import markup
@@ -158,17 +158,38 @@ def test_a_comment_of_another_version_or_of_a_hidden_round_is_not_quoted(client:
     assert hidden.context["form"].initial["reason"] == ""
 
 
-def test_comments_are_for_coordinators(client: Client, two: Two, ada: User, rita: User) -> None:
-    for person in (ada, rita):
-        client.force_login(person)
-        assert client.get(reverse("prompt-comments", args=[two.first.public_id])).status_code == 403
-
-
-def test_a_prompt_that_makes_no_questions_has_no_comments(client: Client, cora: User) -> None:
+def test_a_prompt_that_makes_no_questions_has_no_comments_and_no_history(client: Client, cora: User) -> None:
     answering = questions_prompt(1, name="other", purpose="answer")
     client.force_login(cora)
-    assert client.get(reverse("prompt-comments", args=[answering.public_id])).status_code == 404
+    for name in ("prompt-comments", "prompt-history"):
+        assert client.get(reverse(name, args=[answering.public_id])).status_code == 404
     assert PromptVersion.objects.count() == 1
+
+
+# --- the history ---
+def test_the_history_tells_reason_author_and_issues_of_each_version(
+    client: Client, cora: User, two: Two, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(cora)
+    with django_assert_max_num_queries(20):
+        page = markup(client.get(reverse("prompt-history", args=[two.first.public_id])))
+    assert "4, 33.33\N{NO-BREAK SPACE}%" in page
+    first, _second = two_versions()
+    page = markup(client.get(reverse("prompt-history", args=[first.public_id])))
+    assert "13 of 120 had more than one valid option" in page
+    assert "came with the program" in page
+    assert page.count("none reviewed") == 2
+
+
+def test_the_paper_stands_as_what_it_is(client: Client, cora: User) -> None:
+    """13 of 120: Wilson 6.4 to 17.7 %; no difference is computed."""
+    (_outcome, first), *_rest = first_review_of_paper()
+    assert [first.value, first.low, first.high] == pytest.approx([0.1083, 0.0644, 0.1766], abs=1e-4)
+    assert (later_errors_of_paper().count, later_errors_of_paper().n) == (2, 300)
+    client.force_login(cora)
+    page = markup(client.get(reverse("prompt-history", args=[questions_prompt().public_id])))
+    assert "13 of 120, 10.83\N{NO-BREAK SPACE}%" in page
+    assert "not an effect of the prompt" in page
 
 
 # --- the draft ---
