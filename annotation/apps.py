@@ -20,8 +20,7 @@ class AnnotationConfig(AppConfig):
         from annotation.leaving.open_work import works
         from annotation.model_calls.call_batches import completed
         from annotation.model_calls.request_bodies import fillers
-        from annotation.outcomes.finding_filter import FOUND
-        from annotation.outcomes.outcome_filters import FLAGGED, SETTLED
+        from annotation.outcomes.outcome_filters import FLAGGED, FOUND, SETTLED
         from annotation.questionbank.filters import register_filter
         from annotation.review.own_reviews import finished_work
         from annotation.sampling.samples import BY_IMAGES, difficulty_sources

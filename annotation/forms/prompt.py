@@ -12,7 +12,7 @@ from annotation.call_enums import PromptPurpose
 from annotation.forms import PlainForm
 from annotation.models import PromptVersion
 from annotation.prompts.kernels.answer_schemas import LONGEST_SCHEMA
-from annotation.prompts.kernels.known_variables import KNOWN
+from annotation.prompts.kernels.filling import KNOWN
 from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES
 
 

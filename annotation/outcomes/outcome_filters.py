@@ -1,4 +1,4 @@
-"""Questions that a reviewer flagged, and what became of questions, as filters of the bank.
+"""Questions that a reviewer flagged, what became of questions, and what was found in them, as filters of the bank.
 
 Who still judges in a round learns nothing of that round by them, and nothing of a question that they judge.
 """
@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.enums import Flag, RoundState
-from annotation.models import Review, ReviewRound, Settlement
+from annotation.models import Finding, Review, ReviewRound, Settlement
+from annotation.quality.kernels.rules import RULES
+from annotation.quality.kernels.validity_parts import JUDGED, PARTS
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.settling import Against
-from annotation.review.onlookers import questions_hidden_from, rounds_with_outcomes_for
+from annotation.review.onlookers import questions_hidden_from, rounds_with_outcomes_for, similarity_hidden_from
 
 
 def _rounds_of(search: BankSearch) -> list[int]:
@@ -103,5 +105,37 @@ SETTLED = BankFilter(
     choices=lambda _search: [(name, str(words)) for name, words in _SENTENCES.items()],
     narrow=lambda rows, search, value: rows.filter(question__in=_settled(search, value)),
     seek=lambda search, value: ("question__in", _settled(search, value)),
+    of_coordinators=True,
+)
+
+
+# --- what rules and validators found ---
+def _open_findings(search: BankSearch, value: str) -> QuerySet[Finding]:
+    found = Finding.objects.open().filter(bank=search.bank).order_by()
+    found = found.exclude(revision__question__in=questions_hidden_from(search.person))
+    if search.person:
+        found = found.exclude(similarity_hidden_from(search.person))
+    return found if value == ANY else found.filter(rule=value)
+
+
+def _with_finding(rows: Rows, search: BankSearch, value: str) -> Rows:
+    return rows.filter(Exists(_open_findings(search, value).filter(revision=OuterRef("pk"))))
+
+
+def _seek_finding(search: BankSearch, value: str) -> Sought | None:
+    return "pk__in", _open_findings(search, value).values("revision")
+
+
+def _rules(_search: BankSearch) -> Choices:
+    rules = [(rule.code, str(rule.label)) for rule in RULES.values()]
+    return [(ANY, _("any finding")), *rules, *((code, _(PARTS[code].label)) for code in JUDGED)]
+
+
+FOUND = BankFilter(
+    name="finding",
+    label=gettext_lazy("Finding"),
+    choices=_rules,
+    narrow=_with_finding,
+    seek=_seek_finding,
     of_coordinators=True,
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Max
@@ -13,8 +16,7 @@ from annotation.audit.recording import lock_log, record
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.models import PromptVersion, User
 from annotation.prompts.kernels.answer_schemas import prompt_sha256, schema_problem
-from annotation.prompts.kernels.filling import undeclared, unused
-from annotation.prompts.kernels.known_variables import KNOWN
+from annotation.prompts.kernels.filling import KNOWN, undeclared, unused
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 
@@ -147,3 +149,46 @@ def _plain(text: str) -> str:
 
 def _refuse(code: str, field: str, sentence: str) -> None:
     raise PromptRefused(code, sentence, status=422, field=field)
+
+
+# --- two side by side ---
+MOST_COMPARED = 6_000  # characters of two differing passages together; the words of longer ones are not compared
+_words = re.compile(r"\s+|\S+")
+
+
+class Run(NamedTuple):
+    """A stretch of one text; ``is_own``: the other text does not have it."""
+
+    text: str
+    is_own: bool
+
+
+class Sides(NamedTuple):
+    """What two texts share, and what each alone has. The runs of a side, joined, give its text."""
+
+    before: list[Run]
+    after: list[Run]
+
+
+def side_by_side(before: str, after: str) -> Sides:
+    """Lines are compared first, then the words of those that differ."""
+    sides = Sides([], [])
+    for one, other in _passages(before.splitlines(keepends=True), after.splitlines(keepends=True)):
+        for old, new in _differing_words(one, other) if one != other else [(one, other)]:
+            is_own = old != new
+            sides.before.extend([Run(old, is_own)] if old else [])
+            sides.after.extend([Run(new, is_own)] if new else [])
+    return sides
+
+
+def _passages(old: list[str], new: list[str], *, autojunk: bool = True) -> Iterator[tuple[str, str]]:
+    """Equal pairs and differing ones, in order."""
+    for _act, a, b, c, d in SequenceMatcher(None, old, new, autojunk=autojunk).get_opcodes():
+        yield "".join(old[a:b]), "".join(new[c:d])
+
+
+def _differing_words(one: str, other: str) -> Iterator[tuple[str, str]]:
+    if len(one) + len(other) > MOST_COMPARED:
+        yield one, other
+        return
+    yield from _passages(_words.findall(one), _words.findall(other), autojunk=False)

@@ -13,8 +13,14 @@ from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.model_calls.attempts import answers_of
 from annotation.models import AnswerKey, ModelCall, Revision, ValidatorRun
 from annotation.validators.asked_about import AskedAbout, FoundQuestions
-from annotation.validators.kernels.bias_table import counted
-from annotation.validators.kernels.counterparts import ChangedWord, bias_verdict, changes_of, counterpart, why_none
+from annotation.validators.kernels.counterparts import (
+    ChangedWord,
+    bias_verdict,
+    changes_of,
+    counted,
+    counterpart,
+    why_none,
+)
 from annotation.validators.kernels.validator_prompts import WrittenAnswer
 
 CHANGE = "change"  # in the values of a call: what differs

@@ -16,7 +16,7 @@ import numpy as np
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.enums import RoundState
+from annotation.enums import Difficulty, RoundState
 from annotation.models import Finding, Question, QuestionBank, Revision
 from annotation.outcomes.judged_difficulty import panel_difficulty
 from annotation.quality.kernels.validity_parts import RATING, STATED
@@ -26,7 +26,6 @@ from annotation.site.hooks import Hooks
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.reviewers import grade_agreement
-from annotation.validators.kernels.reader_difficulty import difficulty_of_share
 
 DRAWS = 2_000
 # How many readers had a wording right, of how many, where results of the study were seen; apps above register theirs.
@@ -106,6 +105,17 @@ def by_readers(bank: QuestionBank) -> dict[int, str]:
     for source in readers_right:
         found |= {revision: difficulty_of_share(k, n).value for revision, (k, n) in source(bank).items() if n}
     return found
+
+
+def difficulty_of_share(n_right: int, n_readers: int) -> Difficulty:
+    """Of a question that one reader or more answered, on the scale whose anchors reviewers see.
+
+    Rule ``readers-1``: of ten, 9 or 10 right is easy, 6 to 8 medium, 5 or fewer hard; shares in between go to the
+    nearer.
+    """
+    if 20 * n_right >= 17 * n_readers:
+        return Difficulty.EASY
+    return Difficulty.MEDIUM if 20 * n_right >= 11 * n_readers else Difficulty.HARD
 
 
 def _pair(

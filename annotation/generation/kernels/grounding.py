@@ -14,7 +14,7 @@ from typing import NamedTuple
 from annotation.call_enums import Polarity
 from annotation.enums import Task
 from annotation.generation.kernels.answer_forms import WrittenBullet, WrittenQuestion
-from annotation.quality.kernels.wording_checks import prior_words
+from annotation.quality.kernels.question_checks import prior_words
 
 RULES_VERSION = "ground-1"
 

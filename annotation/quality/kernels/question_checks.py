@@ -1,26 +1,262 @@
-"""All checks of one question. Pure."""
+"""All checks of one question: of its options, of its words, and of what they say of the key. Pure."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import combinations
 
-from annotation.quality.kernels import option_checks as options
-from annotation.quality.kernels import wording_checks as wording
-from annotation.quality.kernels.rules import MIN_EXPLANATION, CheckedQuestion, Flaw
-from annotation.quality.kernels.words import ReadQuestion, read_question
+from annotation.enums import FindingPlace
+from annotation.quality.kernels.identifiers import spot_identifiers
+from annotation.quality.kernels.rules import LETTERS, MIN_EXPLANATION, CheckedQuestion, Flaw, flaw
+from annotation.quality.kernels.vocabulary import (
+    ABSOLUTE_TERMS,
+    COMMON_WORDS,
+    FILLERS,
+    NEGATIONS,
+    NEGATIVE_WORDS,
+    OTHER_OPTIONS,
+    PRIOR_WORDS,
+    VERBS,
+)
+from annotation.quality.kernels.words import EXPLANATION_RUN, RUN, ReadQuestion, Run, read_question, runs, runs_of
 
+# --- the four options: same, overlapping, longest, of another kind, and what they say of each other ---
+MUCH_LONGER, LONGER_BY = 1.25, 8  # times, and characters, that the key is longer than the longest other option
+_NOUN = r"(?:above|these|those|options?|answers?|choices?|listed|given)"
+_OTHERS = re.compile(
+    rf"\b(?:all|none|both|neither|any|two|each|more than one) of (?:the )?(?:other |following )?{_NOUN}"
+    rf"|\b(?:neither|either|both|all|none) {_NOUN}",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"\b(?:[Bb]oth |[Oo]ptions? )?[A-D] (?:and|or|&) [A-D]\b")
+_RANGE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|[mc]m)?\s*+(?:-|–|to)\s*(\d+(?:\.\d+)?)")
+_MEASURE = re.compile(r"^\W*+(?:about|over|under|more than|less than)?\s*\d[\d.,–-]*\s*(?:to \d[\d.,]*\s*)?")
+_UNIT = re.compile(r"%|percent|[mc]m\b|degrees|°")
+
+
+def check_same_text(read: ReadQuestion) -> Iterator[Flaw]:
+    texts: dict[tuple[str, ...], int] = {}
+    for number, words in enumerate(read.options):
+        text = tuple(word for word in words if word not in FILLERS)
+        first = texts.setdefault(text, number)
+        if first != number and text:
+            yield flaw("duplicate_options", LETTERS[number], first=LETTERS[first], second=LETTERS[number])
+
+
+def check_overlap(read: ReadQuestion) -> Iterator[Flaw]:
+    """One option holds all words of another and adds to them, or two ranges of numbers share more than an end."""
+    reported = set()
+    for one, other in combinations(range(len(read.content)), 2):
+        for narrow, wide in ((one, other), (other, one)):
+            if wide not in reported and _holds(read.content[wide], read.content[narrow]):
+                reported.add(wide)
+                yield flaw("overlapping_options", LETTERS[wide], wide=LETTERS[wide], narrow=LETTERS[narrow])
+    if len(ranges := _ranges(read.question.options)) > 1:
+        for (one, (low, high)), (other, (start, end)) in combinations(ranges.items(), 2):
+            if other not in reported and max(low, start) < min(high, end):
+                reported.add(other)
+                yield flaw("overlapping_options", LETTERS[other], wide=LETTERS[other], narrow=LETTERS[one])
+
+
+def _holds(wide: frozenset[str], narrow: frozenset[str]) -> bool:
+    """“Left effusion” holds “effusion”; “no effusion” does not, since it says the opposite."""
+    return len(narrow) > 0 and narrow < wide and (wide - narrow).isdisjoint(NEGATIONS)
+
+
+def _ranges(options: tuple[str, ...]) -> dict[int, tuple[float, float]]:
+    matches = ((number, _RANGE.search(option)) for number, option in enumerate(options))
+    return {number: (float(match[1]), float(match[2])) for number, match in matches if match}
+
+
+def check_length(read: ReadQuestion) -> Iterator[Flaw]:
+    key = read.question.key
+    if key is None:
+        return
+    lengths = [len(option) for option in read.question.options]
+    own = lengths.pop(key)
+    longest = max(lengths, default=0)
+    if own >= MUCH_LONGER * longest and own >= longest + LONGER_BY:
+        yield flaw("longest_is_key", LETTERS[key], n=own, other=longest)
+
+
+def check_absolute_terms(read: ReadQuestion) -> Iterator[Flaw]:
+    for letter, words in zip(LETTERS, read.options, strict=False):
+        if not ABSOLUTE_TERMS.isdisjoint(words):
+            yield flaw("absolute_terms", letter, word=next(word for word in words if word in ABSOLUTE_TERMS))
+
+
+def check_all_of_the_above(read: ReadQuestion) -> Iterator[Flaw]:
+    for letter, option, words in zip(LETTERS, read.question.options, read.options, strict=False):
+        if OTHER_OPTIONS.isdisjoint(words):
+            continue
+        if match := _OTHERS.search(option) or _LETTERS.search(option):
+            yield flaw("all_of_the_above", letter, words=match.group())
+
+
+def check_kinds(read: ReadQuestion) -> Iterator[Flaw]:
+    """One option stands out where the other three are of one kind."""
+    kinds = [_kind(*option) for option in zip(read.question.options, read.options, strict=True)]
+    counts = Counter(kinds)
+    if sorted(counts.values()) != [1, 3]:
+        return
+    (others, _), (odd, _) = counts.most_common(2)
+    place = LETTERS[kinds.index(odd)]
+    yield flaw("options_differ_in_kind", place, letter=place, kind=odd, others=_several(others))
+
+
+def _kind(option: str, words: list[str]) -> str:
+    if words and words[0] in ("yes", "no") and (len(words) == 1 or "," in option[:4]):
+        return "a yes or no"
+    if option[:3].strip(" <>~≥≤").isdigit() or (_MEASURE.match(option) and _UNIT.search(option)):
+        return "a number"
+    if len(words) > 2 and not VERBS.isdisjoint(words):
+        return "a sentence"
+    return "a phrase"
+
+
+def _several(kind: str) -> str:
+    return {"a yes or no": "yes or no", "a number": "numbers", "a sentence": "sentences", "a phrase": "phrases"}[kind]
+
+
+# --- the words of stem, explanation and report, and what they say of the key ---
+_NEGATIVE = re.compile(
+    r"(?<!at )(?<![*_>])\b(?:[Nn]ot|[Ee]xcept|[Ee]xcluding|[Ll]east|[Nn]ever|[Cc]annot|[Ff]alse|[Ii]ncorrect|[Uu]ntrue"
+    r"|\w+n['’]t)\b(?![*_<])"
+)
+_EXAM = (
+    r"(?:exams?|examinations?|studies|study|radiographs?|films?|images?|imaging|x-rays?|scans?|CTs?|comparison|views?)"
+)
+_CHANGE = (
+    r"(?:change|increase|decrease|development|improvement|worsening|resolution|placement|removal|growth|progression)"
+)
+_PRIOR = re.compile(
+    rf"\b(?:(?:prior|previous|earlier|last|old)(?: [\w-]+)? {_EXAM}|priors|than (?:before|previously)"
+    r"|previously (?:seen|noted)"
+    rf"|compar(?:ed|ison) (?:with|to) (?:the |a |an )?(?:prior|previous|earlier|last|baseline)|comparison {_EXAM}"
+    rf"|interval {_CHANGE}|interval(?:ly)? (?:increased|decreased|improved|worsened)|again (?:seen|noted|demonstrated)"
+    r"|unchanged|newly|new(?!-|ly)|stable|since the|worsen(?:ed|ing)|improv(?:ed|ing|ement)|progress(?:ed|ion|ive)"
+    r"|resolv(?:ed|ing))\b",
+    re.IGNORECASE,
+)
+
+
+def check_negative_stem(read: ReadQuestion) -> Iterator[Flaw]:
+    """A word that turns the question round, in small letters; NOT, *not* and <b>not</b> are emphasised."""
+    if NEGATIVE_WORDS.isdisjoint(read.stem) and "n't" not in read.question.stem and "n’t" not in read.question.stem:
+        return
+    if match := _NEGATIVE.search(read.question.stem):
+        yield flaw("negative_stem", FindingPlace.STEM, word=match.group())
+
+
+def prior_words(text: str) -> str:
+    """The first words that compare with an earlier exam; "" where there are none."""
+    match = _PRIOR.search(text)
+    return match.group() if match else ""
+
+
+def check_prior(read: ReadQuestion) -> Iterator[Flaw]:
+    if read.question.has_prior:
+        return
+    for place, text, words in _parts(read):
+        if not PRIOR_WORDS.isdisjoint(words) and (match := _PRIOR.search(text)):
+            yield flaw("mentions_prior", place, words=match.group())
+
+
+def _parts(read: ReadQuestion) -> Iterator[tuple[FindingPlace, str, list[str]]]:
+    """All text of the question, without the report."""
+    question = read.question
+    yield FindingPlace.STEM, question.stem, read.stem
+    yield from zip(LETTERS, question.options, read.options, strict=False)
+    yield FindingPlace.EXPLANATION, question.explanation, read.explanation
+
+
+def check_key_in_stem(read: ReadQuestion) -> Iterator[Flaw]:
+    """Half or more of what the key says for itself is in the stem, and nothing that another option says so."""
+    key = read.question.key
+    if key is None or key >= len(read.content):
+        return
+    stem = frozenset(read.stem) - COMMON_WORDS
+    if stem.isdisjoint(read.content[key]):
+        return
+    own = [_own_words(read.content, number) for number in range(len(read.content))]
+    named = own[key] & stem
+    if not named or 2 * len(named) < len(own[key]):
+        return
+    if all(stem.isdisjoint(words) for number, words in enumerate(own) if number != key):
+        words = " ".join(word for word in read.options[key] if word in named)
+        yield flaw("key_in_stem", FindingPlace.STEM, words=words)
+
+
+def _own_words(options: list[frozenset[str]], number: int) -> frozenset[str]:
+    """What this option says and no other one does."""
+    others = frozenset().union(*(words for other, words in enumerate(options) if other != number))
+    return frozenset(word for word in options[number] - others - COMMON_WORDS if len(word) > 2)
+
+
+def check_report(read: ReadQuestion) -> Iterator[Flaw]:
+    report = read.question.report
+    if not report:
+        return
+    known = runs_of(report)
+    for place, _text, words in _parts(read):
+        least = EXPLANATION_RUN if place is FindingPlace.EXPLANATION else RUN
+        if len(words) >= least and not known.isdisjoint(runs(words)):
+            copied = _longest_copy(words, known)
+            if len(copied) >= least:
+                yield flaw("report_copied", place, n=len(copied), words=" ".join(copied[:least]))
+
+
+def _longest_copy(words: list[str], known: frozenset[Run]) -> list[str]:
+    """The longest stretch of words of which every run is in the report."""
+    best = start = length = 0
+    for place, run in enumerate(runs(words)):
+        length = length + 1 if run in known else 0
+        if length > best:
+            best, start = length, place - length + 1
+    return words[start : start + best + RUN - 1]
+
+
+def check_explanation(read: ReadQuestion, least: int) -> Iterator[Flaw]:
+    n = len(read.question.explanation.strip())
+    if n < least:
+        yield flaw("short_explanation", FindingPlace.EXPLANATION, n=n, least=least)
+
+
+def check_identifiers(read: ReadQuestion) -> Iterator[Flaw]:
+    """What looks like an identifier, by kind and place; the text itself is not repeated."""
+    for place, text, _words in _parts(read):
+        yield from _identifiers(place, text)
+    yield from _identifiers_of_report(read.question.report)
+
+
+@lru_cache(maxsize=8)  # neighbouring questions share an exam
+def _identifiers_of_report(report: str) -> tuple[Flaw, ...]:
+    return tuple(_identifiers(FindingPlace.REPORT, report))
+
+
+def _identifiers(place: FindingPlace, text: str) -> Iterator[Flaw]:
+    spotted = spot_identifiers(text)
+    for identifier in dict.fromkeys(one.identifier for one in spotted):
+        spans = ", ".join(f"{one.start + 1} to {one.end}" for one in spotted if one.identifier is identifier)
+        yield flaw(identifier.code, place, label=identifier.label, spans=spans)
+
+
+# --- all of them ---
 CHECKS: tuple[Callable[[ReadQuestion], Iterator[Flaw]], ...] = (
-    options.check_same_text,
-    options.check_overlap,
-    options.check_length,
-    options.check_absolute_terms,
-    options.check_all_of_the_above,
-    options.check_kinds,
-    wording.check_negative_stem,
-    wording.check_prior,
-    wording.check_key_in_stem,
-    wording.check_report,
-    wording.check_identifiers,
+    check_same_text,
+    check_overlap,
+    check_length,
+    check_absolute_terms,
+    check_all_of_the_above,
+    check_kinds,
+    check_negative_stem,
+    check_prior,
+    check_key_in_stem,
+    check_report,
+    check_identifiers,
 )
 
 
@@ -28,4 +264,4 @@ def check(question: CheckedQuestion, min_explanation: int = MIN_EXPLANATION) -> 
     """What the rules find, in their order; at most one for each rule and place."""
     read = read_question(question)
     found = [one for rule in CHECKS for one in rule(read)]
-    return [*found, *wording.check_explanation(read, min_explanation)]
+    return [*found, *check_explanation(read, min_explanation)]

@@ -16,9 +16,8 @@ from annotation.enums import Role
 from annotation.forms.prompt import PromptForm
 from annotation.models import CallBatch, PromptVersion
 from annotation.outcomes.prompt_flags import GENERATING, draft_reason, flagged_comments, prompt_flags
-from annotation.prompts.kernels.known_variables import KNOWN
-from annotation.prompts.kernels.text_difference import Sides, side_by_side
-from annotation.prompts.versions import LONGEST_REASON, make_version
+from annotation.prompts.kernels.filling import KNOWN
+from annotation.prompts.versions import LONGEST_REASON, Sides, make_version, side_by_side
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required

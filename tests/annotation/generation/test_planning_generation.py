@@ -32,8 +32,7 @@ from annotation.models import (
     QuestionBank,
     SendingPermission,
 )
-from annotation.prompts.kernels.filling import undeclared, unused
-from annotation.prompts.kernels.known_variables import KNOWN
+from annotation.prompts.kernels.filling import KNOWN, undeclared, unused
 from annotation.prompts.versions import make_version
 from annotation.refusals import Refused
 from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of

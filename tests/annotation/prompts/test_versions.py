@@ -10,7 +10,7 @@ import pytest
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.model_calls.kernels.question_text import question_values
 from annotation.models import AuditEvent, PromptVersion, User
-from annotation.prompts.kernels.known_variables import KNOWN
+from annotation.prompts.kernels.filling import KNOWN
 from annotation.prompts.versions import LONGEST_TEXT, PromptRefused, make_version, prompt_named
 from tests.processes import manage
 from tests.refusals import refuses

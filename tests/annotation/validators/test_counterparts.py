@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.validators.kernels.bias_table import bias_table, counted
 from annotation.validators.kernels.counterparts import (
     NO_WORDS,
     SEX_KEPT,
     ChangedWord,
+    bias_table,
     bias_verdict,
     changes_of,
+    counted,
     counterpart,
     why_none,
 )

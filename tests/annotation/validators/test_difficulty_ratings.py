@@ -16,8 +16,7 @@ from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
 from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
-from annotation.validators.difficulty_ratings import compare_sources, readers_right
-from annotation.validators.kernels.reader_difficulty import difficulty_of_share
+from annotation.validators.difficulty_ratings import compare_sources, difficulty_of_share, readers_right
 from annotation.validators.taking_verdicts import take_verdicts
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round
