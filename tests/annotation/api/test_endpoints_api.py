@@ -1,4 +1,4 @@
-"""Over the API endpoints are read without a key, probed and priced; a bank is compared, examined and embedded."""
+"""Over the API endpoints are read without a key, probed and priced; a bank is compared and embedded."""
 
 from __future__ import annotations
 
