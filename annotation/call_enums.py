@@ -17,6 +17,27 @@ class Ending(Word):
     NOT_JSON = "not_json", _("answer is not JSON")
 
 
+class ProbeQuestion(Word):
+    """What a probe of a model at an endpoint finds out, in the order in which it is shown."""
+
+    TEXT = "text", _("Answers a short text")
+    USAGE = "usage", _("Counts tokens")
+    SCHEMA = "schema", _("Keeps to a JSON schema")
+    IMAGE = "image", _("Takes an image")
+    LONG_PROMPT = "long_prompt", _("Takes a long prompt whole")
+
+    @classmethod
+    def label_of(cls, code: str) -> str:
+        """Also of a question that only earlier versions asked."""
+        return next((one.label for one in cls if one == code), code.replace("_", " ").capitalize())
+
+
+class ProbeAnswer(Word):
+    YES = "yes", _("yes")
+    NO = "no", _("no")
+    UNKNOWN = "unknown", _("unknown")  # the endpoint failed, or does not say what would show it
+
+
 class CallOutcome(Word):
     """What a question to a model came to, before an option is taken from the text; never mixed in counts."""
 

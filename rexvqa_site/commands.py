@@ -8,7 +8,7 @@ from rexvqa_site.env import env_path
 
 PROGRAM = Path(__file__).resolve().parent.parent
 MAKE_OR_NEED_NONE = {
-    *("serve", "restore", "mark_demonstration", "delete_demonstration", "model_stand_in"),
+    *("serve", "restore", "mark_demonstration", "delete_demonstration"),
     *("write_states", "write_api_schema"),
 }
 OF_DJANGO = {"changepassword"}

@@ -67,7 +67,7 @@ def worker_command(manage: Path) -> list[str]:
     return [sys.executable, str(manage), "work"]
 
 
-def stand_in_command(port_file: Path) -> list[str]:
+def simulation_command(port_file: Path) -> list[str]:
     """The simulated models of a demonstration, on any port that is free."""
     return [sys.executable, "-m", "annotation.endpoints.simulated_endpoint", str(port_file)]
 

@@ -17,9 +17,15 @@ from django.utils.translation import gettext as _
 from annotation.call_enums import Ending
 from annotation.diversity.kernels.embedding_folder import SentenceFolder, read_folder
 from annotation.endpoints.client import Exchange, Limits, ModelClient
-from annotation.endpoints.configured_endpoints import LONGEST_SHOWN, endpoint_named, endpoint_to_ask, endpoints, key_for
+from annotation.endpoints.configured_endpoints import (
+    LONGEST_SHOWN,
+    checked_model,
+    endpoint_named,
+    endpoint_to_ask,
+    endpoints,
+    key_for,
+)
 from annotation.endpoints.kernels.model_requests import embeddings_request
-from annotation.endpoints.probing import checked_model
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.model_calls.kernels.pacing import seconds_before_retry, seconds_to_wait
 from annotation.models import QuestionBank

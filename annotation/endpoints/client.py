@@ -169,6 +169,12 @@ class ModelClient:
         return bytes(body)
 
 
+def printable(content: bytes) -> str:
+    """What a server sent, as one line of text for a page: what cannot be shown there is a space."""
+    text = content.decode("utf-8", "replace")
+    return "".join(character if character.isprintable() else " " for character in text).strip()
+
+
 def _is_text(body: bytes) -> bool:
     try:
         return "\0" not in body.decode("utf-8")

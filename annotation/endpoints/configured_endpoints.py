@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.endpoint_list import LONGEST_MODEL_NAME, Endpoint
 from annotation.endpoints.kernels.secret_keys import Key
 from annotation.endpoints.simulated_endpoint import simulated_endpoint
 from annotation.refusals import Refused
@@ -18,6 +19,7 @@ from annotation.refusals import Refused
 KEY_FOLDER = "model_keys"  # of the home; not in a backup
 LONGEST_KEY_FILE = 4096  # bytes
 LONGEST_SHOWN = 80  # characters of a name that no endpoint has
+MODEL_NAME = re.compile(rf"[!-~]{{1,{LONGEST_MODEL_NAME}}}")
 
 
 class EndpointRefused(Refused):
@@ -55,6 +57,18 @@ def endpoint_to_ask(name: str) -> Endpoint:
         sentence = _("The key of the endpoint “%(name)s” is missing. Whoever runs the server gives it its key.")
         raise EndpointRefused("no_key", sentence % {"name": name}, field="endpoint")
     return endpoint
+
+
+def checked_model(endpoint: Endpoint, model: str) -> str:
+    """The name, or that of the endpoint where none is given. Raises EndpointRefused (``no_model``, ``bad_model``)."""
+    name = model.strip() or endpoint.model
+    if not name:
+        sentence = _("Name the model as the endpoint calls it, or give the endpoint one in REXVQA_MODEL_ENDPOINTS.")
+        raise EndpointRefused("no_model", sentence, status=422, field="model")
+    if not MODEL_NAME.fullmatch(name):
+        sentence = _("The name of a model has 1 to 200 visible characters, without spaces.")
+        raise EndpointRefused("bad_model", sentence, status=422, field="model")
+    return name
 
 
 def is_key_there(name: str) -> bool:

@@ -12,8 +12,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import lock_log, record
-from annotation.endpoints.configured_endpoints import endpoint_named
-from annotation.endpoints.probing import checked_model
+from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
 from annotation.models import Price, User
 from annotation.refusals import Refused
 

@@ -1,38 +1,48 @@
-"""Probe a model at an endpoint with phantom images, and say which settings of a run the newest probe refutes."""
+"""Probe a model at an endpoint with three short chats, and say which settings of a run the newest probe refutes."""
 
 from __future__ import annotations
 
-import re
+import io
+import json
+import math
 import secrets
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from PIL import Image
 
 from annotation.audit.recording import record
-from annotation.endpoints.client import Limits, ModelClient
-from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_named, key_for
+from annotation.call_enums import Ending, ProbeAnswer, ProbeQuestion
+from annotation.endpoints.client import Exchange, Limits, ModelClient, printable
+from annotation.endpoints.configured_endpoints import EndpointRefused, checked_model, endpoint_named, key_for
+from annotation.endpoints.kernels.completions import AT_THE_LIMIT, Completion, read_completion
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.probe_findings import ProbeFinding, findings_of
-from annotation.endpoints.kernels.probe_requests import ProbeReply, ProbeStep, next_request, seconds_between
-from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
+from annotation.endpoints.kernels.model_requests import ChatSettings, Message, ModelRequest, chat_request
 from annotation.endpoints.leases import LeaseLost, give_lease_back, is_leased, renew_lease, take_lease
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import EndpointProbe, Job, User
-from annotation.models.endpoints import LONGEST_MODEL
 
 KIND = "probe_endpoint"
 LIMITS = Limits(total_seconds=300)
-MODEL_NAME = re.compile(rf"[!-~]{{1,{LONGEST_MODEL}}}")
+N_CALLS = 3
+ASKED = "Is anything bright in the middle of the picture? Answer yes or no."
+SCHEMA = json.dumps({"type": "object", "properties": {"bright": {"enum": ["yes", "no"]}}, "required": ["bright"]})
+SIDE = 896  # pixels of the picture
+N_WORDS = 9_000  # of one token each at the least: above 4,096 and 8,192, where some servers cut
+LEAST_OF_IMAGE = 16  # tokens: a server that drops an image may put a mark of a few tokens in its place
+WRONG_SETTING = (400, 422)  # status of an endpoint that has the model, and refuses what was sent
+REFUSING = (*WRONG_SETTING, 404, 405, 413, 415, 501)  # what has another status may be taken later
+LONGEST_SHOWN = 200  # characters
+Found = tuple[ProbeAnswer, str, dict[str, int]]
+YES, NO, UNKNOWN = ProbeAnswer
 
 
 def ask_for_probe(endpoint: Endpoint, model: str, *, actor: User, at: datetime) -> Job:
@@ -62,42 +72,141 @@ def probe(
     *,
     actor: User | None,
     at: datetime,
-    progress: Progress,
+    progress: Progress | None = None,
     limits: Limits = LIMITS,
 ) -> EndpointProbe:
-    """Ask with phantom images, one request after the other, and keep what was found out.
+    """Ask, one request after the other, and keep what was found out.
 
     A server that fails is no failure of the probe: what it did not answer is unknown. Raises EndpointRefused where
-    there is no model to ask for, the key of the endpoint cannot be used, or calls are being made there (``busy``): they
-    would slow each other down, and go over what the endpoint allows.
+    there is no model to ask for, the key of the endpoint cannot be used, or calls are being made there (``busy``).
     """
     model, key = checked_model(endpoint, model), key_for(endpoint)
-    with _alone_at(endpoint, at=at) as stay, ModelClient(endpoint, key, limits=limits) as client:
-        replies = _replies(client, model, at=at, progress=progress, stay=stay)
-    found = findings_of(model, replies)
-    if key is not None:  # out of whole answers it is taken already; an error message is decoded once more
-        found = [replace(one, sentence=key.taken_out(one.sentence)) for one in found]
-    return _store(endpoint, model, found, actor=actor, at=at)
-
-
-@contextmanager
-def _alone_at(endpoint: Endpoint, *, at: datetime) -> Iterator[Callable[[], None]]:
-    """No worker asks it meanwhile; what is given says before each request that the probe goes on.
-
-    Raises EndpointRefused (``busy``).
-    """
-    holder, begun = secrets.token_hex(8), time.monotonic()
-
-    def stay() -> None:
-        with suppress(LeaseLost):  # after a request that took longer than a lease: the probe is nearly over then
-            renew_lease(endpoint.name, holder, at=at + timedelta(seconds=time.monotonic() - begun))
-
+    holder, began, replies = secrets.token_hex(8), time.monotonic(), list[Exchange]()
+    pause = 60 / endpoint.calls_per_minute if (endpoint.calls_per_minute or N_CALLS) < N_CALLS else 0
     if not take_lease(endpoint.name, holder, at=at):
         raise _busy(endpoint)
     try:
-        yield stay
+        with ModelClient(endpoint, key, limits=limits) as client:
+            while request := next_request(model, replies):
+                if progress:
+                    progress.report(len(replies), N_CALLS)
+                time.sleep(pause if replies else 0)
+                with suppress(LeaseLost):  # after a call that took longer than a lease: the probe is nearly over then
+                    renew_lease(endpoint.name, holder, at=at + timedelta(seconds=time.monotonic() - began))
+                replies.append(client.send(request, at=at))
     finally:
         give_lease_back(endpoint.name, holder)
+    return _store(endpoint, model, findings_of(replies), actor=actor, at=at)
+
+
+def newest_probe(endpoint: str, model: str) -> EndpointProbe | None:
+    """Of this model at the endpoint of this name."""
+    return EndpointProbe.objects.filter(endpoint=endpoint, model=model).first()
+
+
+def counts_of(made: EndpointProbe) -> dict[str, int]:
+    """How many questions were answered with yes, with no, and stayed unknown."""
+    counted = Counter(one["state"] for one in made.findings)
+    return {word: counted[word] for word in ProbeAnswer.values()}
+
+
+def refuted(made: EndpointProbe, *, n_images: int, has_schema: bool) -> list[str]:
+    """Sentences on the settings of a run that this probe refutes; a run with one of them does not start.
+
+    ``n_images``: of the question with the most. What is unknown refutes nothing.
+    """
+    findings = {one["code"]: one for one in made.findings}
+    wanted = {
+        ProbeQuestion.TEXT: (True, _("The model answers no text.")),
+        ProbeQuestion.IMAGE: (n_images > 0, _("Images are sent, and the model takes none.")),
+        ProbeQuestion.SCHEMA: (has_schema, _("The prompt has a JSON schema, and the model does not keep to one.")),
+    }
+    found = [
+        f"{sentence} {findings[code]['sentence']}"
+        for code, (is_wanted, sentence) in wanted.items()
+        if is_wanted and code in findings and findings[code]["state"] == NO
+    ]
+    numbers = {name: value for one in made.findings for name, value in one["numbers"].items()}
+    if n_images and n_images * numbers.get("n_large", 0) >= numbers.get("cut_at", math.inf):
+        sentence = _("%(n)d images do not fit: the endpoint cuts at %(cut_at)d tokens, without an error. Send fewer.")
+        found.append(sentence % {"n": n_images, "cut_at": numbers["cut_at"]})
+    return found
+
+
+def next_request(model: str, replies: Sequence[Exchange]) -> ModelRequest | None:
+    """A text, a picture with it, a long text: each with a schema, unless the first was refused with it.
+
+    None where no more can be told. No limit of the answer is sent, since endpoints disagree on its name.
+    """
+    is_refused = bool(replies) and _answer_in(replies[0]) is None
+    if len(replies) == N_CALLS or (is_refused and replies[0].status not in WRONG_SETTING):
+        return None
+    picture = io.BytesIO()  # bright in its middle, and of no patient
+    Image.radial_gradient("L").point(lambda grey: 255 - grey).resize((SIDE, SIDE)).save(picture, "PNG")
+    long = f"{' '.join(['lung', 'rib'] * (N_WORDS // 2))}\n{ASKED}"
+    parts: tuple[str | bytes, ...] = ((ASKED,), (picture.getvalue(), ASKED), (long,))[len(replies)]
+    return chat_request(model, [Message("user", parts)], ChatSettings(schema="" if is_refused else SCHEMA))
+
+
+def findings_of(replies: Sequence[Exchange]) -> dict[ProbeQuestion, Found]:
+    """Of an endpoint that answers nothing, that alone. Servers leave out images, and cut prompts, without a word."""
+    said = [_answer_in(one) for one in replies]
+    counts = [one.usage.n_input if one and one.usage else None for one in said]
+    answered = [count for one, count in zip(said, counts, strict=True) if one]
+    if not answered:
+        return {ProbeQuestion.TEXT: _failed(replies[0], "A short text")}
+    is_counted = None not in answered and (len(answered) == 1 or len(set(answered)) > 1)
+    usage = (
+        "The tokens of the input are counted." if is_counted else "Tokens are not counted, or their number is fixed."
+    )
+    plain, image, long = counts if is_counted else [None] * N_CALLS
+    found = {
+        ProbeQuestion.SCHEMA: _schema(said[0]) if said[0] else _failed(replies[0], "A JSON schema"),
+        ProbeQuestion.IMAGE: _image(plain, image) if said[1] else _failed(replies[1], "An image"),
+        ProbeQuestion.LONG_PROMPT: _long(long) if said[2] else _failed(replies[2], f"A prompt of {N_WORDS:,} words"),
+    }
+    text = YES, "A short text was answered.", dict[str, int]()
+    return {ProbeQuestion.TEXT: text, ProbeQuestion.USAGE: (YES if is_counted else NO, usage, {}), **found}
+
+
+def _answer_in(reply: Exchange) -> Completion | None:
+    found = read_completion(reply.body)
+    return found if reply.ending == Ending.ANSWERED and found.has_choice else None
+
+
+def _failed(reply: Exchange, what: str) -> Found:
+    """What it means that this was not answered: it is refused, or unknown."""
+    if reply.ending != Ending.HTTP_ERROR:
+        return UNKNOWN, f"{what} was not answered: {reply.ending.label}.", {}
+    why = f"status {reply.status}, “{printable(reply.body[:LONGEST_SHOWN])}”"
+    if reply.status in REFUSING or b"not support" in reply.body:  # as llama.cpp says of images, with status 500
+        return NO, f"{what} was refused: {why}.", {}
+    return UNKNOWN, f"{what} was not answered: {why}.", {}
+
+
+def _schema(said: Completion) -> Found:
+    with suppress(ValueError, RecursionError):
+        if json.loads(said.text) in ({"bright": "yes"}, {"bright": "no"}):
+            return YES, "The answer keeps to the schema.", {}
+    if said.finish_reason.lower() in AT_THE_LIMIT:
+        return UNKNOWN, "The answer was cut before it was whole.", {}
+    return NO, "A JSON schema is accepted and ignored: the answer does not keep to it.", {}
+
+
+def _image(n_without: int | None, n_with: int | None) -> Found:
+    if n_with is None or n_without is None:
+        return UNKNOWN, "An image was accepted; without a count of tokens nothing shows whether the model gets it.", {}
+    if n_with - n_without < LEAST_OF_IMAGE:
+        return NO, "An image was accepted and left out: the input has no more tokens with it.", {}
+    return YES, f"An image adds {n_with - n_without:,} tokens to the input.", {"n_large": n_with - n_without}
+
+
+def _long(n_input: int | None) -> Found:
+    if n_input is None:
+        return UNKNOWN, "It was answered; without a count of tokens nothing shows whether it was cut.", {}
+    if n_input < N_WORDS:
+        return NO, f"A long prompt is cut without an error, at {n_input:,} tokens.", {"cut_at": n_input}
+    return YES, f"A prompt of {N_WORDS:,} words came whole: {n_input:,} tokens.", {}
 
 
 def _busy(endpoint: Endpoint) -> EndpointRefused:
@@ -107,105 +216,15 @@ def _busy(endpoint: Endpoint) -> EndpointRefused:
     return EndpointRefused("busy", sentence % {"name": endpoint.name})
 
 
-def checked_model(endpoint: Endpoint, model: str) -> str:
-    """The name, or that of the endpoint where none is given. Raises EndpointRefused (``no_model``, ``bad_model``)."""
-    name = model.strip() or endpoint.model
-    if not name:
-        sentence = _("Name the model as the endpoint calls it, or give the endpoint one in REXVQA_MODEL_ENDPOINTS.")
-        raise EndpointRefused("no_model", sentence, status=422, field="model")
-    if not MODEL_NAME.fullmatch(name):
-        sentence = _("The name of a model has 1 to 200 visible characters, without spaces.")
-        raise EndpointRefused("bad_model", sentence, status=422, field="model")
-    return name
-
-
-def newest_probe(endpoint: str, model: str) -> EndpointProbe | None:
-    """Of this model at the endpoint of this name."""
-    return EndpointProbe.objects.filter(endpoint=endpoint, model=model).first()
-
-
-def findings_in(made: EndpointProbe) -> list[ProbeFinding]:
-    return [ProbeFinding.from_json(value) for value in made.findings]
-
-
-def counts_of(made: EndpointProbe) -> dict[str, int]:
-    """How many questions were answered with yes, with no, and stayed unknown."""
-    counted = Counter(one["state"] for one in made.findings)
-    return {word: counted[word] for word in ProbeAnswer.values()}
-
-
-def refuted(
-    made: EndpointProbe, *, n_images: int, has_schema: bool, wants_logprobs: bool, seed: int | None, model: str
-) -> list[str]:
-    """Sentences on the settings of a run that this probe refutes; a run with one of them does not start.
-
-    ``n_images``: of the question with the most. What is unknown refutes nothing.
-    """
-    if made.model != model:
-        sentence = _("The probe is of “%(probed)s” and not of “%(model)s”: probe that model first.")
-        return [sentence % {"probed": made.model, "model": model}]
-    refuting = {one.code: one for one in findings_in(made) if one.state == ProbeAnswer.NO}
-    asked = {
-        ProbeQuestion.OFFERED: (True, _("The model “%(model)s” is not on offer there.") % {"model": model}),
-        ProbeQuestion.TEXT: (True, _("The model answers no text.")),
-        ProbeQuestion.IMAGE: (n_images > 0, _("Images are sent, and the model takes none.")),
-        ProbeQuestion.SECOND_IMAGE: (
-            n_images > 1,
-            _("Up to %(n)d images are sent with a question, and the model takes one.") % {"n": n_images},
-        ),
-        ProbeQuestion.SCHEMA: (has_schema, _("The prompt has a JSON schema, and the model does not keep to one.")),
-        ProbeQuestion.LOGPROBS: (wants_logprobs, _("Log-probabilities are wanted, and the model gives none.")),
-        ProbeQuestion.SEED: (seed is not None, _("A seed is set, and the model accepts none.")),
-    }
-    found = [
-        f"{sentence} {refuting[code].sentence}"
-        for code, (is_wanted, sentence) in asked.items()
-        if is_wanted and code in refuting
-    ]
-    return found + _cut_images(refuting, findings_in(made), n_images)
-
-
-def _cut_images(
-    refuting: dict[ProbeQuestion, ProbeFinding], findings: Sequence[ProbeFinding], n_images: int
-) -> list[str]:
-    """Where the endpoint cuts without an error, and the images alone fill what it leaves."""
-    if ProbeQuestion.LONG_PROMPT not in refuting:
-        return []
-    cut_at = refuting[ProbeQuestion.LONG_PROMPT].numbers.get("cut_at")
-    n_large = next((one.numbers.get("n_large") for one in findings if one.code == ProbeQuestion.IMAGE_SIZE), None)
-    if cut_at is None or n_large is None or n_images * n_large < cut_at:
-        return []
-    sentence = _(
-        "%(n)d images of %(tokens)d tokens each do not fit: the endpoint cuts what it gets at about %(cut_at)d tokens, "
-        "without an error. Send fewer images, or let whoever runs it give the model a longer context."
-    )
-    return [sentence % {"n": n_images, "tokens": n_large, "cut_at": cut_at}]
-
-
-def _replies(
-    client: ModelClient, model: str, *, at: datetime, progress: Progress, stay: Callable[[], None]
-) -> dict[ProbeStep, ProbeReply]:
-    pause, wait = seconds_between(client.endpoint.calls_per_minute), threading.Event().wait
-    replies: dict[ProbeStep, ProbeReply] = {}
-    while (following := next_request(model, replies)) is not None:
-        step, request = following
-        progress.report(len(replies), len(ProbeStep), step.value.replace("-", " "))
-        if pause and replies:
-            wait(pause)
-        stay()
-        sent = client.send(request, at=at)
-        replies[step] = ProbeReply(sent.ending, sent.status, sent.body, sent.problem)
-    progress.report(len(ProbeStep), len(ProbeStep))
-    return replies
-
-
 @transaction.atomic
 def _store(
-    endpoint: Endpoint, model: str, found: Sequence[ProbeFinding], *, actor: User | None, at: datetime
+    endpoint: Endpoint, model: str, found: dict[ProbeQuestion, Found], *, actor: User | None, at: datetime
 ) -> EndpointProbe:
-    made = EndpointProbe.objects.create(
-        endpoint=endpoint.name, model=model, findings=[one.as_json() for one in found], probed_by=actor, probed_at=at
-    )
-    facts = {"endpoint": endpoint.name, "model": model, **counts_of(made)}
-    record("endpoint.probed", actor=actor, at=at, subject=made, facts=facts)
+    findings = [
+        {"code": code.value, "state": state.value, "sentence": sentence, "numbers": numbers}
+        for code, (state, sentence, numbers) in found.items()
+    ]
+    asked = {"endpoint": endpoint.name, "model": model}
+    made = EndpointProbe.objects.create(**asked, findings=findings, probed_by=actor, probed_at=at)
+    record("endpoint.probed", actor=actor, at=at, subject=made, facts={**asked, **counts_of(made)})
     return made

@@ -1,64 +1,123 @@
-"""The endpoint of a demonstration: its server runs the stand-in, on whatever port is free, and notes it in the home.
+"""The endpoint of a demonstration: two simulated models, with no model behind them, on any port of this machine.
 
-``python -m annotation.endpoints.simulated_endpoint FILE`` is the process that does it, without the rest of the program,
-which would keep the start of the site waiting.
-"""
+``python -m annotation.endpoints.simulated_endpoint FILE`` serves them without the rest of the program."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import random
+import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.endpoints.stand_in import HOST, StandIn
 
-SIMULATED = "simulated"
-SEED = 1
+SIMULATED, HOST, TOKENS_OF_IMAGE = "simulated", "127.0.0.1", 256
+WRITER, JUDGE = "stand-in-json", "stand-in-judge"  # what one wrote, the other may judge
+NOBODY = "Simulated: nobody looked at it."
+_FINDING = re.compile(r"^(\d+)\. \[(present|absent)\] (.+)$", re.MULTILINE)
 
 
 def port_file() -> Path:
-    """Holds the port as long as the stand-in of this home runs."""
+    """Holds the port as long as the simulated models of this home are served."""
     return Path(settings.HOME) / "stand_in_port"
 
 
+def simulated_endpoint() -> Endpoint | None:
+    """On this machine, whatever the file says. None where no demonstration lives, or its models are not served."""
+    try:
+        port = int(port_file().read_text()) if settings.DEMO else 0
+    except (OSError, ValueError):
+        port = 0
+    return Endpoint(SIMULATED, f"http://{HOST}:{port}/v1", EndpointPlace.MACHINE, model=WRITER) if port else None
+
+
 @contextmanager
-def served_stand_in(path: Path) -> Iterator[StandIn]:
-    """It is served until the block ends, and the file holds its port, whole, as long."""
-    with StandIn(seed=SEED) as server:
-        draft = path.with_name(f"{path.name}.draft")
-        draft.write_text(str(server.server_port))
-        draft.replace(path)
+def served_simulation(path: Path) -> Iterator[int]:
+    """They are served until the block ends, and the file holds their port as long."""
+    with ThreadingHTTPServer((HOST, 0), _Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        path.write_text(str(server.server_port))
         try:
-            yield server
+            yield server.server_port
         finally:
             path.unlink(missing_ok=True)
+            server.shutdown()
 
 
-def simulated_endpoint() -> Endpoint | None:
-    """On this machine, whatever the file says. None where no demonstration lives, or its stand-in does not run."""
-    if not settings.DEMO:
-        return None
-    try:
-        port = int(port_file().read_text())
-    except (OSError, ValueError):
-        return None
-    return Endpoint(SIMULATED, f"http://{HOST}:{port}/v1", EndpointPlace.MACHINE, model=OBEYS_SCHEMA)
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        try:
+            status, answer = 200, chat_answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            status, answer = 400, {"error": {"message": "The simulated models do not understand this request"}}
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is logged."""
 
 
-def serve_until_ended(path: Path) -> None:
-    """The process of its own; SIGTERM or SIGINT end it."""
-    with served_stand_in(path) as server:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: server.is_closing.set())
-        server.is_closing.wait()
+def chat_answer(body: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a chat, drawn from what was asked: what keeps to its schema, or a letter. Raises KeyError."""
+    contents = [message["content"] for message in body["messages"]]
+    parts = [part for one in contents for part in ([{"text": one}] if isinstance(one, str) else one)]
+    text = "\n".join(part["text"] for part in parts if "text" in part)
+    draw = random.Random(hashlib.sha256(json.dumps(contents).encode()).digest())  # noqa: S311
+    form = body.get("response_format")
+    said = (
+        json.dumps(_value_of(form["json_schema"]["schema"], text, draw)) if form else f"{draw.choice('ABCD')}. {NOBODY}"
+    )
+    n_input = len(text.split()) + TOKENS_OF_IMAGE * sum("image_url" in part for part in parts)
+    return {
+        "model": body["model"],
+        "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": said}}],
+        "usage": {"prompt_tokens": n_input, "completion_tokens": len(said.split())},
+    }
+
+
+def _value_of(schema: dict[str, Any], text: str, draw: random.Random) -> Any:
+    """What keeps to it; findings and questions are made of what the text states."""
+    names = [*schema.get("properties", ())]
+    if names == ["bullets"]:
+        return {"bullets": [_bullet(one) for one in re.split(r"[.\n]", text.rpartition("Report:")[2]) if one.strip()]}
+    if names == ["questions"]:
+        found, wanted = _FINDING.findall(text), re.search(r"Write (\d+) questions", text)
+        n_questions = int(wanted[1]) if wanted and len(found) >= 4 else 0
+        return {"questions": [_question(n, draw.sample(found, 4)) for n in range(1, n_questions + 1)]}
+    if names:
+        return {name: _value_of(schema["properties"][name], text, draw) for name in names}
+    return draw.choice(schema.get("enum", [NOBODY]))
+
+
+def _bullet(sentence: str) -> dict[str, Any]:
+    words = sentence.rpartition(": ")[2].strip()
+    polarity = "absent" if re.search(r"^no |\bwithout\b|\bnot seen\b", words, re.IGNORECASE) else "present"
+    return {"quote": words, "statement": words, "polarity": polarity, "compares_with_prior": False, "location": ""}
+
+
+def _question(number: int, findings: list[tuple[str, str, str]]) -> dict[str, Any]:
+    """Which of them is there; where all or none are, the first counts as the key."""
+    key = next((letter for letter, one in zip("ABCD", findings, strict=True) if one[1] == "present"), "A")
+    options = [{"text": words, "bullets": [int(n)]} for n, _polarity, words in findings]
+    question = {"task": "presence", "stem": f"What do the images show ({number})?", "options": options, "key": key}
+    names = dict.fromkeys(("category", "subcategory", "question_class"), "Simulated")
+    return {**question, **names, "explanation": NOBODY, "difficulty": "easy"}
 
 
 if __name__ == "__main__":
-    serve_until_ended(Path(sys.argv[1]))
+    ends = (signal.SIGINT, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    with served_simulation(Path(sys.argv[1])):
+        signal.sigwait(ends)

@@ -8,9 +8,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.call_enums import PromptPurpose
-from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.probing import checked_model
 from annotation.forms.model_endpoints import AskingForm
 from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS

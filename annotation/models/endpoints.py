@@ -17,12 +17,12 @@ LONGEST_MODEL = 200  # characters of what an endpoint calls a model
 
 
 class EndpointProbe(models.Model):
-    """What a model at an endpoint was seen to do when it was asked with phantom images. A new probe is a new row."""
+    """What a model at an endpoint was seen to do when it was probed. A new probe is a new row."""
 
     public_id = PublicIdField()
     endpoint = models.CharField(max_length=LONGEST_ENDPOINT)
     model = models.CharField(max_length=LONGEST_MODEL)
-    findings = models.JSONField(default=list)  # as annotation/endpoints/kernels/probe_findings.py writes them
+    findings = models.JSONField(default=list)  # as annotation/endpoints/probing.py writes them
     probed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # null: on the command line

@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
-from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.probing import checked_model, newest_probe, refuted
+from annotation.endpoints.probing import newest_probe, refuted
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.ingest.model_pictures import policy_for
 from annotation.model_calls.call_batches import permitted_and_priced, start
@@ -208,15 +208,7 @@ def _check_probe(wanted: CheckWanted, prompt: PromptVersion | ShippedPrompt) -> 
     made = newest_probe(wanted.endpoint, wanted.model)
     if made is None:
         return
-    n_images, seed = int(prompt.images != SentImages.NONE), wanted.chat.seed
-    found = refuted(
-        made,
-        n_images=n_images,
-        has_schema=bool(prompt.schema),
-        wants_logprobs=False,
-        seed=seed,
-        model=wanted.model,
-    )
+    found = refuted(made, n_images=int(prompt.images != SentImages.NONE), has_schema=bool(prompt.schema))
     if found:
         raise ValidatorRefused("probe_refutes", " ".join(found))
 

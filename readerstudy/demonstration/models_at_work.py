@@ -16,11 +16,10 @@ from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
 from annotation.endpoints.prices import price_on, set_price
 from annotation.endpoints.probing import newest_probe, probe
 from annotation.endpoints.sending_permissions import give_permission
-from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
+from annotation.endpoints.simulated_endpoint import JUDGE, SIMULATED, WRITER, port_file, served_simulation
 from annotation.enums import Role
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation
@@ -52,6 +51,7 @@ N_EXAMS, FIRST_EXAM = 6, 201  # 30 questions
 MODEL = "Stand-in (simulated)"
 N_REPORTS, PER_EXAM = 4, 3
 REASON = "demonstration"
+ASKING = "Asking simulated models"  # what it says that it does
 AGREEMENT = "None is needed: everything is simulated, and nothing leaves this machine."
 VALID_FOR = timedelta(days=365)
 SEED = 1
@@ -71,30 +71,20 @@ def add_models_at_work(
     shown = small_exams(exams, first=FIRST_EXAM, n=min(N_EXAMS, len(exams)))
     own = fill_small_bank(BANK, shown, of=bank, folder=folder, coordinator=coordinator, at=begun, tell=tell)
     administrator = User.objects.get(email=next(one.email for one in ACCOUNTS if one.role == Role.ADMINISTRATOR))
-    with served_stand_in(port_file()):
+    with served_simulation(port_file()):
         EndpointLease.objects.filter(endpoint=SIMULATED).delete()  # of a build that was broken off
-        stages = _Stages(tell)
         _permit(administrator, begun)
         _price(administrator, begun)
-        _probe(administrator, begun, stages)
+        _probe(administrator, begun)
+        tell(ASKING, 1, 4)
         _run(own, SentImages.ALL, coordinator, begun + timedelta(hours=1))
         _run(own, SentImages.NONE, coordinator, begun + timedelta(hours=1))
-        stages.report(2, 4)
+        tell(ASKING, 2, 4)
         made = begun + timedelta(hours=2)
         _generate(own, min(N_REPORTS, len(shown)), coordinator, made)
-        stages.report(3, 4)
+        tell(ASKING, 3, 4)
         _check(own, coordinator, made)
-        stages.report(4, 4)
-
-
-class _Stages:
-    """The steps of this part, as a probe tells its own."""
-
-    def __init__(self, tell: Stage) -> None:
-        self.tell = tell
-
-    def report(self, done: int, total: int, message: str = "") -> None:
-        self.tell("Asking simulated models", done, total)
+        tell(ASKING, 4, 4)
 
 
 def _permit(administrator: User, at: datetime) -> None:
@@ -117,10 +107,10 @@ def _permit(administrator: User, at: datetime) -> None:
 
 
 def _price(administrator: User, at: datetime) -> None:
-    if price_on(SIMULATED, OBEYS_SCHEMA, at.date()) is None:
+    if price_on(SIMULATED, WRITER, at.date()) is None:
         set_price(
             SIMULATED,
-            OBEYS_SCHEMA,
+            WRITER,
             currency="EUR",
             per_million_input=Decimal("0.5"),
             per_million_cached=Decimal("0.05"),
@@ -131,9 +121,9 @@ def _price(administrator: User, at: datetime) -> None:
         )
 
 
-def _probe(administrator: User, at: datetime, stages: _Stages) -> None:
-    if newest_probe(SIMULATED, OBEYS_SCHEMA) is None:
-        probe(endpoint_named(SIMULATED), OBEYS_SCHEMA, actor=administrator, at=at, progress=stages)
+def _probe(administrator: User, at: datetime) -> None:
+    if newest_probe(SIMULATED, WRITER) is None:
+        probe(endpoint_named(SIMULATED), WRITER, actor=administrator, at=at)
 
 
 def _run(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime) -> None:
@@ -145,7 +135,7 @@ def _run(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime
             name=MODEL,
             target=Target(bank),
             endpoint=SIMULATED,
-            model=OBEYS_SCHEMA,
+            model=WRITER,
             prompt=prompt_named(OUR_READING),
             images=images,
             picture_policy=STORED,
@@ -168,7 +158,7 @@ def _generate(bank: QuestionBank, n_exams: int, coordinator: User, at: datetime)
     run = GenerationRun.objects.filter(bank=bank).order_by("pk").first()
     if run is None:
         wanted = GenerationWanted(
-            bank=bank, endpoint=SIMULATED, model=OBEYS_SCHEMA, per_exam=PER_EXAM, seed=SEED, n_exams=n_exams
+            bank=bank, endpoint=SIMULATED, model=WRITER, per_exam=PER_EXAM, seed=SEED, n_exams=n_exams
         )
         run = begin_generation(wanted, actor=coordinator, at=at).run
         assert run is not None
@@ -186,7 +176,7 @@ def _check(bank: QuestionBank, coordinator: User, at: datetime) -> None:
     """Whether each question is sound, by another simulated model."""
     runs = ValidatorRun.objects.filter(bank=bank)
     if not runs.exists():
-        wanted = CheckWanted(bank=bank, validator=C3, endpoint=SIMULATED, model=JUDGES)
+        wanted = CheckWanted(bank=bank, validator=C3, endpoint=SIMULATED, model=JUDGE)
         begin_checks(plan_checks([wanted], actor=coordinator, at=at), actor=coordinator, at=at)
     for run in runs.filter(batch__state=BatchState.PLANNED):  # of a build that was broken off
         act_on_run(run, "resume", actor=coordinator, at=at)

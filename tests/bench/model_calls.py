@@ -74,7 +74,7 @@ def _painted(name: str, url: str) -> list[Row]:
 @contextmanager
 def _stand_in(milliseconds: int) -> Iterator[str]:
     """Its entry of REXVQA_MODEL_ENDPOINTS."""
-    command = [sys.executable, "manage.py", "model_stand_in", "--port", "0", "--delay-ms", str(milliseconds)]
+    command = [sys.executable, "-m", "tests.annotation.endpoints.stand_in", str(milliseconds)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.endpoints.stand_in import StandIn
 from rexvqa_site import serving
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.processes import ROOT, environment, manage
 from tests.torture.database import Postgres
 

@@ -17,10 +17,9 @@ from annotation.api.model_calls.asked_models import OfNoPlace
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.audit.recording import lock_log
-from annotation.call_enums import EndpointPlace
+from annotation.call_enums import EndpointPlace, ProbeAnswer
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.endpoint_overview import EndpointLine, endpoint_lines, probe_jobs
-from annotation.endpoints.kernels.probe_words import ProbeAnswer
 from annotation.endpoints.prices import set_price
 from annotation.endpoints.probing import ask_for_probe
 from annotation.enums import Role
@@ -115,8 +114,8 @@ class ProbeSent(SentBody):
 
 
 class ProbeEndpoint(OneModelEndpoint):
-    """202: a job asks with phantom images what the model can do. One that waits or runs already is enough. Of sessions
-    of administrators alone.
+    """202: a job finds out in three short chats what the model can do. One that waits or runs already is enough.
+    Of sessions of administrators alone.
     """
 
     http_method_names = ["post"]

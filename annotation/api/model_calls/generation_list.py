@@ -25,8 +25,7 @@ from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose, ReportSource
-from annotation.endpoints.configured_endpoints import endpoint_named
-from annotation.endpoints.probing import checked_model
+from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
 from annotation.enums import Role
 from annotation.generation.generation_plans import (
     MOST_EXAMS,

@@ -1,34 +1,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext
-from rich.progress import MofNCompleteColumn
 
+from annotation.call_enums import ProbeQuestion
 from annotation.endpoints.configured_endpoints import endpoint_named
-from annotation.endpoints.probing import counts_of, findings_in, probe
-from annotation.management.base import ActCommand, progress_bar
+from annotation.endpoints.probing import counts_of, probe
+from annotation.management.base import ActCommand
 from annotation.models import EndpointProbe
 
 
-@dataclass(frozen=True)
-class ShownProgress:
-    """The progress of a job, on the bar of a command."""
-
-    show: Callable[[int, int], None] | None
-
-    def report(self, done: int, total: int, message: str = "") -> None:
-        if self.show:
-            self.show(done, total)
-
-
 class Command(ActCommand):
-    help = "Find out with phantom images what a model at an endpoint can do, and keep it. It takes some 20,000 tokens."
+    help = (
+        "Find out with three short chats what a model at an endpoint can do, and keep it. It takes some 10,000 tokens."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("endpoint", help="a name of REXVQA_MODEL_ENDPOINTS")
@@ -36,9 +25,7 @@ class Command(ActCommand):
         parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        endpoint = endpoint_named(options["endpoint"])
-        with progress_bar("Probing", MofNCompleteColumn, quiet=options["json"]) as show:
-            made = probe(endpoint, options["model"], actor=None, at=timezone.now(), progress=ShownProgress(show))
+        made = probe(endpoint_named(options["endpoint"]), options["model"], actor=None, at=timezone.now())
         self.stdout.write(json.dumps(as_json(made), indent=2, ensure_ascii=False) if options["json"] else as_text(made))
 
 
@@ -54,8 +41,8 @@ def as_json(made: EndpointProbe) -> dict[str, Any]:
 
 
 def as_text(made: EndpointProbe) -> str:
-    found = [(gettext(one.code.label), gettext(one.state.label), one.sentence) for one in findings_in(made)]
-    width = max(len(question) for question, _state, _sentence in found)
+    found = [(gettext(ProbeQuestion.label_of(one["code"])), one) for one in made.findings]
+    width = max(len(question) for question, _one in found)
     lines = [f"Probe {made.public_id} of {made.model} at {made.endpoint}:"]
-    lines += [f"  {question:<{width}}  {state:<7}  {sentence}" for question, state, sentence in found]
+    lines += [f"  {question:<{width}}  {gettext(one['state']):<7}  {one['sentence']}" for question, one in found]
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 FAMILY_RULE = "family-1"
-SIMULATED = "stand-in-"  # see annotation/endpoints/kernels/simulated_models.py
+SIMULATED = "stand-in-"  # see annotation/endpoints/simulated_endpoint.py
 _FAMILIES = (
     "aya", "bloom", "chameleon", "claude", "command", "deepseek", "falcon", "gemini", "gemma", "gpt", "granite", "grok",
     "idefics", "internlm", "internvl", "kimi", "llama", "llava", "minicpm", "mistral", "molmo", "nemotron", "olmo",

@@ -17,11 +17,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.call_enums import ProbeQuestion
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.endpoint_overview import endpoint_lines, has_usable_key, prices_of, probe_jobs, probes_of
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.prices import set_price
-from annotation.endpoints.probing import ask_for_probe, counts_of, findings_in
+from annotation.endpoints.probing import ask_for_probe, counts_of
 from annotation.enums import Role
 from annotation.forms.model_endpoints import PriceForm, ProbeForm
 from annotation.site.permissions import is_administrator
@@ -90,7 +91,7 @@ def _page(
         "endpoint": endpoint,
         "may_change": is_administrator(request.user),
         "probe": shown,
-        "findings": findings_in(shown) if shown else [],
+        "findings": [(ProbeQuestion.label_of(one["code"]), one) for one in shown.findings] if shown else [],
         "under_way": under_way,
         "failed": failed,
         "page": Paginator(probes, PROBES_PER_PAGE).get_page(request.GET.get("page")),

@@ -73,7 +73,7 @@ class Command(ActCommand):
             {
                 "web server": serving.web_command(bind, port, workers=workers),
                 "worker": serving.worker_command(Path(settings.BASE_DIR) / "manage.py"),
-                SIMULATED_MODELS: serving.stand_in_command(port_file()),
+                SIMULATED_MODELS: serving.simulation_command(port_file()),
             },
             environment_of_children(),
             yields=serving.YIELDS,

@@ -10,7 +10,6 @@ from django.test import override_settings
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.call_enums import BatchState
-from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
 from annotation.enums import Role
 from annotation.models import (
     CallBatch,
@@ -23,6 +22,7 @@ from annotation.models import (
 )
 from annotation.models.programs import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
+from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT
 from tests.annotation.prompts.flagged import two_versions

@@ -9,11 +9,11 @@ from django.test import override_settings
 
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import EMBEDDING_MODEL, GOOD
 from annotation.enums import Role
 from annotation.models import Job, Price, QuestionBank, User
 from annotation.models.programs import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of, send_json
+from tests.annotation.endpoints.simulated_models import EMBEDDING_MODEL, GOOD
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.conftest import NOON

@@ -25,9 +25,7 @@ from annotation.diversity.embedded_questions import (
 from annotation.diversity.kernels.near_vectors import near_vectors
 from annotation.diversity.kernels.unit_vectors import unit_vectors
 from annotation.diversity.vector_sources import EmbeddingRefused
-from annotation.endpoints.kernels.simulated_models import EMBEDDING_LENGTH, EMBEDDING_MODEL
 from annotation.endpoints.sending_permissions import SendingRefused
-from annotation.endpoints.stand_in import StandIn, StandInFault
 from annotation.enums import ImportState
 from annotation.jobs import running
 from annotation.management.commands.probe_endpoint import ShownProgress
@@ -44,6 +42,8 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.failed_imports import sweep_import
+from tests.annotation.endpoints.simulated_models import EMBEDDING_LENGTH, EMBEDDING_MODEL
+from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, SHORT, make_permission
 from tests.annotation.model_calls.simulated_calls import asked_server as named_server
 from tests.annotation.review.cases import make_bank, make_revisions

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.stand_in import StandIn, StandInFault, StandInHabit
+from tests.annotation.endpoints.stand_in import StandIn, StandInFault, StandInHabit
 
 SECRET = "sk-planted/+=<&>9f8e7d6c5b"
 

@@ -30,9 +30,9 @@ from annotation.endpoints.kernels.model_requests import (
     models_request,
 )
 from annotation.endpoints.kernels.secret_keys import Key
-from annotation.endpoints.kernels.simulated_models import ALWAYS_A
-from annotation.endpoints.stand_in import Reply, StandIn, StandInFault
 from rexvqa_site.env import env_certificates
+from tests.annotation.endpoints.simulated_models import ALWAYS_A
+from tests.annotation.endpoints.stand_in import Reply, StandIn, StandInFault
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "sk-planted/+=<&>9f8e7d6c5b"

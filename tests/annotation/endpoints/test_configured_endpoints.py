@@ -17,8 +17,7 @@ from annotation.endpoints.configured_endpoints import (
     key_for,
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_stand_in
+from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, port_file, served_simulation
 from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage
 
@@ -221,10 +220,10 @@ def test_a_folder_in_place_of_the_file(key_file: Path) -> None:
 
 
 def test_a_demonstration_has_its_simulated_models_while_they_are_served(settings: Settings) -> None:
-    with served_stand_in(port_file()) as server:
+    with served_simulation(port_file()) as port:
         assert endpoints() == (LOCAL, HOSTED)
         settings.DEMO = True
-        simulated = Endpoint(SIMULATED, server.url, EndpointPlace.MACHINE, OBEYS_SCHEMA)
+        simulated = Endpoint(SIMULATED, f"http://127.0.0.1:{port}/v1", EndpointPlace.MACHINE, WRITER)
         assert endpoints() == (LOCAL, HOSTED, simulated)
         own = Endpoint(SIMULATED, "http://127.0.0.1:8100/v1", EndpointPlace.MACHINE)
         settings.MODEL_ENDPOINTS = (own,)

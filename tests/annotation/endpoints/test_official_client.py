@@ -11,14 +11,14 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletion
 
-from annotation.endpoints.kernels.simulated_models import (
+from tests.annotation.endpoints.simulated_models import (
     EMBEDDING_LENGTH,
     EMBEDDING_MODEL,
     GOOD,
     MODELS,
     TOKENS_OF_IMAGE,
 )
-from annotation.endpoints.stand_in import StandIn, StandInFault
+from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 
 PICTURE = "data:image/png;base64,cGljdHVyZQ=="
 Fault = StandInFault

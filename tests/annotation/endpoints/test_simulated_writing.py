@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from typing import Any
 
-from annotation.endpoints.kernels.simulated_models import GOOD, OBEYS_SCHEMA, chat_answer
 from annotation.generation.kernels.answer_forms import (
     BULLETS_SCHEMA,
     QUESTIONS_SCHEMA,
@@ -17,6 +16,7 @@ from annotation.generation.kernels.answer_forms import (
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS, finding_line
 from annotation.generation.kernels.grounding import fault_of, ground_bullet
 from annotation.prompts.kernels.filling import fill
+from tests.annotation.endpoints.simulated_models import GOOD, OBEYS_SCHEMA, chat_answer
 from tests.annotation.generation.made import FINDINGS, IMPRESSION
 
 REPORT = f"Findings: {FINDINGS}\nImpression: {IMPRESSION}"

@@ -21,8 +21,8 @@ from annotation.endpoints.kernels.model_requests import (
     embeddings_request,
     models_request,
 )
-from annotation.endpoints.kernels.simulated_models import ALWAYS_A, GOOD, MODELS, OBEYS_SCHEMA, TEXT_ONLY, THINKS_ALOUD
-from annotation.endpoints.stand_in import HOST, StandIn
+from tests.annotation.endpoints.simulated_models import ALWAYS_A, GOOD, MODELS, OBEYS_SCHEMA, TEXT_ONLY, THINKS_ALOUD
+from tests.annotation.endpoints.stand_in import HOST, StandIn
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
 QUESTION = "Where is the opacity?\nA. Right upper lobe\nB. Lingula\nC. Left lower lobe\nD. Right middle lobe"

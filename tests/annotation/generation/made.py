@@ -11,7 +11,6 @@ from django.test import override_settings
 
 from annotation.call_enums import Ending, EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA, chat_answer
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation
 from annotation.model_calls.asking import ask_endpoint
@@ -19,6 +18,7 @@ from annotation.model_calls.attempts import Received, read_attempt, store_attemp
 from annotation.model_calls.call_batches import complete
 from annotation.model_calls.request_bodies import contents_of
 from annotation.models import CallBatch, GenerationRun, ModelCall, QuestionBank, SendingPermission
+from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA, chat_answer
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 

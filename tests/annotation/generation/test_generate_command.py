@@ -13,9 +13,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.call_enums import BatchState, EndpointPlace
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.endpoints.stand_in import StandIn
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
+from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import bank_with_reports
 from tests.annotation.generation.test_planning_generation import NAMED, reports_file
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, asked_server, make_permission

@@ -11,10 +11,10 @@ from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
 from annotation.call_enums import BatchState, EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.enums import Role, RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, SendingPermission, User
+from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON
 from tests.annotation.review.cases import make_round

@@ -15,7 +15,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.call_enums import EndpointPlace, PromptPurpose, ReportSource
-from annotation.endpoints.stand_in import StandIn
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
 from annotation.generation.report_sources import reports_of_bank
@@ -35,6 +34,7 @@ from annotation.models import (
 from annotation.prompts.kernels.filling import KNOWN, undeclared, unused
 from annotation.prompts.versions import make_version
 from annotation.refusals import Refused
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of
 from tests.annotation.model_calls.simulated_calls import NOON, asked_server, make_permission, make_prompt
 from tests.annotation.questionbank.files import make_record, run_import, write_file

@@ -14,11 +14,11 @@ from django.test import override_settings
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import GOOD
-from annotation.endpoints.stand_in import StandIn, StandInFault
 from annotation.model_calls import asking, next_calls
 from annotation.model_calls.kernels import pacing
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
+from tests.annotation.endpoints.simulated_models import GOOD
+from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.review.cases import make_bank, make_revisions
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

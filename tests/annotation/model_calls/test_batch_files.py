@@ -11,12 +11,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.call_enums import BatchState, CallOutcome
-from annotation.endpoints.kernels.simulated_models import chat_answer
 from annotation.model_calls import batch_files
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.batch_files import import_responses, write_requests
 from annotation.model_calls.call_batches import BatchRefused
 from annotation.models import AuditEvent, CallAttempt, CallBatch
+from tests.annotation.endpoints.simulated_models import chat_answer
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server, make_batch
 from tests.annotation.review.cases import make_bank
 

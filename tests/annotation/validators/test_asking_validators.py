@@ -9,7 +9,6 @@ import pytest
 from django.test import override_settings
 
 from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, PromptPurpose
-from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
 from annotation.jobs import queueing
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.request_bodies import contents_of, request_of
@@ -30,6 +29,7 @@ from annotation.refusals import Refused
 from annotation.validators.taking_verdicts import KIND, take_verdicts
 from annotation.validators.validator_overview import act_on_run, runs_of
 from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check, plan_checks
+from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission, make_prompt
 from tests.annotation.review.cases import SECRETS, make_bank, make_revision, make_revisions

@@ -12,7 +12,6 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.call_enums import EndpointPlace, PromptPurpose
-from annotation.endpoints.kernels.simulated_models import JUDGES
 from annotation.enums import RoundState
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.request_bodies import contents_of, request_of
@@ -31,6 +30,7 @@ from annotation.refusals import Refused
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_exams import bias_tables, results_as_json
 from annotation.validators.validator_plans import begin_checks, plan_check, plan_checks
+from tests.annotation.endpoints.simulated_models import JUDGES
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server, make_prompt
 from tests.annotation.validators.test_validator_pages import page, reviewing
 from tests.annotation.validators.validated import (

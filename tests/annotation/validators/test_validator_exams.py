@@ -10,7 +10,6 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.endpoints.kernels.simulated_models import JUDGES
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import (
     Assignment,

@@ -13,7 +13,6 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.call_enums import BatchState
-from annotation.endpoints.kernels.simulated_models import JUDGES
 from annotation.enums import KeySource, Role, RoundState, RoundSteps
 from annotation.models import (
     Assignment,
@@ -27,6 +26,7 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
+from tests.annotation.endpoints.simulated_models import JUDGES
 from tests.annotation.model_calls.simulated_calls import ENDPOINT
 from tests.annotation.review.cases import make_round
 from tests.annotation.validators.validated import NAMED, begun, judged, judged_bank

@@ -10,7 +10,6 @@ from django.test import override_settings
 
 from annotation.call_enums import Ending, EndpointPlace, PromptPurpose
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import JUDGES
 from annotation.model_calls.attempts import Received, read_attempt, store_attempts
 from annotation.model_calls.call_batches import complete
 from annotation.model_calls.request_bodies import contents_of
@@ -18,6 +17,7 @@ from annotation.models import CallBatch, Finding, ModelCall, PromptVersion, Ques
 from annotation.validators.kernels.validator_prompts import ANSWER_SCHEMA
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
+from tests.annotation.endpoints.simulated_models import JUDGES
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_bank, make_revisions
 

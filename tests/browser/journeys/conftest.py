@@ -16,10 +16,10 @@ from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.stand_in import StandIn
 from annotation.jobs import queueing
 from annotation.models import User
 from annotation.prompts.shipped import store_shipped
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.review.cases import NOON
 from tests.browser.journeys.sending import ENDPOINT, KEY
 from tests.browser.readerstudy.conftest import devices_at

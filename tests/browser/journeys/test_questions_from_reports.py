@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import BatchState
-from annotation.endpoints.kernels.simulated_models import JUDGES, OBEYS_SCHEMA
 from annotation.enums import Flag, QuestionState
 from annotation.models import (
     AnswerKey,
@@ -31,6 +30,7 @@ from annotation.models import (
 from annotation.review.ending import close_round
 from annotation.review.rounds import create_round, open_round
 from annotation.sampling.samples import draw_sample
+from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import FINDINGS, IMPRESSION
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.pixels import give_pixels_to

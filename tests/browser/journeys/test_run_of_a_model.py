@@ -10,13 +10,13 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.call_enums import BatchState
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
-from annotation.endpoints.stand_in import StandIn
 from annotation.models import CallBatch, ModelCall, User
 from annotation.prompts.shipped import OUR_READING
 from annotation.prompts.versions import prompt_named
 from readerstudy.models import ReaderStudy
 from readerstudy.reading.response_import import import_responses
+from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.review.cases import NOON
 from tests.browser.journeys.conftest import Pages, Worker
 from tests.browser.journeys.sending import ENDPOINT, KEY, permit, see, state_terms
@@ -77,10 +77,10 @@ def name_price(page: Page, model: str) -> None:
 
 
 def probe(page: Page, model: str) -> None:
-    form = page.locator("form").filter(has=page.get_by_role("button", name="Probe with phantom images"))
+    form = page.locator("form").filter(has=page.get_by_role("button", name="Probe"))
     form.locator("[name=model]").fill(model)
     with page.expect_navigation():  # back to the page of the endpoint
-        form.get_by_role("button", name="Probe with phantom images").click()
+        form.get_by_role("button", name="Probe").click()
     see(page, "All probes")
 
 

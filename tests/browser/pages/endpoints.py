@@ -7,9 +7,8 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from annotation.call_enums import EndpointPlace
+from annotation.call_enums import EndpointPlace, ProbeAnswer, ProbeQuestion
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
 from annotation.enums import JobState
 from annotation.models import EndpointProbe, Job, Price
 from tests.browser.pages.place import Place
@@ -53,9 +52,8 @@ def probe_endpoints(place: Place) -> None:
         title=place.named("Probe of model at probing"),
         params={"endpoint": "probing", "model": "model"},
         state=JobState.RUNNING,
-        progress_done=4,
-        progress_total=16,
-        message="two images",
+        progress_done=1,
+        progress_total=3,
         created_by=ada,
         created_at=now,
         heartbeat_at=now,

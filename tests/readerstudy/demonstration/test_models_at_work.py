@@ -12,7 +12,6 @@ from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.demonstration.building import add_people
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.endpoints.configured_endpoints import endpoints
-from annotation.endpoints.kernels.simulated_models import OBEYS_SCHEMA
 from annotation.endpoints.leases import take_lease
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
@@ -74,7 +73,7 @@ def test_a_probe_a_run_and_made_questions_are_there(bank: QuestionBank, tmp_path
     assert "imulated" in run.entry.name
     variant = ModelRun.objects.get(batch__images=SentImages.NONE)
     assert (variant.batch.state, variant.entry) == (BatchState.COMPLETE, run.entry)
-    assert (run.batch.state, run.batch.n_calls, run.batch.model) == (BatchState.COMPLETE, 10, OBEYS_SCHEMA)
+    assert (run.batch.state, run.batch.n_calls, run.batch.model) == (BatchState.COMPLETE, 10, WRITER)
     calls = ModelCall.objects.filter(batch=run.batch)
     assert {(call.outcome, len(call.pictures or ())) for call in calls} == {(CallOutcome.ANSWERED, 1)}
     assert all(call.cost for call in calls)
@@ -86,7 +85,7 @@ def test_a_probe_a_run_and_made_questions_are_there(bank: QuestionBank, tmp_path
     assert generation.finished_at is not None
     assert generation.finished_at <= NOON
     assert generation.n_made > 0
-    assert EndpointProbe.objects.get().model == OBEYS_SCHEMA
+    assert EndpointProbe.objects.get().model == WRITER
     for one in (bank, own):
         permission = permission_in_force(one, SIMULATED, at=NOON, images=True, reports=True)
         assert permission.reason == "demonstration"

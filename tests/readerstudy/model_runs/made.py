@@ -11,12 +11,12 @@ from pytest_django.fixtures import Settings
 
 from annotation.call_enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.simulated_models import GOOD
 from annotation.model_calls.attempts import CHANGED, Received, read_attempt
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
 from readerstudy.model_runs.planning import RunPlan, RunWanted, plan_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
+from tests.annotation.endpoints.simulated_models import GOOD
 from tests.annotation.review.cases import NOON
 
 ENDPOINT, MODEL = "stand-in", GOOD

@@ -12,7 +12,6 @@ from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, SentIm
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.stand_in import StandIn
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import begin_generation
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions
@@ -27,6 +26,7 @@ from readerstudy.model_runs.starting import ask_first_questions, start_run
 from readerstudy.models import ModelRun, Prediction
 from readerstudy.predictions.listing import Target
 from tests.annotation.endpoints.llama_server import MODEL, llama_server
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import bank_with_reports, wanted_of
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import make_questions

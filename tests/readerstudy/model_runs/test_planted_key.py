@@ -15,10 +15,10 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.call_enums import BatchState, EndpointPlace
-from annotation.endpoints.stand_in import StandIn, StandInFault
 from annotation.jobs import queueing
 from annotation.model_calls.asking import ask_endpoint
 from annotation.models import CallAttempt, CallBatch, User
+from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, SHORT, asked_server
 from tests.annotation.review.cases import NOON, images_are_there
 from tests.readerstudy.design.made import make_questions

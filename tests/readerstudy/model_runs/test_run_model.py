@@ -14,7 +14,6 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.call_enums import EndpointPlace, SentImages
-from annotation.endpoints.stand_in import StandIn
 from annotation.enums import JobState
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
@@ -24,6 +23,7 @@ from annotation.models import CallBatch, Job, ModelCall, QuestionBank, WorkerBea
 from readerstudy.enums import StudyState
 from readerstudy.management.commands import run_model
 from readerstudy.models import PredictionRun
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, SHORT, asked_server
 from tests.annotation.review.cases import NOON, images_are_there
 from tests.readerstudy.design.made import make_questions

@@ -11,10 +11,6 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, SentImages
-from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.kernels.probe_findings import ProbeFinding
-from annotation.endpoints.kernels.probe_words import ProbeAnswer, ProbeQuestion
-from annotation.endpoints.stand_in import StandIn, StandInFault
 from annotation.enums import ImageState, JobState, Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
@@ -29,6 +25,7 @@ from readerstudy.model_runs.kernels.first_questions import N_FIRST
 from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.predictions.listing import Target
+from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, SHORT, asked_server
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
@@ -97,15 +94,13 @@ def test_from_plan_to_predictions(bank: QuestionBank) -> None:
 
 
 def test_what_the_newest_probe_refuted_sends_nothing(bank: QuestionBank) -> None:
-    found = ProbeFinding(ProbeQuestion.SEED, ProbeAnswer.NO, "Status 400.").as_json()
+    found = {"code": "text", "state": "no", "sentence": "Status 404.", "numbers": {}}
     with served() as server:
-        run = planned(Target(bank), chat=ChatSettings(seed=7))
+        run = planned(Target(bank))
         probe = {"endpoint": ENDPOINT, "model": run.batch.model}
         EndpointProbe.objects.create(findings=[found], probed_at=NOON, **probe)
         for act in (ask_first_questions, start_run):
-            with refuses(
-                RunningRefused, "probe_refutes", match="A seed is set, and the model accepts none. Status 400."
-            ):
+            with refuses(RunningRefused, "probe_refutes", match="The model answers no text. Status 404."):
                 act(run, actor=None, at=NOON)
         EndpointProbe.objects.create(findings=[], probed_at=NOON + timedelta(hours=1), **probe)
         try_first(run)

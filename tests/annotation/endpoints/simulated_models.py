@@ -11,7 +11,7 @@ import re
 import struct
 from typing import Any
 
-from annotation.endpoints.kernels.simulated_writing import writes, written_for
+from tests.annotation.endpoints.simulated_writing import writes, written_for
 
 GOOD, ALWAYS_A, TEXT_ONLY, THINKS_ALOUD, OBEYS_SCHEMA, JUDGES = MODELS = (
     "stand-in-good",
@@ -25,7 +25,7 @@ EMBEDDING_MODEL = "stand-in-embedding"
 EMBEDDING_LENGTH = 64
 FINGERPRINT = "simulated"
 TOKENS_OF_IMAGE = 256
-_OPTION = re.compile(r"^\W*\(?([A-D])[.):]\s*(.+?)\s*$", re.MULTILINE)
+_OPTION = re.compile(r"^[ \t]*\(?([A-D])[.):][ \t]*(\S.*)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 
 
@@ -56,7 +56,7 @@ def chat_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
     if images and model == TEXT_ONLY:
         raise WrongRequest(f"{model} is not a multimodal model")
     asked = _digest(seed, text, *images)  # with the pictures, the longest part: hashed once
-    answer_text = _answer_of(model, text, body, random.Random(asked))  # noqa: S311
+    answer_text = _answer_of(model, text, body, random.Random(asked))
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer_text}}
     if body.get("logprobs") and model == GOOD:  # the others leave it out, as some servers do
         choice["logprobs"] = {"content": [{"token": word, "logprob": -0.1} for word in answer_text.split()]}
@@ -174,7 +174,7 @@ def embeddings_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
 def _vector(text: str, seed: int) -> list[float]:
     sums = [0.0] * EMBEDDING_LENGTH
     for word in _WORD.findall(text.lower()) or [""]:
-        draw = random.Random(_digest(seed, word))  # noqa: S311
+        draw = random.Random(_digest(seed, word))
         sums = [total + draw.gauss(0, 1) for total in sums]
     length = math.sqrt(sum(value * value for value in sums))
     return [value / length for value in sums]

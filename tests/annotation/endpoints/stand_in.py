@@ -1,6 +1,7 @@
-"""A simulated model server on this machine, for tests and the demonstration, which fails on request in many forms.
+"""A simulated model server on this machine, for tests, which fails on request in many forms.
 
-It speaks the OpenAI protocol and listens on loopback only. What the models say is in ``kernels/simulated_models.py``.
+It speaks the OpenAI protocol and listens on loopback only. What the models say is in ``simulated_models.py``.
+``python -m tests.annotation.endpoints.stand_in [DELAY_MS]`` serves it and prints its entry for the list of endpoints.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -18,7 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from annotation.endpoints.kernels.simulated_models import (
+from tests.annotation.endpoints.simulated_models import (
     TOKENS_OF_IMAGE,
     WrongRequest,
     chat_answer,
@@ -61,8 +64,8 @@ class StandInFault(StrEnum):
 class StandInHabit(StrEnum):
     """What a server does with every chat, and no error: real ones are known for each."""
 
-    ONE_IMAGE = "one-image"  # a second one is refused
-    FIRST_IMAGE = "first-image"  # a second one is left out without a word
+    NO_IMAGE = "no-image"  # left out without a word
+    FIXED_COUNT = "fixed-count"  # of tokens, whatever came in
     CUT_PROMPT = "cut-prompt"  # to 4,096 tokens, without a word
 
 
@@ -334,12 +337,20 @@ def _changed(answer: dict[str, Any], fault: str) -> dict[str, Any]:
 
 
 def _by_habit(answer: dict[str, Any], habit: str, *, n_images: int) -> dict[str, Any]:
-    """An answer to a chat as a server with this habit gives it. Raises WrongRequest."""
+    """An answer to a chat as a server with this habit gives it."""
     match habit:
-        case StandInHabit.ONE_IMAGE if n_images > 1:
-            raise WrongRequest("At most 1 image(s) may be provided in one prompt.")
-        case StandInHabit.FIRST_IMAGE:
-            answer["usage"]["prompt_tokens"] -= TOKENS_OF_IMAGE * max(0, n_images - 1)
+        case StandInHabit.NO_IMAGE:
+            answer["usage"]["prompt_tokens"] -= TOKENS_OF_IMAGE * n_images
+        case StandInHabit.FIXED_COUNT:
+            answer["usage"]["prompt_tokens"] = 1
         case StandInHabit.CUT_PROMPT:
             answer["usage"]["prompt_tokens"] = min(answer["usage"]["prompt_tokens"], CUT_AT)
     return answer
+
+
+if __name__ == "__main__":
+    ends = (signal.SIGINT, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    with StandIn(seed=1, seconds=float(sys.argv[1]) / 1000 if len(sys.argv) > 1 else 0.0) as served:
+        print(f"REXVQA_MODEL_ENDPOINTS=stand-in={served.url}", flush=True)
+        signal.sigwait(ends)
