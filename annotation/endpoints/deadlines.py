@@ -7,6 +7,7 @@ then fails at once.
 
 from __future__ import annotations
 
+import io
 import socket
 import threading
 import time
@@ -16,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 import requests
+import urllib3
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -153,12 +155,13 @@ class WatchedAdapter(HTTPAdapter):
 class BoundedSession(requests.Session):
     """For use in ``with``: all that is asked in it together takes no more than so many seconds.
 
-    Neither proxies nor passwords of the environment are used, and no redirect is followed.
+    Of the body of each answer no more than ``most_bytes`` are read. Neither proxies nor passwords of the environment
+    are used, and no redirect is followed.
     """
 
-    def __init__(self, seconds: float, *, certificates: str = "") -> None:
+    def __init__(self, seconds: float, *, most_bytes: int, certificates: str = "") -> None:
         super().__init__()
-        self.trust_env = False
+        self.trust_env, self.most_bytes = False, most_bytes
         for scheme in ("http://", "https://"):
             self.mount(scheme, WatchedAdapter(certificates=certificates))
         self._until = time.monotonic() + seconds
@@ -177,11 +180,16 @@ class BoundedSession(requests.Session):
         self.close()
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """The answer with its head alone. Raises requests.Timeout where the time is over by then."""
+        """The answer and the beginning of its body. Raises requests.RequestException, also where the time is over."""
         left = max(self._until - time.monotonic(), 0.001)
         kwargs |= {"timeout": left, "allow_redirects": False, "stream": True}
         response = super().request(*args, **kwargs)
-        if self.deadline.is_over:  # a head that was cut off is read as a whole one
-            response.close()
+        try:
+            with response:
+                body = response.raw.read(self.most_bytes, decode_content=True)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise requests.ConnectionError from error
+        if self.deadline.is_over:  # a head that was cut off, or a body of unknown length, is read as a whole one
             raise requests.Timeout
+        response.raw = io.BytesIO(body)
         return response

@@ -1,28 +1,30 @@
-"""Talking to the provider of the settings, and to no other: where a log-in goes, and what a code of it is worth."""
+"""Talking to the provider of the settings, and to no other: where a log-in goes, and what its answer is worth.
+
+The protocol is Authlib's, which is imported where somebody logs in: the start of the site need not wait for it.
+"""
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import requests
-import urllib3
 from django.core.cache import cache
 from django.utils.translation import gettext as _
 
 from annotation.endpoints.deadlines import BoundedSession
-from annotation.people.id_tokens import checked_claims, not_believed
 from annotation.people.kernels.provider_settings import Provider, is_believed_address
 from annotation.people.links import PeopleRefused
+
+if TYPE_CHECKING:
+    from joserfc.jwt import Token
 
 SCOPES = "openid profile email"
 SECONDS = 5  # for everything that one page asks of the provider
@@ -32,6 +34,12 @@ MOST_BYTES = 512 * 1024
 BUSY = "provider_busy"
 CONFIGURATION, KEYS = "oidc-configuration", "oidc-keys"  # as which they are kept in the memory of the process
 ABOUT_PERSON = ("name", "email", "email_verified")  # taken from the userinfo endpoint where the token has them not
+# Signatures with a key that only the provider has. "none" and those with a shared secret are not among them.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+LEEWAY = 60  # seconds by which clocks may differ
+OLDEST = 600  # seconds since a token was made
+LONGEST_SUBJECT = 191
+CODES = {"iss": "issuer", "aud": "audience", "azp": "audience", "sub": "subject"}  # of refusals, by the claim
 
 _places, _waiting = threading.Lock(), set[str]()  # the network addresses for which a page waits now
 
@@ -47,29 +55,19 @@ class Trip:
     def new(cls) -> Trip:
         return cls(secrets.token_urlsafe(32), secrets.token_urlsafe(48))
 
-    @property
-    def challenge(self) -> str:
-        return base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).decode().rstrip("=")
-
 
 def login_address(provider: Provider, trip: Trip, *, state: str, callback: str, source: str) -> str:
     """The address to which the browser goes. Raises PeopleRefused where the provider does not answer."""
-    asked = {
-        "response_type": "code",
-        "client_id": provider.client_id,
-        "redirect_uri": callback,
-        "scope": SCOPES,
-        "state": state,
-        "nonce": trip.nonce,
-        "code_challenge": trip.challenge,
-        "code_challenge_method": "S256",
-    }
+    from authlib.oauth2.client import OAuth2Client
+
     config = cache.get(_kept_as(provider, CONFIGURATION))
     if config is None:
         with waiting_place(source), _session(provider) as session:
             config = _configuration(session, provider)
+    client = OAuth2Client(None, provider.client_id, redirect_uri=callback, scope=SCOPES, code_challenge_method="S256")
     place = _address_in(config, "authorization_endpoint")
-    return f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
+    address, _state = client.create_authorization_url(place, state, trip.verifier, nonce=trip.nonce)
+    return str(address)
 
 
 @contextmanager
@@ -162,18 +160,15 @@ def _address_in(config: Mapping[str, Any], name: str) -> str:
 
 
 def _fetched(session: BoundedSession, method: str, address: str, **more: Any) -> dict[str, Any]:
-    """An object of JSON. No redirect is followed, and an error names neither what was sent nor what came."""
+    """An object of JSON. An error names neither what was sent nor what came."""
     try:
-        with session.request(method, address, **more) as answer:
-            body = answer.raw.read(MOST_BYTES + 1, decode_content=True)
-        if session.deadline.is_over:  # an answer of unknown length seems to end when the connection does
-            raise requests.Timeout
-    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
+        answer = session.request(method, address, **more)
+    except requests.RequestException:
         raise _silent() from None
-    if answer.status_code != 200 or len(body) > MOST_BYTES:
+    if answer.status_code != 200:
         raise not_believed(f"status {answer.status_code}")
     try:
-        payload = json.loads(body)
+        payload = answer.json()
     except (ValueError, RecursionError):
         raise not_believed("no JSON") from None
     if not isinstance(payload, dict):
@@ -187,4 +182,57 @@ def _silent() -> PeopleRefused:
 
 
 def _session(provider: Provider) -> BoundedSession:
-    return BoundedSession(SECONDS, certificates=provider.certificates)
+    return BoundedSession(SECONDS, most_bytes=MOST_BYTES, certificates=provider.certificates)
+
+
+# What an ID token is worth: issued by the provider about this person, to us, just now. Everything else is refused.
+
+
+def not_believed(code: str) -> PeopleRefused:
+    """``code`` says what was wrong; nothing of the token is in it."""
+    sentence = _(
+        "The answer of the log-in service could not be believed (%(code)s). Nothing was stored. Try again; if it "
+        "happens again, tell the person who runs this site."
+    )
+    return PeopleRefused(f"provider_{code}", sentence % {"code": code}, status=502)
+
+
+def checked_claims(
+    token: str, keys: Mapping[str, Any], provider: Provider, *, nonce: str, at: datetime
+) -> dict[str, Any]:
+    """The claims of a token with a good signature, of this issuer, for us, in time, and for this log-in.
+
+    Raises PeopleRefused.
+    """
+    from authlib.oidc.core import ImplicitIDToken  # of all claims the one that wants a nonce
+    from joserfc.errors import ClaimError, ExpiredTokenError
+
+    signed = _signed(token, keys)
+    wanted = {"iss": provider.issuer, "aud": provider.client_id, "azp": provider.client_id, "nonce": nonce}
+    options = {name: {"essential": name != "azp", "value": value} for name, value in wanted.items()}
+    claims = ImplicitIDToken(signed.claims, signed.header, options, {"client_id": provider.client_id, "nonce": nonce})
+    try:
+        claims.validate(now=at.timestamp(), leeway=LEEWAY)
+    except ExpiredTokenError:
+        raise not_believed("too late") from None
+    except ClaimError as error:
+        raise not_believed(CODES.get(error.claim, error.claim)) from None
+    if claims["iat"] + OLDEST < at.timestamp():
+        raise not_believed("too late")
+    if not 0 < len(claims["sub"]) <= LONGEST_SUBJECT:
+        raise not_believed("subject")
+    return dict(claims)
+
+
+def _signed(token: str, keys: Any) -> Token:
+    """Raises PeopleRefused: ``provider_signature`` where another key might fit."""
+    from joserfc import jwk, jws, jwt
+    from joserfc.errors import JoseError, UnsupportedAlgorithmError
+
+    registry = jws.JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+    try:
+        return jwt.decode(token, jwk.KeySet.import_key_set(keys), registry=registry)
+    except UnsupportedAlgorithmError:
+        raise not_believed("algorithm") from None
+    except (JoseError, TypeError, ValueError, KeyError, AttributeError):
+        raise not_believed("signature") from None

@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.endpoints.client import printable
 from annotation.endpoints.configured_endpoints import private_text
 from annotation.endpoints.deadlines import BoundedSession
 from annotation.jobs.handlers import Params, Progress, Result
@@ -161,17 +162,8 @@ def _post(delivery: WebhookDelivery, at: datetime) -> tuple[int | None, str]:
         "webhook-signature": signed,
     }
     try:
-        with (
-            BoundedSession(SECONDS) as session,
-            session.post(webhook.url, data=body, headers=headers) as response,
-        ):
-            return response.status_code, _beginning_of(response)
+        with BoundedSession(SECONDS, most_bytes=LONGEST_ANSWER) as session:
+            response = session.post(webhook.url, data=body, headers=headers)
+        return response.status_code, printable(response.content)
     except requests.RequestException as error:
         return None, _("no answer: %(reason)s") % {"reason": type(error).__name__}
-
-
-def _beginning_of(response: requests.Response) -> str:
-    """Of its text; what is no text is replaced, since the page shows it."""
-    content = next(response.iter_content(LONGEST_ANSWER), b"")
-    text = content.decode("utf-8", "replace")
-    return "".join(character if character.isprintable() else " " for character in text).strip()

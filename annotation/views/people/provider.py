@@ -19,11 +19,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.models import Invitation
 from annotation.people import provider_accounts
-from annotation.people.id_tokens import not_believed
 from annotation.people.invitations import find_invitation
 from annotation.people.kernels.provider_settings import Provider
 from annotation.people.links import PeopleRefused, check_open
-from annotation.people.provider import BUSY, Trip, claims_for, login_address, waiting_place
+from annotation.people.provider import BUSY, Trip, claims_for, login_address, not_believed, waiting_place
 from annotation.views.people.signing_in import proven_lately, sign_in
 from annotation.views.people.throttling import locked_page
 from annotation.views.site.confirming import run_and_flash

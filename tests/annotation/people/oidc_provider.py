@@ -27,7 +27,20 @@ CLIENT_ID, CLIENT_SECRET = "reading-room", "a secret: of the client/0123456789"
 ANNA: dict[str, Any] = {"sub": "anna-1", "name": "Anna", "email": "anna@example.org", "email_verified": True}
 OPEN_ID_PATH = "/.well-known/openid-configuration"
 FAULTS = (
-    *("issuer", "audience", "party", "nonce", "no nonce", "unsigned", "shared key", "other key", "expired", "late"),
+    *(
+        "issuer",
+        "audience",
+        "party",
+        "no party",
+        "blank party",
+        "nonce",
+        "no nonce",
+        "unsigned",
+        "shared key",
+        "other key",
+        "expired",
+        "late",
+    ),
     *("early", "no subject", "no token", "other person", "no JSON"),
 )
 
@@ -171,6 +184,8 @@ def serve(redirect_uri: str) -> None:
             "issuer": {"iss": "https://evil.example"},
             "audience": {"aud": ["another client"]},
             "party": {"aud": [CLIENT_ID, "another client"], "azp": "another client"},
+            "no party": {"aud": [CLIENT_ID, "another client"]},
+            "blank party": {"azp": ""},
             "nonce": {"nonce": "of another log-in"},
             "no nonce": {"nonce": None},
             "expired": {"exp": now - 120},
