@@ -119,19 +119,15 @@ class ModelClient:
         if head is None:
             head = self._heads[request.route] = self._head(request.route)
         prepared = head.copy()
-        if request.route != Route.MODELS:
-            prepared.prepare_body(request.body, None)
+        prepared.prepare_body(request.body, None)
         return prepared
 
     def _head(self, route: Route) -> requests.PreparedRequest:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "rexvqa-reading-room"}
         if self._key is not None:
             headers["Authorization"] = self._key.authorization()
-        url = f"{self.endpoint.url}/{route}"
-        if route == Route.MODELS:
-            return requests.Request("GET", url, headers=headers).prepare()
         headers["Content-Type"] = "application/json"
-        return requests.Request("POST", url, headers=headers).prepare()
+        return requests.Request("POST", f"{self.endpoint.url}/{route}", headers=headers).prepare()
 
     def _kept_headers(self, response: requests.Response) -> tuple[tuple[str, str], ...]:
         found = ((name, response.headers.get(name)) for name in KEPT_HEADERS)

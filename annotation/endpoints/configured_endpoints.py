@@ -71,11 +71,6 @@ def checked_model(endpoint: Endpoint, model: str) -> str:
     return name
 
 
-def is_key_there(name: str) -> bool:
-    """For the endpoint of this name. Raises EndpointRefused for a key that cannot be used."""
-    return key_for(endpoint_named(name)) is not None
-
-
 def key_for(endpoint: Endpoint) -> Key | None:
     """Its key: of the environment, else of its file in ``model_keys``; None for an endpoint that is asked without one.
 

@@ -19,6 +19,8 @@ from annotation.refusals import Refused
 CURRENCY = re.compile(r"[A-Z]{3}")
 ABOVE = Decimal(10**8)  # the columns have eight digits before the point, and four behind it
 N_DECIMALS = 4
+MILLION = Decimal(1_000_000)
+SMALLEST = Decimal("0.00000001")  # of a currency, as the columns of costs keep it
 
 
 class PriceRefused(Refused):
@@ -73,6 +75,23 @@ def set_price(
 def price_on(endpoint: str, model: str, day: date) -> Price | None:
     """The price on a day; None where nobody has stated what the model costs."""
     return Price.objects.filter(endpoint=endpoint, model=model, valid_from__lte=day).order_by("-valid_from").first()
+
+
+def cost_of(
+    per_million_input: Decimal,
+    per_million_cached: Decimal,
+    per_million_output: Decimal,
+    *,
+    n_input: int,
+    n_cached: int,
+    n_output: int,
+) -> Decimal:
+    """In the currency of the price, to eight decimals. Cached tokens are among the input and cost their own price;
+    more of them than input, as no endpoint should say, count as all of it.
+    """
+    n_cached = min(n_cached, n_input)
+    cost = (n_input - n_cached) * per_million_input + n_cached * per_million_cached + n_output * per_million_output
+    return (cost / MILLION).quantize(SMALLEST)
 
 
 def _check_amounts(amounts: Mapping[str, Decimal]) -> None:

@@ -82,7 +82,8 @@ def probe(
     """
     model, key = checked_model(endpoint, model), key_for(endpoint)
     holder, began, replies = secrets.token_hex(8), time.monotonic(), list[Exchange]()
-    pause = 60 / endpoint.calls_per_minute if (endpoint.calls_per_minute or N_CALLS) < N_CALLS else 0
+    per_minute = endpoint.calls_per_minute or N_CALLS
+    pause = 60 / per_minute if per_minute < N_CALLS else 0
     if not take_lease(endpoint.name, holder, at=at):
         raise _busy(endpoint)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -28,6 +29,17 @@ def progress_bar(
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(words)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@dataclass(frozen=True)
+class ShownProgress:
+    """The progress of a job, on the bar of a command."""
+
+    show: Callable[[int, int], None] | None
+
+    def report(self, done: int, total: int, message: str = "") -> None:
+        if self.show:
+            self.show(done, total)
 
 
 def cap_written(text: str | None) -> Decimal | None:

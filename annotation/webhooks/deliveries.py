@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import requests
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -63,6 +64,32 @@ def secret_of(webhook: Webhook) -> bytes:
     except ValueError:
         sentence = _("The secret of the webhook “%(name)s” is not base64 behind whsec_.")
         raise WebhookRefused("bad_secret", sentence % {"name": webhook.name}) from None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookLine:
+    """A webhook of the settings; ``problem`` says why nothing can be sent to it."""
+
+    webhook: Webhook
+    problem: str
+
+
+def webhook_lines() -> list[WebhookLine]:
+    """In the order of the settings."""
+    return [WebhookLine(webhook, _problem_of(webhook)) for webhook in settings.WEBHOOKS]
+
+
+def deliveries() -> QuerySet[WebhookDelivery]:
+    """All messages, the newest first; also those of webhooks that the settings no longer name."""
+    return WebhookDelivery.objects.order_by("-made_at", "-pk")
+
+
+def _problem_of(webhook: Webhook) -> str:
+    try:
+        secret_of(webhook)
+    except Refused as refusal:
+        return str(refusal)
+    return ""
 
 
 def follow_log(at: datetime) -> None:

@@ -14,17 +14,14 @@ from typing import Any
 class Route(StrEnum):
     """The path of the request, behind the base URL."""
 
-    MODELS = "models"
     CHAT = "chat/completions"
     EMBEDDINGS = "embeddings"
 
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """``body`` is empty for a GET."""
-
     route: Route
-    body: bytes = b""
+    body: bytes
 
     @property
     def sha256(self) -> str:
@@ -60,11 +57,6 @@ class ChatSettings:
     def kept(self) -> dict[str, Any]:
         """What is sent, but for the schema: a batch keeps it, and its prompt keeps the schema."""
         return {name: value for name, value in asdict(self).items() if name != "schema" and value is not None}
-
-
-def models_request() -> ModelRequest:
-    """Which models the endpoint offers."""
-    return ModelRequest(Route.MODELS)
 
 
 def chat_request(model: str, messages: Sequence[Message], settings: ChatSettings) -> ModelRequest:

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
 
 from annotation.diversity.embedded_questions import compare_embedded, embed_questions, plan_embedding
-from annotation.management.base import ActCommand, progress_bar
-from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.management.base import ActCommand, ShownProgress, progress_bar
 from annotation.models import QuestionBank
 from annotation.models.diversity import FOLDER
 from annotation.site.slugs import the_one

@@ -13,9 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.enums import Role
 from annotation.models import WebhookDelivery
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
-from annotation.webhooks.deliveries import send_again, send_test, webhook_named
+from annotation.webhooks.deliveries import deliveries, send_again, send_test, webhook_lines, webhook_named
 from annotation.webhooks.kernels.webhook_list import EVENTS
-from annotation.webhooks.webhook_overview import deliveries, webhook_lines
 
 DELIVERIES_PER_PAGE = 50
 

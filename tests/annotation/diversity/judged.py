@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from annotation.diversity.judging_pairs import draw_pairs, judge_pair
-from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.management.base import ShownProgress
 from annotation.models import Embedding, PairTrial, QuestionBank, QuestionVector, Revision, User
 from tests.annotation.model_calls.simulated_calls import NOON
 

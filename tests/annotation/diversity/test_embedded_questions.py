@@ -28,7 +28,7 @@ from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImportState
 from annotation.jobs import running
-from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.management.base import ShownProgress
 from annotation.models import (
     AuditEvent,
     BankImport,

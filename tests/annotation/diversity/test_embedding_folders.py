@@ -21,7 +21,7 @@ from annotation.diversity.kernels.embedding_folder import read_folder
 from annotation.diversity.kernels.sentence_model import SentenceModel
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.jobs import running
-from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.management.base import ShownProgress
 from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector, User
 from rexvqa_site.env import env_folders
 from tests.annotation.diversity.bert_model import LONGEST, SIZE, drawn_weights, real_folder, tiny_folder

@@ -27,7 +27,7 @@ from annotation.diversity.kernels.unit_vectors import Vectors
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role, RoundState
 from annotation.jobs import running
-from annotation.management.commands.probe_endpoint import ShownProgress
+from annotation.management.base import ShownProgress
 from annotation.models import (
     Assignment,
     AuditEvent,

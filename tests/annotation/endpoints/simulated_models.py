@@ -145,13 +145,6 @@ def value_of(schema: dict[str, Any], draw: random.Random) -> Any:
     raise WrongRequest("the stand-in does not know this kind of schema")
 
 
-def models_answer() -> dict[str, Any]:
-    models = [
-        {"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in (*MODELS, EMBEDDING_MODEL)
-    ]
-    return {"object": "list", "data": models}
-
-
 def embeddings_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
     """Unit vectors of hashed words: texts that share words are near each other. Raises WrongRequest."""
     texts = [body["input"]] if isinstance(body.get("input"), str) else body.get("input")

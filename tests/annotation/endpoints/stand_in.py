@@ -14,7 +14,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -27,11 +27,9 @@ from tests.annotation.endpoints.simulated_models import (
     chat_answer,
     embeddings_answer,
     images_in,
-    models_answer,
 )
 
 HOST = "127.0.0.1"
-FAULT_HEADER = "X-Stand-In-Fault"
 LARGEST_REQUEST = 64 * 1024 * 1024
 NOT_UNDERSTOOD = (ValueError, TypeError, KeyError, AttributeError, RecursionError)  # raised by what a client sent
 CUT_AT = 4096  # tokens
@@ -39,7 +37,7 @@ PAUSE = 0.02  # seconds between the bytes of a slow answer
 
 
 class StandInFault(StrEnum):
-    """How one answer goes wrong. The words are in the header ``X-Stand-In-Fault``."""
+    """How one answer goes wrong."""
 
     TOO_MANY = "429"
     TOO_MANY_RETRY_AFTER = "429-retry-after"
@@ -74,7 +72,6 @@ class LedgerEntry:
     """One request. The key that came with it is not written down."""
 
     number: int
-    method: str
     path: str
     sha256: str
     n_images: int
@@ -93,8 +90,8 @@ class Reply:
 class StandIn(ThreadingHTTPServer):
     """``with StandIn(seed=1) as server:`` serves at ``server.url`` until the block ends.
 
-    ``faults`` are used up one by one, each by the next request; a header orders one for its own request. ``reply`` is
-    sent in place of every good answer. ``seconds``: how long each answer takes.
+    ``faults`` are used up one by one, each by the next request. ``reply`` is sent in place of every good answer.
+    ``seconds``: how long each answer takes.
     """
 
     daemon_threads = True
@@ -144,12 +141,12 @@ class StandIn(ThreadingHTTPServer):
         self.n_connections += 1
         super().process_request(request, client_address)
 
-    def note(self, method: str, path: str, body: bytes, *, n_images: int, has_key: bool, ordered: str) -> LedgerEntry:
-        """Write a request down with the fault that its answer will have. Raises ValueError for an unknown one."""
+    def note(self, path: str, body: bytes, *, n_images: int, has_key: bool) -> LedgerEntry:
+        """Write a request down with the fault that its answer will have."""
         sha256 = hashlib.sha256(body).hexdigest()
         with self._lock:
-            fault = StandInFault(ordered) if ordered else (self.faults.popleft() if self.faults else "")
-            entry = LedgerEntry(len(self._ledger), method, path, sha256, n_images, has_key, fault)
+            fault = self.faults.popleft() if self.faults else ""
+            entry = LedgerEntry(len(self._ledger), path, sha256, n_images, has_key, fault)
             self._ledger.append(entry)
         return entry
 
@@ -169,12 +166,6 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """The ledger is the log."""
 
-    def do_GET(self) -> None:
-        if self.path == "/ledger":
-            self._send(_json_reply(200, [asdict(entry) for entry in self.server.ledger]))
-        else:
-            self._answer("GET", b"")
-
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST_REQUEST:
@@ -185,29 +176,18 @@ class _Handler(BaseHTTPRequestHandler):
         if len(body) < int(length):
             self.close_connection = True  # the client died in the middle: it asked nothing
         else:
-            self._answer("POST", body)
+            self._answer(body)
 
-    def _answer(self, method: str, raw: bytes) -> None:
+    def _answer(self, raw: bytes) -> None:
         try:
             body = json.loads(raw) if raw else {}
             n_images = len(images_in(body)) if "messages" in body else 0
         except NOT_UNDERSTOOD:
             body, n_images = {}, 0
-        try:
-            entry = self.server.note(
-                method,
-                self.path,
-                raw,
-                n_images=n_images,
-                has_key="Authorization" in self.headers,
-                ordered=self.headers.get(FAULT_HEADER, ""),
-            )
-        except ValueError:
-            self._send(_error_reply(400, f"{FAULT_HEADER} names no fault"))
-            return
+        entry = self.server.note(self.path, raw, n_images=n_images, has_key="Authorization" in self.headers)
         if self.server.seconds:
             self.server.is_closing.wait(self.server.seconds)
-        reply = self.server.reply or self._reply(method, body)
+        reply = self.server.reply or self._reply(body)
         if entry.fault:
             reply = self._faulty(entry.fault, reply)
         self.server.note_status(entry, reply.status)
@@ -220,15 +200,13 @@ class _Handler(BaseHTTPRequestHandler):
         }
         senders.get(entry.fault, self._send)(reply)
 
-    def _reply(self, method: str, body: dict[str, Any]) -> Reply:
+    def _reply(self, body: dict[str, Any]) -> Reply:
         try:
-            match method, self.path:
-                case "GET", "/v1/models":
-                    return _json_reply(200, models_answer())
-                case "POST", "/v1/chat/completions":
+            match self.path:
+                case "/v1/chat/completions":
                     answer = chat_answer(body, seed=self.server.seed)
                     return _json_reply(200, _by_habit(answer, self.server.habit, n_images=len(images_in(body))))
-                case "POST", "/v1/embeddings":
+                case "/v1/embeddings":
                     return _json_reply(200, embeddings_answer(body, seed=self.server.seed))
         except WrongRequest as wrong:
             return _error_reply(wrong.status, str(wrong))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,17 +14,25 @@ from annotation.endpoints.configured_endpoints import (
     EndpointRefused,
     endpoint_named,
     endpoints,
-    is_key_there,
     key_for,
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, port_file, served_simulation
+from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, chat_answer, port_file, served_simulation
+from annotation.generation.kernels.answer_forms import read_bullets, read_questions
+from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS, finding_line
+from annotation.generation.kernels.grounding import fault_of, ground_bullet
+from annotation.prompts.kernels.filling import fill
+from annotation.prompts.kernels.program_prompts import ShippedPrompt
+from annotation.quality.kernels.validity_parts import C3
+from annotation.validators.kernels.validator_prompts import PROMPTS
 from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage
 
 LOCAL = Endpoint("local", "http://127.0.0.1:8000/v1", EndpointPlace.MACHINE)
 HOSTED = Endpoint("big-one", "https://models.example.org/v1")
 SECRET = "sk-planted-9f8e7d6c5b"
+REPORT = """Findings: The heart is enlarged. A nodule lies in the right upper lobe. The left hilum is prominent.
+Impression: Cardiomegaly. No pleural effusion."""
 
 
 @pytest.fixture(autouse=True)
@@ -173,7 +182,7 @@ def test_only_named_endpoints_are_there() -> None:
     assert endpoint_named("big-one") == HOSTED
     for name in ("", "other", HOSTED.url, "../big-one"):
         with pytest.raises(EndpointRefused, match="no model endpoint") as refused:
-            is_key_there(name)
+            key_for(endpoint_named(name))
         assert (refused.value.code, refused.value.status) == ("no_endpoint", 404)
 
 
@@ -182,7 +191,8 @@ def test_a_key_of_the_environment(monkeypatch: pytest.MonkeyPatch, key_file: Pat
     key = key_for(HOSTED)
     assert key is not None
     assert key.authorization() == "Bearer sk-of-the-environment"
-    assert (is_key_there("big-one"), is_key_there("local")) == (True, False)
+    assert key_for(HOSTED) is not None
+    assert key_for(LOCAL) is None
 
 
 def test_a_key_of_a_file(key_file: Path) -> None:
@@ -204,7 +214,7 @@ def test_a_file_that_others_may_use_is_refused(key_file: Path, mode: int) -> Non
 def test_a_file_without_a_key_is_refused(key_file: Path, content: str) -> None:
     key_file.write_text(content)
     with pytest.raises(EndpointRefused, match="holds no key") as refused:
-        is_key_there("big-one")
+        key_for(HOSTED)
     assert "planted" not in repr(refused.value)
     assert refused.value.__context__ is None or "planted" not in repr(refused.value.__context__)
 
@@ -229,6 +239,35 @@ def test_a_demonstration_has_its_simulated_models_while_they_are_served(settings
         settings.MODEL_ENDPOINTS = (own,)
         assert endpoints() == (own,)
     assert not port_file().exists()
+
+
+def simulated_answer(prompt: ShippedPrompt, text: str, *, seed: int = 0) -> str:
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": json.loads(prompt.schema)}}
+    messages = [{"role": "system", "content": str(seed)}, {"role": "user", "content": text}]
+    answer = chat_answer({"model": WRITER, "messages": messages, "response_format": form})
+    said: str = answer["choices"][0]["message"]["content"]
+    return said
+
+
+def test_its_findings_quote_the_report_and_its_questions_stand_on_findings() -> None:
+    said = simulated_answer(BULLETS, fill(BULLETS.text, {"report": REPORT}))
+    found = [ground_bullet(one, REPORT) for one in read_bullets(said)]
+    assert [(one.polarity, one.fault) for one in found] == [("present", "")] * 4 + [("absent", "")]
+    lines = [finding_line(n, one.polarity, one.bullet.statement, "") for n, one in enumerate(found, start=1)]
+    text = fill(QUESTIONS.text, {"bullets": "\n".join(lines), "n_questions": "2"})
+    polarities = {n: one.polarity for n, one in enumerate(found, start=1)}
+    for seed in range(20):
+        asked = read_questions(simulated_answer(QUESTIONS, text, seed=seed))
+        assert [fault_of(one, polarities) for one in asked] == ["", ""]
+    assert read_bullets(simulated_answer(BULLETS, fill(BULLETS.text, {"report": ""}))) == []
+
+
+def test_its_verdicts_keep_to_their_schema_and_without_one_it_names_a_letter() -> None:
+    verdicts = {json.loads(simulated_answer(PROMPTS[C3], str(n)))["verdict"] for n in range(40)}
+    assert verdicts == {"pass", "fail", "undecided"}
+    plain = chat_answer({"model": WRITER, "messages": [{"role": "user", "content": "Which?"}]})
+    assert plain["choices"][0]["message"]["content"][0] in "ABCD"
+    assert plain["usage"]["prompt_tokens"] == 1
 
 
 @pytest.mark.parametrize("content", ["", "x", "127.0.0.1:80", "80@example.org"])

@@ -14,7 +14,6 @@ from annotation.endpoints.kernels.model_requests import (
     ModelRequest,
     chat_request,
     embeddings_request,
-    models_request,
 )
 
 SCHEMA = '{"type": "object", "properties": {"reason": {"type": "string"}, "answer": {"enum": ["A", "B"]}}}'
@@ -46,9 +45,8 @@ def test_what_is_not_set_is_not_sent() -> None:
     assert body == {"model": "m", "messages": [{"role": "user", "content": "Q"}]}
 
 
-def test_the_other_routes() -> None:
+def test_the_other_route() -> None:
     assert embeddings_request("e", ["a", "b"]).body == b'{"model":"e","input":["a","b"]}'
-    assert models_request().body == b""
 
 
 def test_what_is_no_json_is_not_made() -> None:

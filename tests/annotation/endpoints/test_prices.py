@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.prices import PriceRefused, price_on, set_price
+from annotation.endpoints.prices import PriceRefused, cost_of, price_on, set_price
 from annotation.models import AuditEvent, Price, User
 from annotation.refusals import Refused
 from tests.refusals import refuses
@@ -97,3 +97,28 @@ def test_a_day_that_is_not_after_the_newest(noon: datetime, day: date) -> None:
     assert caught.value.field == "valid_from"
     assert Price.objects.count() == 1
     assert set_(noon, valid_from=day, model="small").model == "small"
+
+
+# What tokens cost
+
+RATES = (Decimal("2.50"), Decimal("0.25"), Decimal(10))
+
+
+@pytest.mark.parametrize(
+    ("n_input", "n_cached", "n_output", "cost"),
+    [
+        (1_000_000, 0, 0, "2.5"),
+        (1_000_000, 1_000_000, 0, "0.25"),
+        (1_000_000, 400_000, 50_000, "2.1"),  # 0.6 x 2.50 + 0.4 x 0.25 + 0.05 x 10
+        (1, 0, 1, "0.0000125"),
+        (100, 200, 0, "0.000025"),
+        (0, 0, 0, "0"),
+    ],
+)
+def test_a_cost(n_input: int, n_cached: int, n_output: int, cost: str) -> None:
+    assert cost_of(*RATES, n_input=n_input, n_cached=n_cached, n_output=n_output) == Decimal(cost)
+
+
+def test_it_fits_the_columns_of_costs() -> None:
+    cost = cost_of(Decimal("0.0001"), Decimal(0), Decimal(0), n_input=1, n_cached=0, n_output=0)
+    assert cost.as_tuple().exponent == -8

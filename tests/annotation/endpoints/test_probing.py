@@ -15,7 +15,6 @@ import pytest
 from pytest_django import Settings
 
 from annotation.call_enums import Ending, ProbeAnswer
-from annotation.endpoints import probing
 from annotation.endpoints.client import Exchange, Limits
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.leases import give_lease_back, is_leased, take_lease
@@ -216,7 +215,7 @@ def test_a_probe_waits_only_where_it_would_ask_too_often(
     settings: Settings, noon: datetime, monkeypatch: pytest.MonkeyPatch, calls_per_minute: int | None, waits: list[int]
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(probing.time, "sleep", waited.append)
+    monkeypatch.setattr("annotation.endpoints.probing.time.sleep", waited.append)
     with named_stand_in(settings) as (_server, endpoint):
         probe(replace(endpoint, calls_per_minute=calls_per_minute), GOOD, actor=None, at=noon)
     assert waited == waits

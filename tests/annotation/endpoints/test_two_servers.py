@@ -22,7 +22,6 @@ from annotation.endpoints.kernels.model_requests import (
     ModelRequest,
     chat_request,
     embeddings_request,
-    models_request,
 )
 from annotation.endpoints.probing import probe
 from annotation.generation.kernels.answer_forms import (
@@ -97,12 +96,6 @@ def test_the_model_is_small_and_always_the_same(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
     assert (tmp_path / "sees-one").read_bytes() == (tmp_path / "sees-other").read_bytes()
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2 * 2 * 1024 * 1024
-
-
-@both
-def test_the_model_is_on_offer(asked: Asked) -> None:
-    listed = json.loads(asked.send(models_request()).body)["data"]
-    assert asked.model in [one["id"] for one in listed]
 
 
 @both
