@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 import requests
 
 from annotation.endpoints.kernels.model_requests import ChatSettings, Message, ModelRequest, chat_request
-from annotation.endpoints.kernels.simulated_models import JUDGES, chat_answer
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.model_calls.kernels.question_text import LETTERS, question_values
 from annotation.prompts.kernels.filling import fill
@@ -28,6 +27,7 @@ from annotation.quality.kernels.validity_parts import VALIDATORS
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.kernels.validator_prompts import PROMPTS, WrittenVerdict
+from tests.annotation.endpoints.simulated_models import JUDGES, chat_answer
 from tests.annotation.quality.planted_identifiers import FORMS, found_of
 from tests.architecture.source import ROOT
 

@@ -24,6 +24,7 @@ from annotation.review.onlookers import withheld_questions
 from annotation.statistics.kernels.intervals import wilson
 from annotation.validators.kernels.validator_exam import JudgedTwice, examine, has_fault, says_fault
 from annotation.validators.validator_exams import exams_by_reviewers
+from tests.annotation.endpoints.simulated_models import JUDGES
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_round
 from tests.annotation.validators.validated import judged, judged_bank

@@ -14,7 +14,7 @@ from annotation.demonstration.simulated_exams import EXAMS
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.leases import take_lease
 from annotation.endpoints.sending_permissions import permission_in_force
-from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
+from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, port_file
 from annotation.jobs import queueing
 from annotation.model_calls.asking import Clock, ask_endpoint
 from annotation.models import (

@@ -167,7 +167,7 @@ def _field(tables: dict[str, Any], name: str) -> models.Field[Any, Any] | None:
 def triggers(db: None) -> None:
     """Those of the migrations that hold a frozen study."""
     with connection.cursor() as cursor:
-        editor = SimpleNamespace(connection=connection, execute=cursor.execute)
+        editor: Any = SimpleNamespace(connection=connection, execute=cursor.execute)
         hold_frozen(editor)
 
 
