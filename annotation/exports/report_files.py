@@ -16,6 +16,7 @@ from annotation.exports.tables import Cell, Column, Format, whole_file, write_co
 SUMS = "SHA256SUMS"
 ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
 WIDTH = 110
+SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
 Rows = Iterable[Sequence[Cell]]
 Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
 
@@ -28,6 +29,11 @@ class Content:
     about: str
     make: Callable[[], bytes]
     listed: str = ""  # the name of its group in the README; empty: its own
+
+
+def script_content() -> Content:
+    """What computes the headline numbers of any report again, far from this program."""
+    return Content(SCRIPT.name, f"computes the headline numbers again: python {SCRIPT.name}", SCRIPT.read_bytes)
 
 
 @dataclass(frozen=True)

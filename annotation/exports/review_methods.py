@@ -31,7 +31,7 @@ any adjudication.
 Reviewers appear under pseudonyms that are the same in every round of this site. data/reviews.csv holds keys and what
 reviewers wrote: it is not for people who will review or read these questions.
 
-recompute.py computes the tables again from the files in data/, by other code than that of the program.
+recompute.py computes the headline numbers of the tables again from the files in data/, with public libraries alone.
 """
 
 

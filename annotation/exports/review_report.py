@@ -36,6 +36,7 @@ from annotation.exports.report_files import (
     WrittenFile,
     csv_contents,
     listed_files,
+    script_content,
     write_contents,
 )
 from annotation.exports.review_methods import methods_text, readme_text
@@ -69,8 +70,6 @@ from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import newest_reviews, outcomes_by_rule, rules_of
 from annotation.review.reviewer_progress import round_times
 
-SCRIPT = Path(__file__).parent / "kernels" / "recompute_reviews.py"
-SCRIPT_NAME = "recompute.py"
 FACTS = "report.json"
 
 
@@ -181,7 +180,7 @@ def _contents(numbers: RoundNumbers, facts: dict[str, Any], *, with_names: bool)
     """The README first; it says what all of them are."""
     found = [*_texts(numbers, facts), *_tables(numbers), *_figures(numbers), *_data(numbers)]
     found += _names(numbers.review_round) if with_names else ()
-    found.append(Content(SCRIPT_NAME, f"computes every table again: python {SCRIPT_NAME}", SCRIPT.read_bytes))
+    found.append(script_content())
     text = readme_text(numbers, facts, listed_files(found))
     return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
 

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from annotation.exports.report_files import (
     WIDTH,
@@ -17,6 +16,7 @@ from annotation.exports.report_files import (
     csv_contents,
     lines_of_files,
     listed_files,
+    script_content,
 )
 from annotation.exports.tables import Column
 from annotation.figures.kernels.forms import FigureForm, Width
@@ -47,8 +47,6 @@ from readerstudy.report.sheets import TEXT, other_sheets
 from readerstudy.results.kernels.stored import post_hoc_models
 from readerstudy.results.wording import came, plan_kind
 
-SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
-
 
 @dataclass(frozen=True)
 class ReportSource:
@@ -64,7 +62,7 @@ class ReportSource:
 def contents_of(source: ReportSource) -> list[Content]:
     """The README first; it says what all of them are."""
     study, result = source.analysis.study, source.result
-    found = [*_texts(source), *_protocol(study), *_tables(result), *_figures(source), *_data(source), *_script()]
+    found = [*_texts(source), *_protocol(study), *_tables(result), *_figures(source), *_data(source), script_content()]
     text = readme_text(result, source.analysis.result_sha256, listed_files(found))
     return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
 
@@ -178,13 +176,6 @@ def _data(source: ReportSource) -> Iterator[Content]:
     yield Content("data/study.imrmc", "the same for the program of iMRMC", ratings.imrmc_input(arrays, settings).encode)
     keys = ratings.imrmc_key_rows(arrays)
     yield from csv_contents("data/imrmc_key.csv", "who is who in these two", ratings.IMRMC_KEY, keys)
-
-
-def _script() -> Iterator[Content]:
-    """The script travels with the report where this version of the program has it."""
-    if SCRIPT.is_file():
-        about = f"computes every number again with numpy and scipy alone: python {SCRIPT.name}"
-        yield Content(SCRIPT.name, about, SCRIPT.read_bytes)
 
 
 RULES = """

@@ -1,23 +1,15 @@
-"""Computes every table of this report again from the files in data/, and says what differs.
+"""Every table of the report of a round computed again from its data, by other code than that of the program: an oracle.
 
-    python recompute.py [folder]
-
-Needs Python 3.11, numpy and scipy, nothing else; the folder is by default the one that this file lies in. Taken from
-report.json is what nobody can compute: seed, number of draws, rules of counting and of times; taken from
-tables/outcomes.csv is which flags count for an issue. Everything else is computed here by other code than that of the
-program, and compared: numbers to 1e-9 of their size.
-
-Exit status: 0 all equal, 1 something differs or was not checked, 2 the files cannot be read.
+Given are seed, number of draws, rules of counting and of times (report.json), and which flags count for an issue
+(tables/outcomes.csv). Everything else is computed and compared: numbers to 1e-9 of their size.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
 import math
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +44,6 @@ ABOUT = {  # the columns that say what a row of a table is about
     "difficulty": ("name", "stated", "judged"),
     "times": ("name",),
 }
-MOST_SHOWN = 20
 
 
 # --- the files ------------------------------------------------------------------------------------------------------
@@ -569,50 +560,25 @@ def is_equal(stored: str, computed: Number) -> bool:
         return False
 
 
-def compare(name: str, rows: Sequence[Mapping[str, str]], computed: Table) -> tuple[int, list[str]]:
-    """How many numbers were compared, and what differs."""
+def compare(name: str, rows: Sequence[Mapping[str, str]], computed: Table) -> list[str]:
     stored = {tuple(row[column] for column in ABOUT[name]): row for row in rows}
     different = [f"{name}: a row is there twice"] if len(stored) < len(rows) else []
     different += [f"{name}, {', '.join(one)}: not computed" for one in stored.keys() - computed.keys()]
     different += [f"{name}, {', '.join(one)}: the row is missing" for one in computed.keys() - stored.keys()]
-    n = 0
     for about in stored.keys() & computed.keys():
         for column in NUMBERS & stored[about].keys() - {*ABOUT[name]}:
             found, number = stored[about][column], computed[about].get(column)
-            n += 1
             if not is_equal(found, number):
                 different.append(f"{name}, {', '.join(about)}, {column}: {found or 'empty'}, computed {number}")
-    return n, sorted(different)
+    return sorted(different)
 
 
-def main(folder: Path) -> int:
-    try:
-        report = read_report(folder)
-        tables = {path.stem: rows_of(path) for path in sorted((folder / "tables").glob("*.csv"))}
-        tables.pop("codebook", None)
-        computed = {name: compute(report) for name, compute in COMPUTED.items()}
-        found = {name: compare(name, tables.get(name, []), rows) for name, rows in computed.items()}
-    except (OSError, ValueError, KeyError) as error:
-        print(f"The files cannot be read: {type(error).__name__}: {error}")
-        return 2
-    simulated = ", SIMULATED" if report.facts["simulated"] else ""
-    print(f"{report.facts['round']}{simulated}: {len(report.reviews)} reviews of {len(report.cluster)} questions")
-    print(f"seed {report.facts['seed']}, {report.facts['draws']} bootstrap draws of PCG64")
-    for name, (n, different) in found.items():
-        print(f"{name:<20}{n:>7} numbers  {f'{len(different)} differ' if different else 'equal'}")
-        for one in different[:MOST_SHOWN]:
-            print(f"  {one}")
-        if len(different) > MOST_SHOWN:
-            print(f"  and {len(different) - MOST_SHOWN} more")
-    unknown = tables.keys() - COMPUTED.keys()
-    for name in sorted(unknown):
-        print(f"not checked: tables/{name}.csv")
-    is_right = not unknown and not any(different for _n, different in found.values())
-    print("all equal" if is_right else "not all equal")
-    return 0 if is_right else 1
-
-
-if __name__ == "__main__":
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names in letters that the terminal does not have
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent))
+def differences(folder: Path) -> list[str]:
+    """What differs in the tables of a report, and the tables that nothing here computes."""
+    report = read_report(folder)
+    tables = {path.stem: rows_of(path) for path in sorted((folder / "tables").glob("*.csv"))}
+    tables.pop("codebook", None)
+    unknown = [f"not checked: {name}" for name in sorted(tables.keys() - COMPUTED.keys())]
+    return unknown + [
+        one for name, make in COMPUTED.items() for one in compare(name, tables.get(name, []), make(report))
+    ]

@@ -1,23 +1,16 @@
-"""Computes every number of analysis.json again from data/ratings.csv, and says whether all are equal.
+"""Every number of an analysis computed again from the ratings, by other code than that of the program: an oracle.
 
-    python recompute.py [folder]
-
-Needs Python 3.11, numpy and scipy, nothing else; the folder is by default the one that this file lies in. Taken from
-analysis.json is what nobody can compute: seed, number of draws, rules, the plan, the names and the order of raters, the
-sizes of the strata of the bank, and the cases that no rater was given. Everything else there is computed here by other
-code than that of the program, and compared: numbers to 1e-9 of their size, p values to 1e-7.
-
-Exit status: 0 all equal, 1 something differs or was not checked, 2 the files cannot be read.
+It shares no code with the kernels. Given are seed, number of draws, rules, the plan, the names and the order of raters,
+the sizes of the strata of the bank, and the cases that no rater was given. Everything else of analysis.json is computed
+from data/ratings.csv, runs.csv and experts.csv and compared: numbers to 1e-9 of their size, p values to 1e-7.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
@@ -25,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 from scipy import optimize, stats
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -37,7 +29,6 @@ BEFORE, DECLARED = "before_unblinding", "declared_with_readings"  # left out; th
 # of a Ratings, what has no cases along it
 OF_RATERS = ("names", "readers", "post_hoc", "counted", "numbers", "repeats", "asks_guesses")
 OF_CASES = ("question", "case_id", "cluster", "task", "category", "difficulty", "key")
-RULE = "analysis-3"  # by which the program computed what is checked here
 STATES = ("answered", "declined", "timed_out", "late", "unconfirmed", "failed", "missing")
 ALL = "All tasks"
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about being right
@@ -89,15 +80,9 @@ class Ratings:
 
 def read_ratings(path: Path, analysis: Json) -> tuple[Ratings, Array]:
     """The ratings, and the column ``correct`` of the file: it is computed anew and compared, never used."""
-    rule = analysis.get("software", {}).get("rule", RULE)
-    if rule != RULE:
-        raise ValueError(f"analysis.json is by the rule {rule}, not {RULE}: analyse the study again")
-    if "strata" not in analysis:
-        raise ValueError("analysis.json is of an earlier form: analyse the study again")
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = [{name: text.removeprefix("'") for name, text in row.items()} for row in csv.DictReader(file)]
     about = {int(row["case"]): row for row in rows}
-    check_rows(rows, about)
     for number, row in _cases_without_rows(analysis["items"]):
         about.setdefault(number, row)
     names, cases = [one["name"] for one in analysis["raters"]], sorted(about)
@@ -173,16 +158,6 @@ def read_repeats(path: Path, columns: Mapping[int, int]) -> dict[str, Any]:
         at = runs.index((row["model"], int(row["run"]))), columns[int(row["case"])]
         state[at], option[at] = row["state"], LETTERS.index(row["option"]) if row["option"] else -1
     return {"repeats": runs, "repeat_state": state, "repeat_option": option}
-
-
-def check_rows(rows: Sequence[Mapping[str, str]], about: Mapping[int, Mapping[str, str]]) -> None:
-    """Raises ValueError where a rater has two rows for a case, or two rows do not agree about their case."""
-    if len({(row["rater"], row["case"]) for row in rows}) < len(rows):
-        raise ValueError("a rater has two rows for one case")
-    for row in rows:
-        for name in (*OF_CASES, "voided"):
-            if row[name] != about[int(row["case"])][name]:
-                raise ValueError(f"case {row['case']} has more than one {name}")
 
 
 def _cases_without_rows(items: Json) -> Iterator[tuple[int, dict[str, str]]]:
@@ -1666,8 +1641,6 @@ def everything(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ..
 # --- comparing ------------------------------------------------------------------------------------------------------
 P_VALUES = {"p", "p_holm", "noninferiority_p", "noninferiority_p_holm", "mcnemar_exact_p", "mcnemar_midp"}
 GIVEN = ("settings", "plan", "raters", "strata", "software")  # what the computation starts from
-LATER = ("phi",)  # an analysis by an earlier version of the program has none
-MOST_SHOWN = 50  # differences of one part
 
 
 @dataclass
@@ -1678,17 +1651,10 @@ class Tally:
     different: list[str] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
 
-    def add(self, other: Tally) -> None:
-        self.n += other.n
-        self.different += other.different
-        self.not_checked += other.not_checked
-
     def compare(self, stored: Any, computed: Any, place: str) -> None:
         """Of words, those that are computed, too: flags, reasons, names."""
         if isinstance(stored, dict) and isinstance(computed, dict):
             for name in {**stored, **computed}:
-                if name in LATER and name not in stored:
-                    continue
                 if name not in stored:
                     self.different.append(f"{place}.{name}: not in analysis.json, computed {computed[name]!r}")
                 elif name in computed:
@@ -1756,50 +1722,20 @@ def not_reached(analysis: Any, reached: set[tuple[str, ...]], place: tuple[str, 
     return numbers_in(analysis, ".".join(place))
 
 
-def main(folder: Path) -> int:
-    try:
-        analysis = json.loads((folder / "analysis.json").read_text(encoding="utf-8"))
-        ratings, correct = read_ratings(folder / "data" / "ratings.csv", analysis)
-    except (OSError, ValueError, KeyError) as error:
-        print(f"The files cannot be read: {type(error).__name__}: {error}")
-        return 2
-    settings, software = analysis["settings"], analysis.get("software", {})
-    print(f"{analysis['study']}: {len(ratings.names)} raters, {len(ratings.case)} cases")
-    print(f"seed {settings['seed']}, {settings['draws']} bootstrap draws of PCG64")
-    here = f"numpy {np.__version__}, scipy {scipy.__version__}"
-    print(f"here {here}; analysed with numpy {software.get('numpy', '?')}, scipy {software.get('scipy', '?')}")
+def compared(folder: Path) -> Tally:
+    """The whole of analysis.json in a report, number by number."""
+    analysis = json.loads((folder / "analysis.json").read_text(encoding="utf-8"))
+    ratings, correct = read_ratings(folder / "data" / "ratings.csv", analysis)
     total, reached = Tally(), set[tuple[str, ...]]()
-    computed = correct_of(ratings, settings).tolist()
-    report("ratings.csv, correct", correct.tolist(), computed, total)
+    total.compare(correct.tolist(), correct_of(ratings, analysis["settings"]).tolist(), "correct")
     for place, part in everything(ratings, analysis):
         reached.add(place)
-        report(", ".join(place), found_at(analysis, place), part, total)
+        total.compare(found_at(analysis, place), part, ".".join(place))
     total.not_checked += not_reached(analysis, reached)
-    given = [one for name in GIVEN for one in numbers_in(analysis.get(name), name)]
-    print(f"{total.n} numbers compared; {len(total.not_checked)} of analysis.json not checked")
-    for one in total.not_checked:
-        print(f"  not checked: {one}")
-    print(f"given, not computed: {', '.join(given)}")
-    if total.different:
-        print(f"{len(total.different)} differ")
-    else:
-        print("some not checked" if total.not_checked else "all equal")
-    return 1 if total.different or total.not_checked else 0
+    return total
 
 
-def report(name: str, stored: Any, computed: Any, total: Tally) -> None:
-    tally = Tally()
-    tally.compare(stored, computed, name)
-    outcome = f"{len(tally.different)} differ" if tally.different else "equal"
-    print(f"{name:<50}{tally.n:>9} numbers  {outcome}", flush=True)
-    for one in tally.different[:MOST_SHOWN]:
-        print(f"  {one}")
-    if len(tally.different) > MOST_SHOWN:
-        print(f"  and {len(tally.different) - MOST_SHOWN} more")
-    total.add(tally)
-
-
-if __name__ == "__main__":
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names in letters that the terminal does not have
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent))
+def differences(folder: Path) -> list[str]:
+    """What differs, and the numbers of analysis.json that nothing here computes."""
+    total = compared(folder)
+    return total.different + total.not_checked
