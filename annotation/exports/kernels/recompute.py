@@ -43,7 +43,7 @@ SEED, DRAWS, RARE = 1, 10_000, 1e-7  # of the bootstrap here, and how rarely it 
 
 # --- numbers, and comparing them ------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Found:
+class Recomputed:
     """A number; with limits by formula, or with what it was in each draw of a bootstrap."""
 
     value: float
@@ -51,10 +51,10 @@ class Found:
     draws: Array | None = None
 
 
-Line = tuple[str, Json, Found]  # what it is, as the report has it, as found here
+Line = tuple[str, Json, Recomputed]  # what it is, as the report has it, as found here
 
 
-def lines_of(name: str, stored: Mapping[str, Json], found: Mapping[str, Found]) -> Iterator[Line]:
+def lines_of(name: str, stored: Mapping[str, Json], found: Mapping[str, Recomputed]) -> Iterator[Line]:
     """Of those that the report has."""
     yield from ((f"{name}, {one}", stored[one], number) for one, number in found.items() if stored.get(one))
 
@@ -63,7 +63,7 @@ def is_same(stored: float | None, found: float) -> bool:
     return math.isnan(found) if stored is None else math.isclose(stored, found, rel_tol=1e-6, abs_tol=1e-9)
 
 
-def agrees(stored: Json, found: Found, n_draws: int) -> bool:
+def agrees(stored: Json, found: Recomputed, n_draws: int) -> bool:
     if not is_same(stored["value"], found.value):
         return False
     if stored.get("ci95") is None:
@@ -92,19 +92,19 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 # --- shares and means -----------------------------------------------------------------------------------------------
-def share(k: float, n: float) -> Found:
-    return Found(k / n, proportion_confint(k, n, method="wilson")) if n else Found(NAN)
+def share(k: float, n: float) -> Recomputed:
+    return Recomputed(k / n, proportion_confint(k, n, method="wilson")) if n else Recomputed(NAN)
 
 
-def cluster_mean(y: Array, cluster: Any, lowest: float = 0) -> Found:
+def cluster_mean(y: Array, cluster: Any, lowest: float = 0) -> Recomputed:
     """Limits by t with the sandwich error of ten clusters or more; where all is 0 or 1, Wilson's of as many."""
     mean, m = float(y.mean()) if len(y) else NAN, len(np.unique(cluster))
     if m < 10:
-        return Found(mean)
+        return Recomputed(mean)
     if lowest == 0 and mean in (0, 1):
         return share(mean * m, m)
     fit = OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(cluster)[0]}, use_t=True)
-    return Found(mean, np.clip(fit.conf_int()[0], lowest, 1))
+    return Recomputed(mean, np.clip(fit.conf_int()[0], lowest, 1))
 
 
 # --- agreement ------------------------------------------------------------------------------------------------------
@@ -175,16 +175,16 @@ def agreement(codes: Array, q: int, drawn: Array | None) -> dict[str, Array]:
     return found
 
 
-def estimates(found: Mapping[str, Array]) -> dict[str, Found]:
-    return {name: Found(float(one[0]), draws=one[1:]) for name, one in found.items()}
+def estimates(found: Mapping[str, Array]) -> dict[str, Recomputed]:
+    return {name: Recomputed(float(one[0]), draws=one[1:]) for name, one in found.items()}
 
 
-def by_formula(codes: Array, q: int) -> dict[str, Found]:
+def by_formula(codes: Array, q: int) -> dict[str, Recomputed]:
     """Of two raters whose items share no cluster: the share of agreement, and what follows from it alone."""
     rated = ~np.isnan(codes).any(axis=0)
     agreed = share(float((codes[0] == codes[1])[rated].sum()), int(rated.sum()))
     less, *limits = ((one - 1 / q) / (1 - 1 / q) for one in (agreed.value, *(agreed.limits or ())))
-    return {"percent_agreement": agreed, "brennan_prediger": Found(less, limits)}
+    return {"percent_agreement": agreed, "brennan_prediger": Recomputed(less, limits)}
 
 
 # --- a reader study -------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def agreement_lines(name: str, part: Answers, unit: Array, stored: Json, analysi
         codes = part["chosen"].loc[[one for one in is_reader if is_reader[one] in kind]].to_numpy()
         yield from lines_of(f"{name}, {group}", stored["groups"][group], estimates(agreement(codes, q, drawn)))
     for short in ("kappa", "error_consistency"):
-        readers, mixed = (np.mean([one[short] for one in of_pairs[n]] or [[NAN]], axis=0) for n in (2, 1))
+        readers, mixed = (np.mean([one[short] for one in of_pairs[n]] or [np.array([NAN])], axis=0) for n in (2, 1))
         means = {"readers": readers, "reader_model": mixed, "difference": readers - mixed}
         found = estimates({f"mean_{short}_{label}": one for label, one in means.items()})
         yield from lines_of(name, stored["groups"]["readers"] | stored["groups"]["all"], found)
@@ -292,16 +292,16 @@ def is_counted(rater: Json) -> bool:
     return not rater.get("post_hoc") or bool(rater.get("was_planned"))
 
 
-def difference_of_pair(part: Answers, names: Sequence[str]) -> dict[str, Found]:
+def difference_of_pair(part: Answers, names: Sequence[str]) -> dict[str, Recomputed]:
     both = part["right"].loc[[*names]].dropna(axis=1)
     x, y = both.to_numpy()
     b, c, n = int((x > y).sum()), int((x < y).sum()), len(x)
     if not n:
-        return dict.fromkeys(("difference", "difference_cluster", "mcnemar_exact_p"), Found(NAN))
+        return dict.fromkeys(("difference", "difference_cluster", "mcnemar_exact_p"), Recomputed(NAN))
     return {
-        "difference": Found((b - c) / n, (-tango_upper(c, b, n), tango_upper(b, c, n))),
+        "difference": Recomputed((b - c) / n, (-tango_upper(c, b, n), tango_upper(b, c, n))),
         "difference_cluster": cluster_mean(x - y, part["cases"].loc["cluster", both.columns], -1),
-        "mcnemar_exact_p": Found(stats.binomtest(b, b + c).pvalue if b + c else 1.0),
+        "mcnemar_exact_p": Recomputed(stats.binomtest(b, b + c).pvalue if b + c else 1.0),
     }
 
 
@@ -316,12 +316,12 @@ def tango_upper(b: int, c: int, n: int) -> float:
     return 1.0 if b == n else float(optimize.brentq(score, (b - c) / n + 1e-9, 1.0, xtol=1e-12))
 
 
-def contrast(y: Array, unit: Array, stored: Json, margin: float | None) -> tuple[Found, dict[str, float]]:
+def contrast(y: Array, unit: Array, stored: Json, margin: float | None) -> tuple[Recomputed, dict[str, float]]:
     """The mean over cases of the mean over their readers, inferred as planned; ``y`` has shape (readers, cases)."""
     used, lowest, none = ~np.isnan(y), 0 if margin is None else -1, {"p": NAN, "noninferiority_p": NAN}
     y, unit = y[used.any(axis=1)][:, used.any(axis=0)], pd.factorize(unit[used.any(axis=0)])[0]
     if not y.size:
-        return Found(NAN), none
+        return Recomputed(NAN), none
     weight = ~np.isnan(y) / (~np.isnan(y)).sum(axis=0) / y.shape[1]
     mean = float(np.nansum(weight * y))
     cells = (weight * np.nan_to_num(y - mean), weight)
@@ -336,10 +336,10 @@ def contrast(y: Array, unit: Array, stored: Json, margin: float | None) -> tuple
             variance = reader + max(case, 0.0)
             df = variance**2 / (reader**2 / (readers - 1))
     if variance < 1e-14 or np.nanmax(y) == np.nanmin(y) or (stored["unit"] == "by_cluster" and m < 10):
-        return Found(mean), none
+        return Recomputed(mean), none
     se = math.sqrt(variance)
     p = {"p": 2 * stats.t.sf(abs(mean) / se, df), "noninferiority_p": stats.t.sf((mean + (margin or 0)) / se, df)}
-    return Found(mean, np.clip(stats.t.interval(0.95, df, mean, se), lowest, 1)), p
+    return Recomputed(mean, np.clip(stats.t.interval(0.95, df, mean, se), lowest, 1)), p
 
 
 def parts_of_variance(off: Array, weight: Array) -> tuple[float, float]:
@@ -368,7 +368,7 @@ def p_lines(analysis: Json, ps: Mapping[Key, Mapping[str, float]]) -> Iterator[L
         holm = multipletests([ps[key][name] for key in known], method="holm")[1] if known else []
         adjusted = dict(zip(known, holm, strict=True))
         for key, one in family.items():
-            found = {name: Found(ps[key].get(name, NAN)), f"{name}_holm": Found(adjusted.get(key, NAN))}
+            found = {name: Recomputed(ps[key].get(name, NAN)), f"{name}_holm": Recomputed(adjusted.get(key, NAN))}
             yield from lines_of(f"{key[0]}, {' and '.join(sorted(key[1]))}", one, found)
 
 
