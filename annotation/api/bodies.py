@@ -14,7 +14,7 @@ from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from annotation.questionbank.kernels.strictjson import value_faults
+from annotation.files.kernels.strictjson import MOST_VALUES, NO_CHARACTERS, FileRefused, read_value
 from annotation.refusals import Refused
 
 MOST_BYTES = 5 * 1024 * 1024
@@ -27,36 +27,39 @@ class BodyRefused(Refused):
 
 
 class StrictJSONParser(BaseParser):
-    """One JSON value in UTF-8. Refused: more than 5 MB, nesting beyond 20, a name twice, NaN, text with NUL."""
+    """One JSON value in UTF-8. Refused: over 5 MB or 200,000 values, nested beyond 20, a name twice, NaN, a NUL."""
 
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
         content = stream.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            sentence = _("A body of JSON holds at most %(most)s MB. Send a file instead.")
-            raise BodyRefused("too_large", sentence % {"most": MOST_BYTES // 1024**2}, status=413)
+            raise _too_large(_("%(most)s MB") % {"most": MOST_BYTES // 1024**2})
         try:
-            value = json.loads(content.decode(), object_pairs_hook=_members, parse_constant=_refuse_constant)
-        except (UnicodeDecodeError, ValueError) as error:
-            raise BodyRefused("not_json", _("The body is no JSON: %(why)s.") % {"why": error}, status=400) from None
-        except RecursionError:
-            raise _too_deep() from None
+            _name, value, faults, *_rest = read_value(content)
+        except FileRefused as refusal:
+            raise _as_body_refused(refusal) from None
         _check_depth(value)
-        if faults := value_faults("", value):
-            raise BodyRefused(faults[0].code, faults[0].message, status=422)
+        for fault in faults:
+            if fault.code in NO_CHARACTERS:
+                raise BodyRefused(fault.code, fault.message, status=422)
+            raise _not_json(fault.message.rstrip("."))
         return value
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a name is given twice in one object")
-    return members
+def _as_body_refused(refusal: FileRefused) -> BodyRefused:
+    if refusal.code == "too_large":
+        return _too_large(_("%(most)s values") % {"most": f"{MOST_VALUES:,}"})
+    return _too_deep() if refusal.code == "too_deep" else _not_json(str(refusal).rstrip("."))
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+def _too_large(most: str) -> BodyRefused:
+    sentence = _("A body of JSON holds at most %(most)s. Send a file instead.")
+    return BodyRefused("too_large", sentence % {"most": most}, status=413)
+
+
+def _not_json(why: str) -> BodyRefused:
+    return BodyRefused("not_json", _("The body is no JSON: %(why)s.") % {"why": why}, status=400)
 
 
 def _check_depth(value: Any) -> None:

@@ -19,8 +19,7 @@ from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, User
 from annotation.questionbank.filters import FILTERS, BankSearch, filters_for
-from annotation.questionbank.kernels.entries import read_difficulties
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused, read_difficulties
 from annotation.questionbank.uploads import allowed_path, check_takes_questions
 from annotation.templatetags.pages import file_size
 

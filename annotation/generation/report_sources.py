@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from django.utils.translation import gettext as _
 
 from annotation.enums import IdentifierKind
+from annotation.files.kernels.strictjson import Entry, Fault
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.models import (
     AnswerKey,
@@ -37,7 +38,6 @@ from annotation.questionbank.kernels.examfields import (
     ExamRecord,
 )
 from annotation.questionbank.kernels.kept_source import parsed
-from annotation.questionbank.kernels.strictjson import Entry, Fault
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 

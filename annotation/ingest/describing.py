@@ -52,7 +52,7 @@ def credit_images(
     the rows (line, file, sentence) that name no image.
     """
     found = _images_by_file(rows, bank)
-    problems = [(row.line, row.file, "No image of this bank is named so.") for row in rows if not found.get(row.file)]
+    problems = [(row.row, row.file, "No image of this bank is named so.") for row in rows if not found.get(row.file)]
     if problems:
         sentence = f"{len(problems)} rows of the table do not name exactly one image"
         raise IngestRefused("credits_unmatched", sentence, status=422, problems=problems)

@@ -13,11 +13,11 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.files.kernels.sent_tables import lines_of_csv
+from annotation.files.kernels.strictjson import FileRefused
 from annotation.people.accounts import has_account
 from annotation.people.links import PeopleRefused
 from annotation.people.mailing import can_send
-from annotation.questionbank.kernels.entries import lines_of_csv
-from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.refusals import Refused
 
 NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")
@@ -142,7 +142,7 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
             faults += found or _repeated(row, seen)
             _remember(row, seen)
             rows.append(row)
-    except BankRefused as error:
+    except FileRefused as error:
         raise _unreadable(str(error)) from None
     if not rows:
         raise _unreadable(_("The file names nobody: enter one row for each person below the header row."))

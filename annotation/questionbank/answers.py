@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import FINAL_STATES, AssignmentState, KeySource, RoundSteps
 from annotation.models import AnswerKey, Assignment, Question, Revision, SeenKey, User
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000

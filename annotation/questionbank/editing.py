@@ -25,11 +25,12 @@ from annotation.enums import (
     Task,
     ViewPosition,
 )
+from annotation.files.kernels.strictjson import Fault
 from annotation.models import AnswerKey, BankImport, Edit, Image, Question, QuestionBank, Revision, Settlement, User
 from annotation.quality.checking import check_revisions
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.answers import note_seen_keys
-from annotation.questionbank.kernels.strictjson import BankRefused, Fault
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import (
     IMAGES,
     LABELS,

@@ -28,7 +28,7 @@ from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
 from annotation.questionbank.kernels.column_matching import Matching
-from annotation.questionbank.kernels.entries import read_difficulties
+from annotation.questionbank.kernels.entries import BankRefused, read_difficulties
 from annotation.questionbank.kernels.records import (
     Batch,
     RecordProblem,
@@ -36,7 +36,6 @@ from annotation.questionbank.kernels.records import (
     read_batches,
 )
 from annotation.questionbank.kernels.spelling import FileFrame, Style, with_end
-from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.new_banks import store_bank
 from annotation.questionbank.priors import link_priors
 from annotation.questionbank.question_states import move_questions

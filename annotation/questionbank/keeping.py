@@ -27,7 +27,7 @@ from annotation.models import (
     Upload,
 )
 from annotation.questionbank.failed_imports import sweep_import
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 
 DELETION = "delete_bank"  # the kind of its job
 Use = Callable[[QuestionBank], str]

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import KeySource
+from annotation.files.kernels.strictjson import NO_TEXT, FileRefused
 from annotation.models import ColumnMatching, Job, Question, QuestionBank, Upload, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.kernels.column_matching import (
@@ -25,6 +26,7 @@ from annotation.questionbank.kernels.column_matching import (
     RowReader,
     faults_of,
 )
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import SHOWN_ROWS, FileColumns, columns_to_match
 from annotation.questionbank.kernels.matching_guess import counts_from, guess_matching
@@ -35,7 +37,6 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.kernels.strictjson import NO_TEXT, BankRefused
 from annotation.questionbank.known import questions_with_keys
 from annotation.questionbank.uploads import FILES, begin_check, source_of
 
@@ -86,7 +87,7 @@ def _counted(upload: Upload, column: str) -> str:
     try:
         with source_of(upload, upload.asked).path.open("rb") as stream:
             return counts_from(stream, column)
-    except BankRefused:
+    except FileRefused:
         return ""  # the check says why
 
 

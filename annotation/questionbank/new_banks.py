@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, User
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.slugs import free_slug
 

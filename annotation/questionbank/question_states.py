@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record_each
 from annotation.enums import QuestionState
 from annotation.models import AuditEvent, Edit, Question, Revision, User
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.states import states_before
-from annotation.questionbank.kernels.strictjson import BankRefused
 
 AT_ONCE = 500  # ids in one statement
 LISTED = 100  # numbers of questions that were left as they were, for each reason

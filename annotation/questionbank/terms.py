@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import Finding, QuestionBank, User
 from annotation.quality.kernels.rules import PUBLIC_TWIN
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 
 LONGEST_TERMS = 50_000  # characters
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import ImportState, JobState
+from annotation.files.kernels.strictjson import FileRefused
 from annotation.jobs.checked_files import CheckedFiles
 from annotation.jobs.handlers import JobCancelled, Params, Progress, Result
 from annotation.jobs.queueing import enqueue
@@ -23,8 +24,8 @@ from annotation.models import BankImport, Job, QuestionBank, Revision, Upload, U
 from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate
 from annotation.questionbank.kernels.column_matching import Matching
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.foreign_rows import columns_to_match
-from annotation.questionbank.kernels.strictjson import BankRefused
 
 PURPOSE = "questions"
 CHECK, STORE = "check_questions", "store_questions"
@@ -101,7 +102,7 @@ def _has_foreign_columns(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             return columns_to_match(stream) is not None
-    except BankRefused:
+    except FileRefused:
         return False
 
 

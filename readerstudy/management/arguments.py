@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, FileRefused, read_value
 from annotation.site.slugs import the_one
 from readerstudy.design.kernels.case_files import MAX_BYTES
 from readerstudy.models import ModelRun, ReaderStudy
@@ -58,7 +58,9 @@ def read_json(path: Path) -> object:
     if len(data) > MAX_BYTES:
         raise CommandError(f"{path} is larger than 32 MB.", returncode=2)
     try:
-        found: object = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise CommandError(f"{path} is not a JSON file.", returncode=2) from None
+        _name, found, faults, *_rest = read_value(data.removeprefix(BOM))
+    except FileRefused as refusal:
+        raise CommandError(f"{path} is not a JSON file. {refusal}", returncode=2) from None
+    if wrong := [fault.message for fault in faults if fault.code not in NO_CHARACTERS]:  # the others are named later
+        raise CommandError(f"{path} is not a JSON file. {wrong[0]}", returncode=2)
     return found

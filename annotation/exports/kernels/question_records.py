@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from annotation.enums import Difficulty, QuestionState, Task
+from annotation.files.kernels.strictjson import Entry
 from annotation.questionbank.kernels.entries import OPTIONS
 from annotation.questionbank.kernels.examfields import KEPT_FIELDS, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from, place_path
@@ -15,7 +16,6 @@ from annotation.questionbank.kernels.left_out import IMAGE_LISTS, LEFT_OUT, take
 from annotation.questionbank.kernels.records import RecordReader, RecordRules
 from annotation.questionbank.kernels.spelling import Style, member_text, with_fields
 from annotation.questionbank.kernels.states import STATE
-from annotation.questionbank.kernels.strictjson import Entry
 
 TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
 # Of a record whose layout was not kept: fields with something in them, in the order of the files that were seen.

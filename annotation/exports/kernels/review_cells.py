@@ -8,15 +8,13 @@ not accept) are not asked of a file.
 from __future__ import annotations
 
 import io
-import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict, Word
-from annotation.questionbank.kernels.entries import lines_of_csv
-from annotation.questionbank.kernels.strictjson import unreadable
+from annotation.files.kernels.sent_tables import check_columns, lines_of_csv, read_rows
+from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, NO_TEXT, FileRefused, entries_of_lines, unreadable
 from annotation.review.kernels.form import (
     CANNOT_JUDGE,
     CATEGORY_LIMIT,
@@ -38,8 +36,6 @@ NEEDED = ("revision", "reviewer", "verdict")
 QUESTION, QUESTION_ID = "question", "question_id"
 BLIND = {"best": "blind_best", "difficulty": "blind_difficulty"}
 TEXTS = dict.fromkeys(("verdict_reason", "reasoning", "comment"), TEXT_LIMIT) | {"corrected_category": CATEGORY_LIMIT}
-_NO_TEXT = re.compile("[\0\ud800-\udfff]").search  # NUL, and half a surrogate pair
-BOM = b"\xef\xbb\xbf"
 LONGEST_NUMBER = 9  # digits
 Row = tuple[int, Mapping[str, str]]  # its line, as a spreadsheet counts it, and its cells by column
 
@@ -70,7 +66,7 @@ class ReviewRow:
 def read_reviews(content: bytes, known: Collection[str]) -> tuple[list[ReviewRow], list[CellFault]]:
     """The rows of a CSV or JSON Lines file, and the faults in it; a row with a fault is not among the rows.
 
-    ``known`` are the columns that a file may have. Raises BankRefused where the file cannot be read on.
+    ``known`` are the columns that a file may have. Raises FileRefused where the file cannot be read on.
     """
     rows: list[ReviewRow] = []
     faults: list[CellFault] = []
@@ -85,38 +81,34 @@ def read_reviews(content: bytes, known: Collection[str]) -> tuple[list[ReviewRow
 
 
 def _of_table(content: bytes, known: Collection[str]) -> Iterator[Row]:
-    names: list[str] = []
-    for number, cells in lines_of_csv(io.BytesIO(content)):
-        stripped = [cell.strip() for cell in cells]
-        if not any(stripped):
-            continue
-        if not names:
-            names = stripped
-            _check_columns(names, known)
-        elif len(cells) != len(names):
-            sentence = f"Row {number} has {len(cells)} cells, and the header {len(names)}"
-            raise unreadable("cells", f"{sentence}. Put a text with a separator in it into quotation marks")
-        else:
-            yield number, {name: cell.removeprefix("'") for name, cell in zip(names, stripped, strict=True)}
+    for number, cells, fault in read_rows(lines_of_csv(io.BytesIO(content)), needed=NEEDED, known=known):
+        if fault:
+            raise unreadable("cells", f"Row {number}: {fault}".rstrip("."))
+        _check_named(cells)
+        yield number, {name: cell.strip().removeprefix("'") for name, cell in cells.items()}
 
 
 def _of_lines(content: bytes, known: Collection[str]) -> Iterator[Row]:
-    for number, line in enumerate(content.removeprefix(BOM).splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            raise unreadable("syntax", f"Line {number} is not valid JSON. Write one object per line") from None
+    for number, (_name, found, faults, *_rest) in entries_of_lines(io.BytesIO(content)):
+        if wrong := [fault for fault in faults if fault.code not in NO_CHARACTERS]:  # the others are named by column
+            raise unreadable("syntax", _with_line(number, wrong[0].message.rstrip(".")))
         if not isinstance(found, dict):
             raise unreadable("syntax", f"Line {number} is no JSON object. Write one object per line")
-        _check_columns(list(found), known, f" in line {number}")
+        try:
+            check_columns(list(found), NEEDED, known)
+            _check_named(found)
+        except FileRefused as refusal:
+            raise unreadable(refusal.code, _with_line(number, refusal.facts["what"])) from None
         nested = next((name for name, value in found.items() if isinstance(value, (list, dict))), None)
         if nested is not None:
             raise unreadable(
                 "value", f"Line {number} has a list or an object in {nested!r}. Join several values with |"
             )
         yield number, {name: _text(value) for name, value in found.items()}
+
+
+def _with_line(number: int, sentence: str) -> str:
+    return sentence if sentence.startswith("Line ") else f"Line {number}: {sentence}"
 
 
 def _text(value: Any) -> str:
@@ -128,19 +120,9 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _check_columns(names: list[str], known: Collection[str], where: str = "") -> None:
-    twice = next((name for name in names if names.count(name) > 1), "")
-    unknown = next((name for name in names if name not in known), None)
-    if twice:
-        raise unreadable("columns", f"The column {twice!r} is there twice{where}")
-    if unknown is not None:
-        sentence = f"There is no column {unknown!r}{where}. Name it as the codebook of an export does, or leave it out"
-        raise unreadable("columns", sentence)
-    missing = [name for name in NEEDED if name not in names]
-    if QUESTION not in names and QUESTION_ID not in names:
-        missing.insert(0, QUESTION)
-    if missing:
-        raise unreadable("columns", f"The column {missing[0]!r} is missing{where}")
+def _check_named(cells: Collection[str]) -> None:
+    if QUESTION not in cells and QUESTION_ID not in cells:
+        raise unreadable("columns", f"The column {QUESTION!r} is missing, or {QUESTION_ID!r}")
 
 
 class _Reading:
@@ -151,7 +133,7 @@ class _Reading:
         self.cells = cells
         self.faults: list[CellFault] = []
         for name, cell in cells.items():
-            if _NO_TEXT(cell):
+            if NO_TEXT.search(cell):
                 self.fault(name, "The text holds a sign that is no character. Remove it.")
 
     def fault(self, column: str, message: str) -> None:

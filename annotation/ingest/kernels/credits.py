@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from dataclasses import dataclass
 
 from annotation.enums import ViewPosition
+from annotation.files.kernels.sent_tables import Row, lines_of_csv, read_rows
+from annotation.files.kernels.strictjson import FileRefused
 from annotation.refusals import Refused
 
 MAX_BYTES = 32 * 1024 * 1024
-MAX_ATTRIBUTION, MAX_LICENCE, MAX_FILE = 300, 100, 1000
-REQUIRED = ("file", "attribution", "licence")
+LONGEST = {"file": 1000, "attribution": 300, "licence": 100}
+REQUIRED = tuple(LONGEST)
 OPTIONAL = ("view_position",)
 VIEWS = {view.value.lower(): view for view in ViewPosition}
 
@@ -20,7 +21,7 @@ VIEWS = {view.value.lower(): view for view in ViewPosition}
 class Credit:
     """One row: the image as its question or upload names it, and what the file states about it."""
 
-    line: int
+    row: int
     file: str
     attribution: str
     licence: str
@@ -42,52 +43,34 @@ def parse_credits(data: bytes) -> list[Credit]:
     """
     if len(data) > MAX_BYTES:
         raise _unusable("The table is larger than 32 MB.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise _unusable("The table is not UTF-8 text. Save it as 'CSV UTF-8'.") from None
-    if "\0" in text:
+    if b"\0" in data:
         raise _unusable("The table holds zero bytes; it is not a CSV file.")
-    reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
-        _check_columns(reader.fieldnames)
-        rows = [_credit(row, reader.line_num) for row in reader]
-    except csv.Error:
-        raise _unusable(f"Line {reader.line_num}: this is not valid CSV.") from None
+        rows = [_credit(row) for row in read_rows(lines_of_csv(io.BytesIO(data)), needed=REQUIRED)]
+    except FileRefused as refusal:
+        raise _unusable(str(refusal)) from None
     _check_repeats(rows)
     return rows
 
 
-def _check_columns(names: object) -> None:
-    columns = [str(name) for name in names] if isinstance(names, list) else []
-    if len(set(columns)) != len(columns):
-        raise _unusable("Line 1: a column is there twice.")
-    missing = [name for name in REQUIRED if name not in columns]
-    if missing:
-        raise _unusable(f"Line 1: the column {missing[0]!r} is missing. Needed: file, attribution, licence.")
+def _credit(row: Row) -> Credit:
+    if row.fault:
+        raise _unusable(f"Row {row.number}: {row.fault}")
+    number, cells = row.number, {name: cell.strip() for name, cell in row.cells.items()}
+    for name, most in LONGEST.items():
+        if len(cells[name]) > most:
+            raise _unusable(f"Row {number}: {name!r} is longer than {most} characters.")
+    if not cells["file"]:
+        raise _unusable(f"Row {number}: 'file' is empty.")
+    view = _view(cells.get("view_position", ""), number)
+    return Credit(number, cells["file"], cells["attribution"], cells["licence"], view)
 
 
-def _credit(row: dict[str, str], line: int) -> Credit:
-    if None in row or None in row.values():
-        raise _unusable(f"Line {line}: the number of fields is not that of line 1.")
-    file, attribution, licence = (row[name].strip() for name in REQUIRED)
-    for name, value, most in (
-        ("file", file, MAX_FILE),
-        ("attribution", attribution, MAX_ATTRIBUTION),
-        ("licence", licence, MAX_LICENCE),
-    ):
-        if len(value) > most:
-            raise _unusable(f"Line {line}: {name!r} is longer than {most} characters.")
-    if not file:
-        raise _unusable(f"Line {line}: 'file' is empty.")
-    return Credit(line, file, attribution, licence, _view(row.get("view_position", "").strip(), line))
-
-
-def _view(text: str, line: int) -> ViewPosition | None:
+def _view(text: str, row: int) -> ViewPosition | None:
     if not text:
         return None
     if text.lower() not in VIEWS:
-        raise _unusable(f"Line {line}: 'view_position' must be one of {', '.join(ViewPosition.values())}.")
+        raise _unusable(f"Row {row}: 'view_position' must be one of {', '.join(ViewPosition.values())}.")
     return VIEWS[text.lower()]
 
 
@@ -95,5 +78,5 @@ def _check_repeats(rows: list[Credit]) -> None:
     seen: dict[str, int] = {}
     for row in rows:
         if row.file in seen:
-            raise _unusable(f"Line {row.line}: the file of line {seen[row.file]} is listed again.")
-        seen[row.file] = row.line
+            raise _unusable(f"Row {row.row}: the file of row {seen[row.file]} is listed again.")
+        seen[row.file] = row.row

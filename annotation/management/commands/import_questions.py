@@ -18,7 +18,7 @@ from annotation.quality.checking import check_revisions
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.importing import ImportResult, import_questions, locate
 from annotation.questionbank.kernels.column_matching import KEY_FORMS
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.matchings import named_matching
 
 SHOWN_ERRORS = 20

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
+
+from annotation.files.kernels.strictjson import FileRefused, read_value
 
 LONGEST_SCHEMA = 20_000  # characters
 
@@ -20,14 +22,12 @@ def schema_problem(text: str) -> str:
     if len(text) > LONGEST_SCHEMA:
         return f"it is longer than {LONGEST_SCHEMA:,} characters"
     try:
-        schema = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except RecursionError:
-        return "it is nested too deeply"
-    except json.JSONDecodeError as error:
-        return f"it is not JSON (line {error.lineno}, column {error.colno})"
-    except ValueError as error:
-        return str(error)
-    return _problem_of(schema)
+        _name, schema, faults, *_rest = read_value(text)
+    except FileRefused as refusal:
+        if refusal.code == "too_deep":
+            return "it is nested too deeply"
+        return f"it is not JSON (line {refusal.facts['line']}, column {refusal.facts['column']})"
+    return f"it is not strict JSON: {faults[0].message.rstrip('.')}" if faults else _problem_of(schema)
 
 
 def prompt_sha256(*, instruction: str, text: str, variables: Sequence[str], images: str, schema: str) -> str:
@@ -48,16 +48,3 @@ def _problem_of(schema: Any) -> str:
     if missing := [name for name in required if name not in properties]:
         return f'"required" names "{missing[0]}", which is none of its properties'
     return ""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f'"{name}" is there twice')
-        found[name] = value
-    return found
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON")

@@ -1,7 +1,6 @@
 """The entries of a question file in any of its forms: one JSON object, JSON Lines, CSV, XLSX or Parquet. Pure.
 
-Every form gives what the JSON object gives, (id, fields, faults), so that records are checked in one place alone. The
-form is found by the content, never by the name of the file. A file of another kind is refused, saying what it is.
+Every form gives what the JSON object gives, (id, fields, faults), so that records are checked in one place alone.
 
 A column of a table is named after its field, without regard to case, blanks and underscores. The four options are
 in columns of their own, several images of a question in one cell with "|" or a line break between them. Every cell is
@@ -10,62 +9,55 @@ text, so that both kinds of table mean the same. Other columns are kept as furth
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from annotation.enums import Difficulty
+from annotation.files.kernels.sent_tables import (
+    CSV,
+    LIST,
+    OBJECT,
+    TABLES,
+    Line,
+    check_named_once,
+    fault_of_width,
+    find_form,
+    lines_of_csv,
+    lines_of_table,
+)
+from annotation.files.kernels.strictjson import (
+    MAX_KEY_CHARS,
+    Entry,
+    Fault,
+    FileRefused,
+    ObjectReader,
+    entries_of_lines,
+    first_line,
+    unreadable,
+    value_faults,
+)
 from annotation.questionbank.kernels.cells import read_cell
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
 from annotation.questionbank.kernels.left_out import LEFT_OUT
-from annotation.questionbank.kernels.parquet import MAGIC, cell_of_parquet, lines_of_parquet
-from annotation.questionbank.kernels.sheets import lines_of_sheet
 from annotation.questionbank.kernels.spelling import SpellingWatch
 from annotation.questionbank.kernels.states import STATE
-from annotation.questionbank.kernels.strictjson import (
-    MAX_ENTRY_CHARS,
-    MAX_KEY_CHARS,
-    BankRefused,
-    Entry,
-    Fault,
-    ObjectReader,
-    unreadable,
-    value_faults,
-)
+from annotation.refusals import Refused
 
-Line = tuple[int, list[str]]  # number of the row as a spreadsheet counts it, and its cells
-HEAD = 1 << 18
-BOM = b"\xef\xbb\xbf"
 ID = "id"
 OPTIONS = tuple(f"option_{letter.lower()}" for letter in LETTERS)
 NEEDED = (ID, "question", *OPTIONS, "correct_answer", "correct_answer_explanation", "task_name", "category")
 NEEDED_OF_EXAM = ("ImagePath", "study_id")  # StudyInstanceUid can stand in for the latter
 OPTIONAL = ("subcategory", "class", "difficulty")
-MOST_SHEET_BYTES = 64_000_000
-MOST_LINE_BYTES = 4_000_000
 DIFFICULTY_COLUMNS = [ID, "difficulty"]
+LINES = "lines"
 _TELLING = ("question", "options", "study_id", ID)  # fields of a record: none of them holds an object
-_UTF16 = "UTF-16 text. Save it as UTF-8, in Excel as “CSV UTF-8”"
-_IMAGE = "an image. Images are uploaded on their own page"
-_OTHER_KINDS = {
-    b"\xff\xfe": _UTF16,
-    b"\xfe\xff": _UTF16,
-    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or as CSV UTF-8",
-    b"%PDF": "a PDF. A question file is JSON, JSON Lines, CSV or XLSX",
-    b"\x1f\x8b": "a gzip archive. Unpack it first",
-    b"\x89PNG": _IMAGE,
-    b"\xff\xd8\xff": _IMAGE,
-    b"<": "HTML or XML, perhaps a page that a browser stored instead of the file",
-}
 _A_LIST = "The file is a JSON list. Write one record per line (JSON Lines), or one object, question id to record"
-XLSX, PARQUET, CSV, LINES, LIST, OBJECT = "xlsx", "parquet", "csv", "lines", "list", "object"
-TABLES = (XLSX, PARQUET, CSV)
+
+
+class BankRefused(Refused):
+    """Something cannot be done with a bank or its questions; the sentence says why."""
 
 
 def _folded(name: str) -> str:
@@ -82,126 +74,52 @@ def field_of_column(name: str) -> str:
 
 
 def read_entries(stream: BinaryIO, watch: SpellingWatch | None = None) -> Iterator[Entry]:
-    """The entries of a question file, one after the other; ``watch`` sees those of an object. Raises BankRefused."""
-    form = find_form(stream)
+    """The entries of a question file, one after the other; ``watch`` sees those of an object. Raises FileRefused."""
+    form = form_of_questions(stream)
     if form == LIST:
         raise unreadable("form", _A_LIST)
     if form in TABLES:
-        yield from entries_of_table(lines_of_table(stream, form))
+        yield from entries_of_table(lines_of_questions(stream, form))
     elif form == LINES:
-        for number, content in numbered_lines(stream):
-            yield _entry_of_line(number, content)
+        yield from (_under_its_id(number, entry) for number, entry in entries_of_lines(stream))
     else:
         yield from ObjectReader(stream, watch=watch)
 
 
-def find_form(stream: BinaryIO) -> str:
-    """One of the forms above, by the head of the file; the stream is at its start then. Raises BankRefused."""
-    head = stream.read(HEAD)
+def form_of_questions(stream: BinaryIO) -> str:
+    """LINES, or as ``find_form``; the stream is at its start then. Raises FileRefused."""
+    form = find_form(stream)
+    if form != OBJECT:
+        return form
+    first = first_line(stream)
     stream.seek(0)
-    text = head.removeprefix(BOM).lstrip(b" \t\r\n")
-    for start, what in _OTHER_KINDS.items():
-        if head.startswith(start) or text.startswith(start):
-            raise unreadable("form", f"The file is {what}")
-    if head.startswith(b"PK\x03\x04"):
-        return XLSX
-    if head.startswith(MAGIC):
-        return PARQUET
-    if text.startswith(b"["):
-        return LIST
-    if text and not text.startswith(b"{"):
-        return CSV
-    return LINES if _is_lines(text) else OBJECT
+    is_record = (
+        first is not None
+        and type(first.value) is dict
+        and any(type(first.value.get(name)) in (str, int, list) for name in _TELLING)
+    )
+    return LINES if is_record else OBJECT
 
 
-def _is_lines(text: bytes) -> bool:
-    """Whether the first line is a record, rather than the beginning of an object of records."""
-    try:
-        first = json.loads(text.partition(b"\n")[0])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(first, dict) and any(type(first.get(name)) in (str, int, list) for name in _TELLING)
+def lines_of_questions(stream: BinaryIO, form: str, **options: Any) -> Iterator[Line]:
+    """The rows of a table, those of CSV without the apostrophes of an export. Raises FileRefused."""
+    lines = lines_of_table(stream, form, **options)
+    return ((number, [*map(read_cell, cells)]) for number, cells in lines) if form == CSV else lines
 
 
-def lines_of_table(stream: BinaryIO, form: str, parquet_cell: Callable[[Any], str] = cell_of_parquet) -> Iterator[Line]:
-    """The rows of a file in one of the forms TABLES. Raises BankRefused."""
-    if form == XLSX:
-        return lines_of_xlsx(stream)
-    if form == PARQUET:
-        return lines_of_parquet(stream, parquet_cell)
-    return ((number, [*map(read_cell, row)]) for number, row in lines_of_csv(stream))
-
-
-def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Lines with something in them, numbered from 1 as an editor counts them."""
-    lines = iter(lambda: stream.readline(4 * MAX_ENTRY_CHARS), b"")
-    for number, line in enumerate(lines, start=1):
-        if content := line.removeprefix(BOM if number == 1 else b"").strip():
-            yield number, content
-
-
-def _entry_of_line(number: int, line: bytes) -> Entry:
-    """The record of one line under its id; what spoils a line is a fault of that line alone."""
-    name, value, faults, _spelling = entry = record_of_line(number, line)
+def _under_its_id(number: int, entry: Entry) -> Entry:
+    _name, value, faults, _spelling = entry
+    name = f"line {number}"
     if type(value) is not dict:
-        return entry
+        return entry._replace(key=name)
     key = value.pop(ID, None)
     if type(key) in (str, int) and key != "":
         return Entry(str(key), value, faults)
     return Entry(name, value, (*faults, Fault(ID, "completeness", f"Line {number} has no id.")))
 
 
-def record_of_line(number: int, line: bytes) -> Entry:
-    """Named by its line."""
-    name = f"line {number}"
-    try:
-        (_name, value, faults, _spelling), *more = ObjectReader(io.BytesIO(b'{"":' + line + b"}"))
-    except BankRefused as error:
-        return Entry(name, None, (Fault("", error.code, f"Line {number}: {error.facts['what']}."),))
-    if more:
-        return Entry(name, None, (Fault("", "syntax", f"Line {number} holds more than one record."),))
-    return Entry(name, value, faults)
-
-
-def lines_of_xlsx(stream: BinaryIO) -> Iterator[Line]:
-    """Rows of the first sheet. Raises BankRefused."""
-    content = stream.read(MOST_SHEET_BYTES + 1)
-    if len(content) > MOST_SHEET_BYTES:
-        raise unreadable("too_large", "The XLSX file is too large. Save it as CSV UTF-8")
-    yield from lines_of_sheet(content)
-
-
-def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
-    """Rows separated by comma, semicolon or tab, as the first line is; UTF-8, with or without BOM.
-
-    Raises BankRefused.
-    """
-    texts = _texts(stream)
-    first = next(texts, "")
-    rows = csv.reader(chain([first], texts), delimiter=max(",;\t", key=first.count), strict=True)
-    number = 0
-    try:
-        for number, cells in enumerate(rows, start=1):
-            yield number, cells
-    except csv.Error as error:
-        raise unreadable("syntax", f"Row {number + 1} is not valid CSV: {error}") from None
-
-
-def _texts(stream: BinaryIO) -> Iterator[str]:
-    """Lines of a CSV file with their ends; a broken byte is reported with the row."""
-    decode = codecs.getincrementaldecoder("utf-8-sig")(errors="strict").decode
-    for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE_BYTES), b""), start=1):
-        if len(line) == MOST_LINE_BYTES:
-            raise unreadable("too_large", f"Line {number} is too long for a row of a table")
-        try:
-            yield decode(line)
-        except UnicodeDecodeError:
-            sentence = f"Line {number} is not UTF-8 text. Save the file as UTF-8, in Excel as “CSV UTF-8”"
-            raise unreadable("encoding", sentence) from None
-
-
 def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
-    """One entry for each row below the header; empty rows are passed over. Raises BankRefused for the header."""
+    """One entry for each row below the header; empty rows are passed over. Raises FileRefused for the header."""
     names: list[str] = []
     for number, row in lines:
         cells = [cell.strip() for cell in row]
@@ -226,23 +144,11 @@ def _header(cells: Sequence[str]) -> list[str]:
     return names
 
 
-def check_named_once(names: Sequence[str]) -> None:
-    """Raises BankRefused; a column without a name may be there often."""
-    if twice := next((name for name in names if name and names.count(name) > 1), ""):
-        raise unreadable("columns", f"The column {twice!r} is there twice")
-
-
 def check_names_are_text(names: Sequence[str]) -> None:
-    """Raises BankRefused for what no database takes."""
+    """Raises FileRefused for what no database takes."""
     for number, name in enumerate(names, start=1):
         if faults := value_faults("", name):
             raise unreadable("columns", f"The name of column {number}: {faults[0].message.rstrip('.')}")
-
-
-def fault_of_width(number: int, names: Sequence[str], cells: Sequence[str]) -> Fault:
-    """Of a row with more cells than columns."""
-    sentence = f"Row {number} has {len(cells)} cells, the first row {len(names)}. A text with a separator in it "
-    return Fault("", "format", sentence + "needs quotation marks around it.")
 
 
 def _entry(number: int, names: list[str], cells: list[str]) -> Entry:
@@ -253,7 +159,7 @@ def _entry(number: int, names: list[str], cells: list[str]) -> Entry:
         key = f"row {number}"
         faults.append(Fault(ID, "completeness", f"Row {number} has no id."))
     if any(cells[len(names) :]):
-        faults.append(fault_of_width(number, names, cells))
+        faults.append(Fault("", "format", f"Row {number}: {fault_of_width(names, cells)}"))
     return Entry(key, _fields(row), tuple(faults))
 
 
@@ -289,11 +195,8 @@ def read_difficulties(path: Path) -> dict[str, Difficulty]:
             for number, cells in lines_of_csv(stream):
                 if fault := _difficulty_fault(cells, found) if number > 1 else _heading_fault(cells):
                     raise BankRefused("difficulties", f"line {number}: {fault}", status=422)
-    except BankRefused as error:
-        if error.code == "difficulties":
-            raise
-        sentence = f"line {number + 1}: {error.facts['what']}"
-        raise BankRefused("difficulties", sentence, status=422) from None
+    except FileRefused as error:
+        raise BankRefused("difficulties", f"line {number + 1}: {error.facts['what']}", status=422) from None
     return found
 
 

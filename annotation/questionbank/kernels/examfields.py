@@ -11,9 +11,9 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from annotation.enums import Sex, ViewPosition
+from annotation.files.kernels.strictjson import Fault
 from annotation.hashes import sha256_of
 from annotation.questionbank.kernels import fields as reading
-from annotation.questionbank.kernels.strictjson import Fault
 
 NUMBER_FIELDS = ("PatientID", "AccessionNumber", "StudyInstanceUid")
 REPORT_FIELDS = ("Indication", "Comparison", "Findings", "Impression")

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from annotation.enums import Difficulty, Sex, Task, ViewPosition
-from annotation.questionbank.kernels.strictjson import Fault
+from annotation.files.kernels.strictjson import Fault
 
 LETTERS = "ABCD"
 _LETTERS = set(LETTERS)

@@ -13,28 +13,25 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 
+from annotation.files.kernels.sent_tables import LIST, OBJECT, TABLES, Line, check_named_once, fault_of_width, find_form
+from annotation.files.kernels.sheets import MOST_COLUMNS
+from annotation.files.kernels.strictjson import (
+    Fault,
+    ListReader,
+    entries_of_lines,
+    first_line,
+    unreadable,
+    value_faults,
+)
 from annotation.questionbank.kernels.entries import (
-    BOM,
-    HEAD,
     ID,
-    LIST,
     NEEDED,
     NEEDED_OF_EXAM,
-    OBJECT,
-    TABLES,
-    Line,
-    check_named_once,
     check_names_are_text,
-    fault_of_width,
     field_of_column,
-    find_form,
-    lines_of_table,
-    numbered_lines,
-    record_of_line,
+    lines_of_questions,
 )
 from annotation.questionbank.kernels.fields import LETTERS
-from annotation.questionbank.kernels.sheets import MOST_COLUMNS
-from annotation.questionbank.kernels.strictjson import Fault, ListReader, unreadable, value_faults
 
 MOST_NAME_CHARS = 200  # of a column
 MOST_LISTED_CHARS = 50_000  # of a cell that is read as a list
@@ -61,7 +58,7 @@ class FileColumns(NamedTuple):
 def columns_to_match(stream: BinaryIO) -> FileColumns | None:
     """The columns of a file that somebody has to match to fields; None for a question file, and for one object.
 
-    None, too, for what is no table of questions at all: a single column, or no row. Raises BankRefused.
+    None, too, for what is no table of questions at all: a single column, or no row. Raises FileRefused.
     """
     form = find_form(stream)
     names, rows = read_rows(stream)
@@ -74,10 +71,10 @@ def columns_to_match(stream: BinaryIO) -> FileColumns | None:
 
 
 def read_rows(stream: BinaryIO) -> tuple[tuple[str, ...], Iterator[ForeignRow]]:
-    """Names of the columns, and every row; no column for an object of records. Raises BankRefused."""
+    """Names of the columns, and every row; no column for an object of records. Raises FileRefused."""
     form = find_form(stream)
     if form in TABLES:
-        return _read_table(lines_of_table(stream, form, _parquet_cell))
+        return _read_table(lines_of_questions(stream, form, parquet_cell=_parquet_cell))
     if form == OBJECT and not _starts_with_a_record(stream):
         return (), iter(())
     rows = _records_of_list(stream) if form == LIST else _records_of_lines(stream)
@@ -112,7 +109,7 @@ def _rows_of_table(names: list[str], lines: Iterator[Line]) -> Iterator[ForeignR
         found = {name: cell for name, cell in zip(names, cells, strict=False) if name and cell}
         faults = [fault for name, cell in found.items() if "\0" in cell for fault in value_faults(name, cell)]
         if any(cells[len(names) :]):
-            faults.append(fault_of_width(number, names, cells))
+            faults.append(Fault("", "format", f"Row {number}: {fault_of_width(names, cells)}"))
         yield ForeignRow(f"row {number}", found, tuple(faults))
 
 
@@ -135,18 +132,14 @@ def _without_bytes(value: Any) -> Any:
 
 def _starts_with_a_record(stream: BinaryIO) -> bool:
     """Whether the first line is an object of its own of which a field is no object."""
-    line = stream.read(HEAD).removeprefix(BOM).lstrip().partition(b"\n")[0]
+    first = first_line(stream)
     stream.seek(0)
-    try:
-        first = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(first, dict) and any(not isinstance(member, dict) for member in first.values())
+    value = first.value if first else None
+    return isinstance(value, dict) and any(not isinstance(member, dict) for member in value.values())
 
 
 def _records_of_lines(stream: BinaryIO) -> Iterator[ForeignRow]:
-    for number, content in numbered_lines(stream):
-        _name, value, faults, _spelling = record_of_line(number, content)
+    for number, (_name, value, faults, _spelling) in entries_of_lines(stream):
         yield _record(f"line {number}", value, faults)
 
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from annotation.files.kernels.strictjson import value_faults
 from annotation.questionbank.kernels.fields import FieldRefused, kind_of
-from annotation.questionbank.kernels.strictjson import value_faults
 
 LEFT_OUT = "images_left_out"
 PLACE = "place"  # in the lists of all images, from 1

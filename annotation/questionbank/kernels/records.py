@@ -3,7 +3,7 @@
 The four structural checks of the paper have the codes ``schema`` (a field is missing), ``data_type``, ``format``
 and ``completeness`` (a field is there and empty). The rest have codes of their own: ``unknown_task``,
 ``duplicate_options``, ``key_outside_options``, ``path_outside_root``, ``too_long``, ``too_deep``, ``duplicate_key``
-and those of :mod:`annotation.questionbank.kernels.strictjson`. Every field with a problem is reported, not the first
+and those of :mod:`annotation.files.kernels.strictjson`. Every field with a problem is reported, not the first
 alone.
 
 The private-test form of the leaderboard (``image_path``, ``section_findings`` and so on) is the same record under
@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from annotation.enums import Difficulty, QuestionState, Task
+from annotation.files.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, Entry, FileRefused
 from annotation.hashes import sha256_of
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
@@ -28,9 +29,8 @@ from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
 from annotation.questionbank.kernels.left_out import LEFT_OUT, put_back
-from annotation.questionbank.kernels.spelling import FileFrame, Spelling, SpellingWatch, Style
+from annotation.questionbank.kernels.spelling import AS_USUAL, FileFrame, Spelling, SpellingWatch, Style
 from annotation.questionbank.kernels.states import STATE
-from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, BankRefused, Entry
 
 PRIVATE_NAMES = {
     "image_path": "ImagePath",
@@ -159,7 +159,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
                     problems += [RecordProblem(*(NO_TEXT.sub("\ufffd", part) for part in one)) for one in reported]
                 else:
                     questions.append(record)
-        except BankRefused as error:
+        except FileRefused as error:
             problems.append(RecordProblem("", "", error.code, str(error)))
             unreadable = True
         ended = unreadable or n_read < size
@@ -194,7 +194,7 @@ class RecordReader:
         key, value, faults, spelling = entry
         check = reading.FieldCheck(value if type(value) is dict else {}, faults)
         if type(value) is dict:
-            record = self._read(key, check, spelling)
+            record = self._read(key, check, spelling or AS_USUAL)
         elif not faults:
             found = reading.kind_of(value)
             check.refuse("", "schema", f"A question must be an object of fields, in braces, not {found}.")

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
+from annotation.files.kernels.strictjson import Fault
 from annotation.quality.kernels.identifiers import spot_identifiers
 from annotation.questionbank.kernels.fields import (
     LETTERS,
@@ -19,7 +20,6 @@ from annotation.questionbank.kernels.fields import (
     read_options,
     read_task_name,
 )
-from annotation.questionbank.kernels.strictjson import Fault
 
 _words = re.compile(r"\s+|[^\s]+")
 

@@ -44,7 +44,7 @@ from annotation.questionbank.answers import read_truth
 from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.keeping import is_unused
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.listing import (
     MOST_LISTED,
     SORTED_BY,

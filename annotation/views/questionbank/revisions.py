@@ -30,7 +30,7 @@ from annotation.questionbank.editing import (
     with_texts,
     wording_of,
 )
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import IMAGES, Wording
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required

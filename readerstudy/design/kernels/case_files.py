@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
 
+from annotation.files.kernels.sent_tables import lines_of_csv, read_rows
+from annotation.files.kernels.strictjson import FileRefused
 from readerstudy.design.kernels.documents import DesignRefused
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -43,27 +44,19 @@ def parse_voidings(data: bytes) -> tuple[list[VoidingRow], list[tuple[int, str]]
     """The rows of a CSV with the columns case and reason, and (row, sentence) of each row that cannot be read.
 
     Rows count as a spreadsheet counts them: the header is row 1, and a cell may hold several lines.
-    UTF-8, with or without byte order mark, separated by commas or semicolons; other columns are passed over. Refused
-    where there is no such table.
+    UTF-8, with or without byte order mark, separated by commas, semicolons or tabs; other columns are passed over.
+    Refused where there is no such table.
     """
-    text = _text(data)
-    first = text.split("\n", 1)[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(first), strict=True)
     rows: list[VoidingRow] = []
     bad: list[tuple[int, str]] = []
-    number = 0
     try:
-        names = [name.strip() for name in next(reader, [])]
-        _check_columns(names)
-        number = 1
-        for number, cells in enumerate(reader, start=2):
-            if cells and len(cells) != len(names):
-                bad.append((number, "the number of fields is not that of the first row."))
-            elif cells:
-                read = dict(zip(names, cells, strict=True))
-                rows.append(VoidingRow(number, read["case"].strip(), read["reason"].strip()))
-    except csv.Error:
-        raise DesignRefused("bad_file", f"Row {number + 1}: this is not valid CSV. Is a quotation mark open?") from None
+        for number, cells, fault in read_rows(lines_of_csv(io.BytesIO(_text(data).encode())), needed=COLUMNS):
+            if fault:
+                bad.append((number, fault))
+            else:
+                rows.append(VoidingRow(number, cells["case"].strip(), cells["reason"].strip()))
+    except FileRefused as refusal:
+        raise DesignRefused("bad_file", str(refusal)) from None
     bad += [(row.row, why) for row in rows if (why := _fault(row))]
     return [row for row in rows if not _fault(row)], bad
 
@@ -78,18 +71,6 @@ def _text(data: bytes) -> str:
     if "\0" in text:
         raise DesignRefused("bad_file", "The file holds zero bytes; it is not text.")
     return text
-
-
-def _separator(first_line: str) -> str:
-    return ";" if ";" in first_line and "," not in first_line else ","
-
-
-def _check_columns(names: list[str]) -> None:
-    if len(set(names)) < len(names):
-        raise DesignRefused("bad_file", "Row 1: a column occurs twice.")
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise DesignRefused("bad_file", f"Row 1: the column “{missing[0]}” is missing. Needed: case, reason.")
 
 
 def _fault(row: VoidingRow) -> str:

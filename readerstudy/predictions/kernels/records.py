@@ -141,7 +141,7 @@ CONFIDENCE = "confidence"  # in every form, beside the answer or in it
 COUNTED = "index"  # may count from 0, while questions count from 1
 
 
-def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
+def find_prediction_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
     """By the fields of the records. Refused where none has an answer in a known field."""
     asked = [PredictionForm.TABLE] if is_table else [form for form in FORMS if form != PredictionForm.TABLE]
     has_failed: bool | None = None

@@ -5,14 +5,20 @@ from __future__ import annotations
 import codecs
 import io
 import itertools
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
-from annotation.questionbank.kernels import strictjson
-from annotation.questionbank.kernels.sheets import lines_of_sheet
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.files.kernels.sent_tables import CSV, HEAD, LIST, OBJECT, TABLES, find_form, lines_of_table, read_rows
+from annotation.files.kernels.strictjson import (
+    FileRefused,
+    ListReader,
+    ObjectReader,
+    entries_of_lines,
+    first_line,
+    numbered_lines,
+)
 from readerstudy.enums import PredictionForm
 from readerstudy.predictions.kernels.records import (
     COUNTED,
@@ -24,30 +30,20 @@ from readerstudy.predictions.kernels.records import (
     ReadPredictions,
     _,
     about_of,
-    find_form,
+    find_prediction_form,
     read_record,
     share_problem,
     text_problem,
     unreadable,
     without_hidden,
 )
-from readerstudy.predictions.kernels.strict import (
-    SPACE,
-    Row,
-    Spoiled,
-    StrictReader,
-    named_rows,
-    rows_of_text,
-    values_of_list,
-)
 
 MOST_BYTES = 256 * 1024 * 1024
-PART = 1 << 18
-LONGEST_FIRST_LINE = 2 * 1024 * 1024  # characters; an object in a longer line holds all records
+MOST_RECORD_CHARS = 4_000_000  # as many as a line may have
 MOST_ROWS = 1_000_000
 NAMED_WITHIN = 1 << 16  # bytes of a file, in which its first record names its model
+LINES, ZIP = "lines", b"PK\x03\x04"
 MODEL_FIELDS, LONGEST_MODEL = ("model", "model_name"), 200
-ZIP = b"PK\x03\x04"
 
 
 def opened(content: bytes | Path) -> io.BytesIO | io.BufferedReader:
@@ -114,7 +110,7 @@ def _beginning(content: bytes | Path) -> bytes:
         text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
     except UnicodeDecodeError:
         return b""
-    if not is_whole and text.lstrip("\ufeff" + SPACE)[:1] not in ("[", "{"):
+    if not is_whole and text.lstrip("\ufeff \t\r\n")[:1] not in ("[", "{"):
         text = text[: text.rfind("\n") + 1]  # a row that is cut off could end within the name
     return text.encode()
 
@@ -127,7 +123,7 @@ def _form_of(content: bytes | Path, form: PredictionForm | None) -> PredictionFo
         return form or PredictionForm.TABLE
     entries = itertools.chain([first], entries)
     if form is None:
-        return find_form(entries, is_table=is_table)
+        return find_prediction_form(entries, is_table=is_table)
     if not any(_has_answer(form, value) for _row, _key, value in entries):
         names = ", ".join(FORMS[form].answer)
         raise unreadable(f"No record has an answer where the form {form.value!r} keeps it: {names}.")
@@ -153,119 +149,56 @@ def _check_counting(form: PredictionForm, entry: Entry) -> None:
 
 def _entries(content: bytes | Path, problems: list[PredictionProblem]) -> tuple[Iterator[Entry], bool]:
     """Row, key and value of each record as it is read, and whether they come from a table."""
-    with opened(content) as file:
-        if file.read(len(ZIP)) == ZIP:
-            return _of_table(_sheet_rows(content, problems)), True
-        _check_text(file)
-    start = _first_sign(_text(content))
-    if start == "[":
-        return _listed(_values(content), problems), False
-    if start != "{":
-        return _of_table(rows_of_text(_text(content, newline=""), problems)), True
-    if _is_lines(_text(content)):
-        return _listed(_lines(_text(content)), problems), False
-    return _members(content, problems), False
-
-
-def _first_sign(text: TextIO) -> str:
-    while part := text.read(PART):
-        if found := part.lstrip(SPACE)[:1]:
-            return found
-    return ""
-
-
-def _of_table(rows: Iterator[Row]) -> Iterator[Entry]:
-    return ((row, "", cells) for row, cells in rows)
-
-
-def _sheet_rows(content: bytes | Path, problems: list[PredictionProblem]) -> Iterator[Row]:
-    with opened(content) as file:
-        try:
-            yield from named_rows(lines_of_sheet(file.read()), problems)
-        except BankRefused as error:
-            raise unreadable(str(error)) from None
-
-
-def _values(content: bytes | Path) -> Iterator[tuple[int, Any]]:
-    return enumerate(values_of_list(_text(content).read()), start=1)
-
-
-def _text(content: bytes | Path, newline: str = "\n") -> TextIO:
-    return io.TextIOWrapper(opened(content), "utf-8-sig", newline=newline)
-
-
-def _check_text(file: BinaryIO) -> None:
-    """Refused for what is not UTF-8 text, wherever in the file it is."""
-    file.seek(0)
-    decoder, at = codecs.getincrementaldecoder("utf-8")(), 0  # at: where what it has to decode begins
-    for part in itertools.chain(iter(lambda: file.read(PART), b""), [b""]):
-        n_before = len(decoder.getstate()[0])
-        try:
-            text = decoder.decode(part, final=not part)
-        except UnicodeDecodeError as error:
-            place = at - n_before + error.start
-            raise unreadable(f"The file is not UTF-8 text near byte {place}. Save it as UTF-8.") from None
-        if "\0" in text:
+    with opened(content) as file, _refusing():
+        form = find_form(file)
+        if form in (CSV, LIST, OBJECT) and b"\0" in file.read(HEAD):
             raise unreadable(_("The file holds zero bytes; it is not text."))
-        at += len(part)
+        file.seek(0)
+        is_lines = form == OBJECT and _is_lines(file)
+    if form in TABLES:
+        return _of_table(content, form, problems), True
+    return _of_json(content, LINES if is_lines else form, problems), False
 
 
-def _is_lines(text: TextIO) -> bool:
-    """Whether each line is an object of its own: the first line is one, and more follow or it is a record itself."""
-    while not (first := text.readline(LONGEST_FIRST_LINE)).strip(SPACE):
-        pass
-    if len(first) == LONGEST_FIRST_LINE:
-        return False
-    first = first.lstrip(SPACE)
-    has_more = any(line.strip(SPACE) for line in text)
+@contextmanager
+def _refusing() -> Iterator[None]:
     try:
-        value, end = StrictReader().value(first)
-    except json.JSONDecodeError:
+        yield
+    except FileRefused as refusal:
+        raise unreadable(str(refusal)) from None
+
+
+def _of_table(content: bytes | Path, form: str, problems: list[PredictionProblem]) -> Iterator[Entry]:
+    with opened(content) as file, _refusing():
+        for row, cells, fault in read_rows(lines_of_table(file, form), name_of=str.lower):
+            if fault:
+                problems.append(PredictionProblem(row, next(iter(cells.values())).strip()[:80], fault))
+            else:
+                yield row, "", cells
+
+
+def _of_json(content: bytes | Path, form: str, problems: list[PredictionProblem]) -> Iterator[Entry]:
+    """Of one object, id to record, of a list or of lines; a member of an object that is a text is the answer itself."""
+    with opened(content) as file, _refusing():
+        reader = ListReader if form == LIST else ObjectReader
+        whole = enumerate(reader(file, max_entry_chars=MOST_RECORD_CHARS), start=1)
+        for row, entry in entries_of_lines(file) if form == LINES else whole:
+            problems += [PredictionProblem(row, entry.key[:80], fault.message) for fault in entry.faults]
+            if not entry.faults:
+                is_answer = form == OBJECT and isinstance(entry.value, str)
+                yield row, entry.key, {"model_prediction": entry.value} if is_answer else entry.value
+
+
+def _is_lines(file: BinaryIO) -> bool:
+    """Whether each line is an object of its own: the first line is one, and more follow or it is a record itself."""
+    first = first_line(file)
+    if first is None:
         return False
-    if isinstance(value, Spoiled):
+    has_more = next(numbered_lines(file), None) is not None
+    if has_more or not isinstance(first.value, dict):
         return has_more
-    if first[end:].strip(SPACE):
-        return False
-    return has_more or not all(isinstance(one, dict | str) for one in value.values()) or _is_record(value)
+    return not all(isinstance(one, dict | str) for one in first.value.values()) or _is_record(first.value)
 
 
 def _is_record(value: dict[str, Any]) -> bool:
     return any(name in value for fields in FORMS.values() for name in fields.answer)
-
-
-def _lines(text: TextIO) -> Iterator[tuple[int, Any]]:
-    """Line and value of each line that is not empty; a spoilt one as its Spoiled."""
-    reader = StrictReader()
-    for number, line in enumerate(text, start=1):
-        line = line.strip(SPACE)
-        if not line:
-            continue
-        try:
-            value, end = reader.value(line)
-        except json.JSONDecodeError as error:
-            fault = error.msg[:1].lower() + error.msg[1:]
-            value, end = Spoiled(f"This line is not JSON: {fault} (column {error.colno})."), len(line)
-        if not isinstance(value, Spoiled) and line[end:].strip(SPACE):
-            value = Spoiled("Text follows the record in its line.")
-        yield number, value
-
-
-def _listed(values: Iterable[tuple[int, Any]], problems: list[PredictionProblem]) -> Iterator[Entry]:
-    for row, value in values:
-        if isinstance(value, Spoiled):
-            problems.append(PredictionProblem(row, "", value.sentence))
-        else:
-            yield row, "", value
-
-
-def _members(content: bytes | Path, problems: list[PredictionProblem]) -> Iterator[Entry]:
-    """The members of one object, id to record; a record that is a text is the answer itself."""
-    with opened(content) as file:
-        try:
-            for row, entry in enumerate(strictjson.ObjectReader(file), start=1):
-                problems += [PredictionProblem(row, entry.key[:80], fault.message) for fault in entry.faults]
-                if not entry.faults:
-                    value = {"model_prediction": entry.value} if isinstance(entry.value, str) else entry.value
-                    yield row, entry.key, value
-        except BankRefused as error:
-            raise unreadable(str(error)) from None

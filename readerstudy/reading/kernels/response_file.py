@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from annotation.files.kernels.sent_tables import lines_of_csv, read_rows
+from annotation.files.kernels.strictjson import FileRefused
 from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.enums import ResponseState
 
 REQUIRED = ("reader", "case", "option", "state")
-OPTIONAL = ("best_guess", "confidence", "active_ms", "position")
+COLUMNS = (*REQUIRED, "best_guess", "confidence", "active_ms", "position")
 WITH_OPTION = frozenset({ResponseState.ANSWERED, ResponseState.UNCONFIRMED})
 WITHOUT_OPTION = frozenset({ResponseState.DECLINED, ResponseState.TIMED_OUT, ResponseState.MISSING})
 LETTERS = "ABCD"
@@ -66,7 +67,7 @@ def read_response_file(content: bytes) -> ReadResponses:
     """
     try:
         rows = list(_rows(content))
-    except ValueError as unreadable:
+    except (FileRefused, ValueError) as unreadable:
         return ReadResponses((), (ResponseProblem(0, "", str(unreadable)),), 0)
     problems: list[ResponseProblem] = []
     found = (_answer(number, cells, problems) for number, cells in rows)
@@ -75,54 +76,19 @@ def read_response_file(content: bytes) -> ReadResponses:
 
 
 def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
-    """Raises ValueError with the sentence for a file that as a whole cannot be read."""
+    """Raises FileRefused, or ValueError with the sentence, for a file that as a whole cannot be read."""
     if len(content) > MOST_BYTES:
         raise ValueError(_("The file is too large. Split it by reader."))
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(_("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
-    first = text.partition("\n")[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if "," not in first else ",", strict=True)
-    n_rows = number = 0
-    try:
-        header = _header(next(reader, []))
-        number = 1
-        for number, cells in enumerate(reader, start=2):
-            if any(cell.strip() for cell in cells):
-                n_rows += 1
-                yield number, _named(number, header, cells)
-            if n_rows > MOST_ROWS:
-                raise ValueError(_("The file has more rows than are taken. Split it by reader."))
-    except csv.Error:
-        raise ValueError(
-            f"Row {number + 1} cannot be read: a quotation mark is open or in the wrong place, or a cell is too "
-            "long. Save the table as CSV anew."
-        ) from None
+    n_rows = 0
+    for number, cells, fault in read_rows(lines_of_csv(io.BytesIO(content)), needed=REQUIRED, known=COLUMNS):
+        n_rows += 1
+        if n_rows > MOST_ROWS:
+            raise ValueError(_("The file has more rows than are taken. Split it by reader."))
+        if fault:
+            raise ValueError(f"Row {number}: {fault}")
+        yield number, {name: cell.strip() for name, cell in cells.items()}
     if not n_rows:
         raise ValueError(_("The file has no rows under its header."))
-
-
-def _header(cells: Sequence[str]) -> list[str]:
-    names = [cell.strip() for cell in cells]
-    missing = [name for name in REQUIRED if name not in names]
-    unknown = [name for name in names if name not in (*REQUIRED, *OPTIONAL)]
-    if missing:
-        raise ValueError(f"The header has no column {', '.join(missing)}. Needed: {', '.join(REQUIRED)}.")
-    if unknown:
-        raise ValueError(
-            f"The header has a column that is not known: {', '.join(map(repr, unknown))}. "
-            f"Known: {', '.join((*REQUIRED, *OPTIONAL))}."
-        )
-    if len(set(names)) < len(names):
-        raise ValueError(_("The header has a column twice."))
-    return names
-
-
-def _named(number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
-    if len(cells) != len(header):
-        raise ValueError(f"Row {number} has {len(cells)} cells; the header has {len(header)}.")
-    return {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
 
 
 def _answer(row: int, cells: dict[str, str], problems: list[ResponseProblem]) -> ResponseRow | None:

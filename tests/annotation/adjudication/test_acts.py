@@ -24,8 +24,8 @@ from annotation.leaving.open_work import open_work_of
 from annotation.models import Assignment, AuditEvent, Question, ReviewRound, Settlement, User
 from annotation.people.links import PeopleRefused
 from annotation.questionbank.editing import wording_of
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS, states_before
-from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
 from annotation.review.ending import close_round, complete_reviews, disputed

@@ -19,7 +19,7 @@ from annotation.adjudication.adjudicating import name_adjudicator, take_next
 from annotation.enums import Role
 from annotation.models import Question, Settlement
 from annotation.questionbank.editing import current_revision, revise, wording_of
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.adjudication.made import make_adjudicated
 from tests.conftest import NOON, make_person
 people = [make_person(name, role) for name, role in (

@@ -157,6 +157,7 @@ BODIES: list[tuple[str | bytes, int, str]] = [
     ("[" * 100_000 + "]" * 100_000, 422, "too_deep"),
     ("[" * 30 + "]" * 30, 422, "too_deep"),
     (json.dumps({"reason": "x" * (5 * 1024 * 1024)}), 413, "too_large"),
+    ("[" + "1," * 200_000 + "1]", 413, "too_large"),
     ('{"reason": "a\\u0000b"}', 422, "nul_character"),
     ('{"reason": "\\ud800"}', 422, "lone_surrogate"),
     ('{"reason": {"a": 1}}', 422, "invalid"),

@@ -41,7 +41,7 @@ from annotation.models import (
 )
 from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.keeping import check_unused
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.review.onlookers import revisions_in_pairs_of
 from annotation.statistics.kernels.intervals import wilson
 from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors

@@ -20,7 +20,7 @@ from annotation.endpoints.sending_permissions import (
 )
 from annotation.models import AuditEvent, QuestionBank, SendingPermission, User
 from annotation.questionbank.keeping import check_unused
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.terms import change_terms
 from tests.annotation.review.cases import make_bank
 from tests.refusals import refuses

@@ -193,14 +193,14 @@ def test_whoever_knows_the_key_does_not_review_it(
 
 
 FILES = {
-    "empty": ("", "The file holds no review"),
+    "empty": ("", "Missing: 'revision'"),
     "header only": ("question,revision,reviewer,verdict\n", "The file holds no review"),
-    "column": ("question,revision,reviewer,verdict,flag_hallucinatd\n", "There is no column 'flag_hallucinatd'"),
-    "column missing": ("question,revision,reviewer\n", "The column 'verdict' is missing"),
-    "no question": ("revision,reviewer,verdict\n", "The column 'question' is missing"),
+    "column": ("question,revision,reviewer,verdict,flag_hallucinatd\n", "The column 'flag_hallucinatd' is not known"),
+    "column missing": ("question,revision,reviewer\n", "Missing: 'verdict'"),
+    "no question": ("revision,reviewer,verdict\n1,r,accept\n", "The column 'question' is missing"),
     "column twice": ("question,question,revision,reviewer,verdict\n", "The column 'question' is there twice"),
-    "cells": ("question,revision,reviewer,verdict\n1,1,rita@example.org\n", "Row 2 has 3 cells, and the header 4"),
-    "not JSON": ('{"question": 1,\n', "Line 1 is not valid JSON"),
+    "cells": ("question,revision,reviewer,verdict\n1,1,rita@example.org\n", "Row 2: The row has 3 cells, the first"),
+    "not JSON": ('{"question": 1,\n', "Line 1, column 16: This is not JSON"),
     "no object": ('{"question": 1, "revision": 1, "reviewer": "r", "verdict": "accept"}\n[1]\n', "Line 2 is no JSON"),
     "nested": ('{"question": 1, "revision": 1, "reviewer": ["r"], "verdict": "accept"}\n', "a list or an object"),
 }
@@ -221,7 +221,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path, opened: ReviewRound)
     path.write_bytes(as_lines([review_cells(1, comment="a\ud800b")]).encode())
     assert "row 1, comment: The text holds a sign that is no character" in refused(path)
     path.write_bytes(b'{"question": 1, "\xff": 2}\n')
-    assert "Line 1 is not" in refused(path)
+    assert "Line 1: The text is not UTF-8" in refused(path)
     assert "No such file" in refused(tmp_path / "none.csv")
 
 

@@ -39,7 +39,7 @@ from annotation.models import (
     SendingPermission,
 )
 from annotation.questionbank.keeping import check_unused
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.generation.made import FINDINGS, bank_with_reports, finished_run, wanted_of
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION
 from tests.annotation.generation.test_planning_generation import reports_file

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annotation.files.kernels.strictjson import FileRefused
 from annotation.questionbank.kernels.column_matching import (
     FROM_0,
     FROM_1,
@@ -22,7 +23,6 @@ from annotation.questionbank.kernels.column_matching import (
 from annotation.questionbank.kernels.foreign_rows import FileColumns, columns_to_match
 from annotation.questionbank.kernels.matching_guess import guess_matching
 from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
-from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
 from tests.annotation.questionbank.sheets import RAD, SHEET, SHEET_MATCHING, SLAKE, YES_NO, as_list
 
@@ -179,7 +179,7 @@ def test_neither_has_what_is_no_table(content: bytes) -> None:
     ],
 )
 def test_a_file_that_cannot_be_matched_says_why(content: bytes, sentence: str) -> None:
-    with pytest.raises(BankRefused, match=sentence):
+    with pytest.raises(FileRefused, match=sentence):
         columns_to_match(io.BytesIO(content))
 
 

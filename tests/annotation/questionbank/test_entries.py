@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
+from annotation.files.kernels.strictjson import Entry
 from annotation.questionbank.kernels.entries import NEEDED, NEEDED_OF_EXAM, OPTIONAL, read_entries
 from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
-from annotation.questionbank.kernels.strictjson import Entry
 from annotation.questionbank.template import COLUMNS, EXAMPLES, TEMPLATE_FORMS, template_file
+from tests.annotation.files.test_tables import parquet
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -47,6 +48,13 @@ def test_the_template_is_a_good_file_and_the_same_questions_in_every_form(form: 
     assert found.problems == []
     assert [row.key for row in found.questions] == list(EXAMPLES)
     assert found.questions == wanted.questions
+
+
+def test_a_parquet_file_says_what_the_table_says() -> None:
+    header, *rows = rows_of_template()
+    named = [dict(zip(header, row, strict=True)) for row in rows]
+    content = parquet([{**row, "ImagePath": row["ImagePath"].split("|"), "note": None} for row in named])
+    assert read(content).questions == read(template_file("csv")).questions
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])

@@ -15,7 +15,7 @@ from annotation.discussion.history import life_of
 from annotation.enums import ImageState
 from annotation.models import AuditEvent, Edit, Image, Question, Revision, User
 from annotation.questionbank.editing import current_revision, propose, revise, undo, wording_of
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import Wording
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import preview_sample

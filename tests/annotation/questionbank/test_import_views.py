@@ -16,8 +16,8 @@ from annotation.enums import JobState
 from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, Job, Question, QuestionBank, Revision, Upload, User
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
+from tests.annotation.files.test_tables import parquet
 from tests.annotation.questionbank.files import make_record, run_import, write_file
-from tests.annotation.questionbank.test_parquet import file_of
 
 pytestmark = pytest.mark.django_db
 
@@ -236,7 +236,7 @@ def with_nul(form: str, before: str, after: str) -> bytes:
         written = after if form == "csv" else after.replace("\0", "\\u0000")
         return template_file(form).replace(before.encode(), written.encode(), 1)
     rows = list(csv.DictReader(io.StringIO(template_file("csv").decode("utf-8-sig"))))
-    return file_of([{name: cell.replace(before, after) for name, cell in row.items()} for row in rows])
+    return parquet([{name: cell.replace(before, after) for name, cell in row.items()} for row in rows])
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "json"])

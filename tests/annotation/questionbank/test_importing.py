@@ -28,8 +28,8 @@ from annotation.models import (
 )
 from annotation.questionbank import batches, failed_imports, importing
 from annotation.questionbank.keeping import delete_bank_job
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.records import QuestionRecord
-from annotation.questionbank.kernels.strictjson import BankRefused
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.refusals import refuses
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from annotation.files.kernels.strictjson import Entry, ObjectReader
 from annotation.questionbank.kernels.records import QuestionRecord, RecordProblem, RecordReader, RecordRules
-from annotation.questionbank.kernels.strictjson import Entry, ObjectReader
 from tests.annotation.questionbank.files import make_record
 
 NAMES_OF_KIND: dict[str, Any] = {"subcategory": "Small", "class": "Respiratory System"}

@@ -28,7 +28,7 @@ from annotation.questionbank.editing import current_revision, revise, undo, word
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.importing import import_questions, locate
 from annotation.questionbank.keeping import is_unused
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.listing import PageStart, questions_page
 from annotation.questionbank.question_states import bring_back_question, withdraw_question

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.enums import Difficulty, Sex, Task, ViewPosition
+from annotation.files.kernels.strictjson import Entry
 from annotation.questionbank.importing import images_root
 from annotation.questionbank.kernels.records import (
     QuestionRecord,
@@ -16,7 +17,6 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.kernels.strictjson import Entry
 from tests.annotation.questionbank.files import make_record
 
 

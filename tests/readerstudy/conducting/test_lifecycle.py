@@ -10,7 +10,7 @@ from annotation.bin.deleting import BinRefused, move_to_bin
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.keeping import check_unused
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.conducting.diagrams import study_states
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.case_selection import list_cases

@@ -16,7 +16,7 @@ from django.urls import get_resolver, reverse
 from annotation.bin import deleting as acts
 from annotation.jobs.handlers import handler_for
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, User
-from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.design.creating import copy_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, ReaderStudy, StudyCase, StudyRole

@@ -15,11 +15,10 @@ from readerstudy.design.creating import copy_study, create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.exports.exporting import Table, export_table
 from readerstudy.models import ReaderStudy
-from readerstudy.reading.kernels.response_file import OPTIONAL, REQUIRED
+from readerstudy.reading.kernels.response_file import COLUMNS
 from readerstudy.reading.response_import import import_responses
 from tests.readerstudy.design.made import make_questions, plan_for
 
-COLUMNS = (*REQUIRED, *OPTIONAL)
 ROWS = (
     ("Reader 1", "3", "B", "answered", "", "80", "4200", "1"),
     ("Reader 1", "1", "", "declined", "C", "25", "", "2"),

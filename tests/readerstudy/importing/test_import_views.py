@@ -115,8 +115,8 @@ def test_every_refused_row_is_named_and_nothing_can_be_stored(coordinator: Clien
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "The header has no column reader, case, option, state."),
-        ("reader,case\n", "The header has no column option, state."),
+        ("", "Missing: &#x27;reader&#x27;, &#x27;case&#x27;, &#x27;option&#x27;, &#x27;state&#x27;"),
+        ("reader,case\n", "Missing: &#x27;option&#x27;, &#x27;state&#x27;"),
         ("x" * (MOST_BYTES + 1), "Use the command import_responses"),
     ],
     ids=["empty", "columns", "too large"],

@@ -96,7 +96,7 @@ def test_a_refused_file_names_every_row(file: Path, capsys: pytest.CaptureFixtur
         call_command("import_predictions", str(file), "--model", "M", "--bank", "bank")
     shown = capsys.readouterr().err
     assert "row 2 (Q1): Row 1 answers this question with A, this row with B." in shown
-    assert "row 3: The number in 'pred_answer' is NaN" in shown
+    assert "row 3: A number in 'pred_answer' is NaN" in shown
     assert "11 more" in shown
     assert not ModelEntry.objects.exists()
 
