@@ -18,7 +18,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics proof-audit proof-exams proof-api torture services backup restore lock sbom
+.PHONY: help setup setup-dev demo demo-reset serve test check lint format bench load proof proof-reading proof-orders proof-statistics proof-audit proof-exams proof-api torture services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -62,9 +62,13 @@ restore: setup
 services:
 	@.ci/services
 
-## make test         install what tests need and run them all, on SQLite and on PostgreSQL where one answers
+## make test         the tests of every day, on SQLite, with one way of each role through a browser; the twenty dearest
 test: setup-dev
 	@$(BIN)/python -m tests.run
+
+## make check        what takes longer: PostgreSQL where one answers, all in browsers, whole sweeps, proofs, kills
+check: setup-dev
+	@$(BIN)/python -m tests.run check
 
 ## make lint         formatting, types, templates, migrations, production settings
 lint: setup-dev

@@ -55,11 +55,28 @@ SLOWEST = (
     "tests/torture/",
 )
 
+# Only in "make check", but for the tests that carry the marker "journey": browsers, kills, what is asked at random.
+CHECKED = (
+    "tests/browser/",
+    "tests/fuzzing/",
+    "tests/torture/test_calls_killed.py",
+    "tests/torture/test_killed.py",
+    "tests/readerstudy/durability/",
+)
 
+
+@pytest.hookimpl(tryfirst=True)  # before markers are chosen from
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def rank(item: pytest.Item) -> int:
         return next((n for n, slow in enumerate(SLOWEST) if item.nodeid.startswith(slow)), len(SLOWEST))
 
+    for item in items:
+        if item.get_closest_marker("services") or (
+            item.nodeid.startswith(CHECKED) and not item.get_closest_marker("journey")
+        ):
+            item.add_marker("check")
+        if commits(item):
+            item.add_marker("postgres")
     items.sort(key=rank)  # in each rank as they were
     if "TEST_DATABASE_URL" in os.environ:  # another database tells nothing new about tests that have none
         config.hook.pytest_deselected(items=[item for item in items if not depends_on_database(item)])
@@ -74,6 +91,13 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # the process that started the others, which have ended
         drop_template()
+
+
+def commits(item: pytest.Item) -> bool:
+    """What is stored for good is seen by others: the two databases lock differently."""
+    marker = item.get_closest_marker("django_db")
+    is_marked = marker is not None and bool(marker.kwargs.get("transaction"))
+    return is_marked or "transactional_db" in getattr(item, "fixturenames", ())
 
 
 def depends_on_database(item: pytest.Item) -> bool:

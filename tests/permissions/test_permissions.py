@@ -37,6 +37,7 @@ from tests.permissions.rules import ROLE
 from tests.permissions.table import ANYONE, METHODS, Answer, Line, Route, expected, is_there, lines, routes, things_for
 from tests.permissions.things import Thing, things_of
 from tests.readerstudy.model_runs.made import STAND_IN
+from tests.sweeps import in_share
 
 pytestmark = pytest.mark.django_db
 # Everybody asks of a thing in these states; in others who has a part in it, and who is answered otherwise there.
@@ -52,6 +53,7 @@ class Site:
     people: Mapping[Asker, User | None]
     things: Mapping[str, list[Thing]]
     lines: list[Line]
+    asked: list[Line]  # in "make test" those of a share of the addresses
 
 
 class Asking:
@@ -91,9 +93,11 @@ def site(settings: Settings, no_log: None) -> Site:
     place = furnish()
     people = people_of(place)
     things = things_of(place)
-    return Site(people, things, list(lines(people, things)))
+    all_lines = list(lines(people, things))
+    return Site(people, things, all_lines, [line for line in all_lines if in_share(line.route.name)])
 
 
+@pytest.mark.sweep
 def test_every_address_answers_as_the_document_says(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     document = permissions_document(site.lines)
     if should_write():
@@ -136,7 +140,7 @@ def wrong_roles(site: Site) -> Iterator[str]:
 
 def wrong_answers(site: Site, ask: Asking) -> Iterator[str]:
     first: dict[tuple[str, str], Line] = {}
-    for line in sorted(site.lines, key=lambda one: one.thing.label not in FIRST):
+    for line in sorted(site.asked, key=lambda one: one.thing.label not in FIRST):
         usual = first.setdefault((line.route.name, line.method), line)
         for who, answer, before in zip(Asker, line.answers, usual.answers, strict=True):
             is_asked = line.thing.label in FIRST or answer != before or who in WITH_PART
@@ -170,7 +174,7 @@ def wrong_when_archived(site: Site, ask: Asking) -> Iterator[str]:
     QuestionBank.objects.update(archived_at=timezone.now())
     ReviewRound.objects.filter(state=RoundState.CLOSED).update(archived_at=timezone.now())
     ReaderStudy.objects.filter(state__in=OVER).update(archived_at=timezone.now())
-    for line in site.lines:
+    for line in site.asked:
         if line.method == "GET" and (line.thing.label in ("closed", "unblinded") or line.route.name.startswith("bank")):
             for who in HAS_PART_OR_SEES:
                 answer = line.answers[list(Asker).index(who)]
@@ -181,6 +185,8 @@ def wrong_when_archived(site: Site, ask: Asking) -> Iterator[str]:
 def wrong_methods(site: Site, ask: Asking) -> Iterator[str]:
     """Of the first who comes through the gate, and one of them of nobody."""
     for route in routes():
+        if not in_share(route.name):
+            continue
         thing = things_for(route, site.things)[0]
         for method in sorted(set(METHODS) - route.methods):
             nobody = [Asker.NOBODY] if method == "DELETE" else []
@@ -197,7 +203,7 @@ def let_through(site: Site, route: Route, method: str, thing: Thing) -> Asker:
 
 def wrong_fragments(site: Site, ask: Asking) -> Iterator[str]:
     """HTMX gets 401 where a page would go to the log-in page, and nothing else is decided by it."""
-    for line in site.lines:
+    for line in site.asked:
         if not line.route.is_api and line.thing.label in FIRST:
             for who in (Asker.NOBODY, Asker.COORDINATOR):
                 answer = line.answers[list(Asker).index(who)]

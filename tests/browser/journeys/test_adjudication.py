@@ -66,6 +66,7 @@ def device(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User
         yield lambda person: open_device(person).page
 
 
+@pytest.mark.journey
 def test_a_disputed_question_is_rewritten_reviewed_again_and_given_back(
     device: Callable[[User | None], Page], spring: ReviewRound, cora: User, rita: User, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def bank(transactional_db: None, rita: User) -> QuestionBank:
     return review_round.plan.bank
 
 
+@pytest.mark.journey
 def test_two_readers_from_the_design_to_the_export(
     browse: Callable[[User], Page], bank: QuestionBank, cora: User, remo: User, stan: User
 ) -> None:

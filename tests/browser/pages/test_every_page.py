@@ -24,6 +24,7 @@ from tests.browser.pages.sending import NAMED
 from tests.browser.pages.shown import EMPTY, FULL
 from tests.browser.server import leave
 from tests.readerstudy.model_runs.made import STAND_IN
+from tests.sweeps import in_share
 
 SIZE: ViewportSize = {"width": 1366, "height": 768}
 LARGE: ViewportSize = {"width": 1920, "height": 1080}
@@ -108,6 +109,11 @@ class Visitor:
         return self.problems
 
 
+def share_of(pages: Sequence[Shown]) -> list[Shown]:
+    """All looks at one thing together: a later one sees what an earlier one did there."""
+    return [page for page in pages if in_share(" ".join((page.name, *page.keys)))]
+
+
 @pytest.fixture
 def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
     opened = browser.new_context(viewport=SIZE, base_url=live_server.url)
@@ -117,12 +123,14 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
     leave(opened, live_server)
 
 
+@pytest.mark.journey
+@pytest.mark.sweep
 def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: Settings) -> None:
     """With long names and texts, which is where a page breaks."""
     settings.MODEL_ENDPOINTS = (*NAMED, *ENDPOINTS, STAND_IN)
     settings.EMBEDDING_FOLDERS = {"all-minilm-l6-v2": Path("/srv/models/all-MiniLM-L6-v2")}
     settings.OIDC_PROVIDER = PROVIDER
-    assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
+    assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(share_of(FULL)) == {}
 
 
 def test_a_faint_text_is_found_on_a_page_seen_before(context: BrowserContext, db: None) -> None:

@@ -39,6 +39,7 @@ def logged_in(page: Page, live_server: LiveServer, person: User) -> Page:
     return page
 
 
+@pytest.mark.journey
 def test_many_are_selected_decided_upon_and_put_back(
     browser: Browser,
     live_server: LiveServer,

@@ -54,6 +54,7 @@ def test_log_out_empties_the_caches(page: Page, live_server: LiveServer, rita: U
     assert page.evaluate(COUNT_KEPT) == 0
 
 
+@pytest.mark.journey
 def test_a_new_account_starts_in_the_zone_of_the_browser(page: Page, live_server: LiveServer, ada: User) -> None:
     issued = invite(Grant(Role.REVIEWER), email="nina@example.org", name="Nina", actor=ada, at=timezone.now())
     page.goto(f"{live_server.url}/invitation/{issued.token}/")

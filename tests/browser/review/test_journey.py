@@ -46,6 +46,7 @@ def answer(page: Page, *keys: str) -> None:
     expect(page.locator(JUDGE)).to_be_visible()
 
 
+@pytest.mark.journey
 def test_three_questions_by_keyboard_only(page: Page, review_round: ReviewRound, rita: User) -> None:
     bodies: list[str] = []
     page.on("response", lambda r: bodies.append(r.text()) if "/review/" in r.url and r.ok and r.status == 200 else None)

@@ -26,6 +26,7 @@ from readerstudy.views.reading import room as reading_room
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import Recording, difference, parts_from, record
 from tests.readerstudy.blinding.truth import ONE, OTHER
+from tests.sweeps import share
 
 pytestmark = pytest.mark.django_db
 Patch = pytest.MonkeyPatch
@@ -137,7 +138,8 @@ def test_without_a_leak_nothing_is_found(tmp_path: Path) -> None:
     assert Search(ONE.tokens()).leaks(one.exchanges) == []
 
 
-@pytest.mark.parametrize("channel", LEAKS)
+@pytest.mark.sweep
+@pytest.mark.parametrize("channel", share(LEAKS))
 def test_what_depends_on_the_key_tells_the_worlds_apart(channel: str, tmp_path: Path, monkeypatch: Patch) -> None:
     plant, part = LEAKS[channel]
     plant(monkeypatch)
@@ -201,7 +203,8 @@ def _packed(text: str) -> bytes:
     return gzip.compress(b"pixels" + text.encode())
 
 
-@pytest.mark.parametrize("channel", WORDS)
+@pytest.mark.sweep
+@pytest.mark.parametrize("channel", share(WORDS))
 def test_a_planted_word_is_found(channel: str, tmp_path: Path, monkeypatch: Patch) -> None:
     WORDS[channel](monkeypatch)
     search = Search(ONE.tokens())

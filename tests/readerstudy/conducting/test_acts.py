@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
+from tests.readerstudy.design.drafts import make_draft
 from tests.readerstudy.studies import enrol, make_study
 
 ACTS = ["open", "close", "copy", "archive", "bring-back", "delete"]
@@ -22,25 +22,6 @@ YES = {"confirmed": "yes"}
 def coordinator(client: Client, cora: User) -> Client:
     client.force_login(cora)
     return client
-
-
-@pytest.mark.parametrize("act", ACTS)
-def test_acts_are_for_coordinators_and_ask_for_post(
-    client: Client, cora: User, ada: User, rita: User, stan: User, act: str
-) -> None:
-    study = make_study("Trial", n_cases=1, state=StudyState.FROZEN)
-    enrol(study, rita)
-    address = f"/studies/trial/{act}/"
-    assert statuses(client, address, [ada, rita, stan], "post") == [403, 404, 404]
-    client.force_login(cora)
-    assert client.get(address).status_code == 405
-    assert client.post(f"/studies/nothing/{act}/").status_code == 404
-    client.force_login(study_coordinator(study))
-    assert client.post(address).status_code in (302, 409)
-    client.logout()
-    assert client.post(address, YES).status_code == 302
-    study.refresh_from_db()
-    assert study.state == StudyState.FROZEN
 
 
 @pytest.mark.parametrize("act", ["open", "close", "copy", "archive"])

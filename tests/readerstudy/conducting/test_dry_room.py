@@ -14,7 +14,7 @@ from annotation.models import Image, Report, User
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import ReaderStudy
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
+from tests.readerstudy.design.drafts import make_draft, study_coordinator
 from tests.readerstudy.studies import enrol, keep_again, make_study
 
 ROOM = "/studies/trial/dry-run/"
@@ -144,25 +144,6 @@ def test_the_page_is_that_of_readers_with_a_ribbon(client: Client, cora: User, s
     assert "Dry run: nothing is stored." in page
     assert f'data-session-url="{ROOM}session/"' in page
     assert "/read/" not in page.partition('id="room-data"')[2].partition("></div>")[0]
-
-
-@pytest.mark.parametrize("tail", ["room/", "state/"])
-def test_who_walks(
-    client: Client, study: ReaderStudy, cora: User, ada: User, rita: User, stan: User, tail: str
-) -> None:
-    enrol(study, rita)
-    everybody = [cora, study_coordinator(study), ada, rita, stan]
-    assert statuses(client, ROOM + tail, everybody) == [200, 200, 403, 404, 404]
-    client.force_login(cora)
-    assert client.post(ROOM + tail).status_code == 405
-
-
-@pytest.mark.parametrize("tail", ["session/", "pause/", "resume/", "cases/dry-1/open/", "cases/dry-1/commit/"])
-def test_who_acts(client: Client, study: ReaderStudy, cora: User, ada: User, rita: User, tail: str) -> None:
-    enrol(study, rita)
-    assert statuses(client, ROOM + tail, [cora, ada, rita], "post") == [200, 403, 404]
-    client.force_login(cora)
-    assert client.get(ROOM + tail).status_code == 405
 
 
 @pytest.mark.parametrize("tail", ["cases/dry-6/open/", "cases/dry-0/commit/", "cases/x/open/", "cases/dry-1/peek/"])

@@ -19,9 +19,8 @@ from readerstudy.design.kernels.rules import read_rules
 from readerstudy.models import ReaderStudy, StudyCase
 from tests.annotation.review.cases import make_revision
 from tests.conftest import NOON
-from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
+from tests.readerstudy.design.drafts import make_draft, study_coordinator
 from tests.readerstudy.design.made import same_patient
-from tests.readerstudy.studies import enrol, make_study
 
 ADDRESS = "/studies/trial/cases/"
 REASON = "read by two of us"
@@ -48,20 +47,6 @@ def look_and_store(client: Client, **changes: Any) -> Any:
     """Preview, then store what was seen."""
     choice = client.post(ADDRESS, asked(**changes)).context["choice"]
     return client.post(ADDRESS, asked(**{**changes, "do": "store", "seen": choice.sha256}))
-
-
-def test_who_looks_and_who_changes(
-    client: Client, draft: ReaderStudy, cora: User, ada: User, rita: User, stan: User
-) -> None:
-    enrol(make_study("Other", n_cases=1), rita)
-    ruth = study_coordinator(draft)
-    assert statuses(client, ADDRESS, [cora, ruth, ada, rita, stan]) == [200, 200, 200, 404, 404]
-    assert statuses(client, ADDRESS, [ada, rita, stan], "post") == [403, 404, 404]
-    client.force_login(ada)
-    assert "<form" not in client.get(ADDRESS).content.decode().partition("<main")[2]
-    client.force_login(cora)
-    assert client.put(ADDRESS).status_code == 405
-    assert client.get("/studies/nothing/cases/").status_code == 404
 
 
 def test_the_pool_is_counted_by_task_and_difficulty(coordinator: Client, draft: ReaderStudy) -> None:

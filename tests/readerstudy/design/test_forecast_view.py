@@ -18,9 +18,9 @@ from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
 from tests.pages import markup
-from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
+from tests.readerstudy.design.drafts import make_draft, study_coordinator
 from tests.readerstudy.results.made import analysed_study
-from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.studies import make_study
 
 ADDRESS = "/studies/trial/forecast/"
 
@@ -44,18 +44,6 @@ def sent(**changes: Any) -> dict[str, Any]:
 def assumed(draft: ReaderStudy) -> Assumptions | None:
     draft.refresh_from_db()
     return read_analysis(draft.analysis).assumptions
-
-
-def test_who_looks_and_who_changes(
-    client: Client, draft: ReaderStudy, cora: User, ada: User, rita: User, stan: User
-) -> None:
-    enrol(make_study("Other", n_cases=1), rita)
-    assert statuses(client, ADDRESS, [cora, study_coordinator(draft), ada, rita, stan]) == [200, 200, 200, 404, 404]
-    assert statuses(client, ADDRESS, [ada, rita, stan], "post") == [403, 404, 404]
-    client.force_login(cora)
-    assert client.put(ADDRESS).status_code == 405
-    client.force_login(ada)
-    assert "<form" not in client.get(ADDRESS).content.decode().partition("<main")[2]
 
 
 def test_assumptions_are_stored_with_who_made_them(coordinator: Client, draft: ReaderStudy, cora: User) -> None:

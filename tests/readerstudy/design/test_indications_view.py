@@ -13,8 +13,8 @@ from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.views.design import freezing
 from tests.pages import markup
-from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
-from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.design.drafts import make_draft
+from tests.readerstudy.studies import make_study
 
 ADDRESS, FREEZE = "/studies/trial/freezing/", "/studies/trial/freeze/"
 
@@ -38,14 +38,6 @@ def draft(cora: User) -> ReaderStudy:
 def coordinator(client: Client, cora: User) -> Client:
     client.force_login(cora)
     return client
-
-
-def test_who_reads_them(client: Client, draft: ReaderStudy, cora: User, ada: User, rita: User, stan: User) -> None:
-    enrol(make_study("Other", n_cases=1), rita)
-    people = [cora, study_coordinator(draft), ada, rita, stan]
-    assert statuses(client, ADDRESS, people) == [200, 200, 403, 404, 404]
-    client.force_login(cora)
-    assert client.post(ADDRESS).status_code == 405
 
 
 def test_all_are_listed_with_marked_words_and_who_has_none(coordinator: Client, draft: ReaderStudy) -> None:

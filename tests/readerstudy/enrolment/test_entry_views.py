@@ -58,18 +58,6 @@ def ready() -> None:
     set_all(consented_at=now, instructed_at=now, display_checked_at=now, facts={"training": "resident"})
 
 
-@pytest.mark.parametrize("tail", PAGES)
-def test_a_study_exists_for_its_own_readers_only(
-    client: Client, new: Enrolment, stan: User, cora: User, ada: User, tail: str
-) -> None:
-    page = f"/read/trial/{tail}"
-    assert "/login/" in client.get(page)["Location"]
-    for person in (stan, cora, ada):
-        client.force_login(person)
-        assert client.get(page).status_code == 404, person
-    assert client.put(page).status_code == 405
-
-
 @pytest.mark.logs("reader.instructed", "reader.declared")
 def test_the_whole_way(reader: Client, new: Enrolment) -> None:
     """Each step leads to the next, and none can be jumped over."""

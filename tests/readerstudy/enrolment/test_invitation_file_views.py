@@ -124,12 +124,3 @@ def test_a_study_of_two_sets_asks_which(coordinator: Client, study: ReaderStudy)
 def test_nobody_is_invited_to_a_closed_study(coordinator: Client, study: ReaderStudy) -> None:
     ReaderStudy.objects.update(state=StudyState.CLOSED)
     assert check(coordinator, HEAD + "Nina,,\n")["Location"] == "/studies/trial/invite/"
-
-
-@pytest.mark.parametrize(("who", "status"), [("stan", 404), ("rita", 404), ("ada", 403)])
-def test_the_page_is_for_coordinators_of_the_study(
-    client: Client, study: ReaderStudy, rita: User, request: pytest.FixtureRequest, who: str, status: int
-) -> None:
-    enrol(study, rita)
-    client.force_login(request.getfixturevalue(who))
-    assert check(client, HEAD + "Nina,,\n").status_code == status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 
 from annotation.enums import Role
 from annotation.models import Membership, User
@@ -80,17 +79,6 @@ def test_who_did_not_pass_the_practice_is_told_so(rita: User) -> None:
     assert "let you continue" in text
     assert 'href="/read/"' in text
     assert 'href="/read/second/room/"' in text
-
-
-def test_strangers_and_people_who_are_not_logged_in(page: ReadingPage, stan: User) -> None:
-    assert Client().get(ROOM).status_code == 302
-    client = Client()
-    client.force_login(stan)
-    assert client.get(ROOM).status_code == 404
-
-
-def test_the_page_is_only_looked_at(page: ReadingPage) -> None:
-    assert page.client.post(ROOM).status_code == 405
 
 
 @pytest.mark.parametrize("role", [Role.COORDINATOR, Role.ADMINISTRATOR, None])
