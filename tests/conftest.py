@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
 from django.contrib.contenttypes.management import create_contenttypes
-from django.core.cache import cache
+from django.core.cache import cache as site_cache
 from django.db.models.signals import post_migrate
 from django.template import Context, Template
 from hypothesis import HealthCheck, settings
@@ -55,6 +58,11 @@ SLOWEST = (
     "tests/torture/",
 )
 
+# Locks, statements by hand, and what a database refuses: of these the two databases may differ.
+SQL = re.compile(
+    r"select_for_update|\block(ed)?_\w+\(|\.cursor\(|RawSQL|_conflicts=|IntegrityError|DatabaseError|OperationalError"
+    r"|connection\.vendor|advisory|Window\(|Trunc\w+\(|Cast\(|KeyTransform|JSONObject|nulls_(first|last)"
+)
 # Only in "make check", but for the tests that carry the marker "journey": browsers, kills, what is asked at random.
 CHECKED = (
     "tests/browser/",
@@ -75,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.nodeid.startswith(CHECKED) and not item.get_closest_marker("journey")
         ):
             item.add_marker("check")
-        if commits(item):
+        if depends_on_database(item) and (commits(item) or touches_sql(item)):
             item.add_marker("postgres")
     items.sort(key=rank)  # in each rank as they were
     if "TEST_DATABASE_URL" in os.environ:  # another database tells nothing new about tests that have none
@@ -98,6 +106,25 @@ def commits(item: pytest.Item) -> bool:
     marker = item.get_closest_marker("django_db")
     is_marked = marker is not None and bool(marker.kwargs.get("transaction"))
     return is_marked or "transactional_db" in getattr(item, "fixturenames", ())
+
+
+def touches_sql(item: pytest.Item) -> bool:
+    """Its file, or a module of the program that it imports from, locks or writes SQL that the two databases see apart.
+
+    Not through pages, which only show what such acts have stored.
+    """
+    if not isinstance(item, pytest.Function) or "client" in item.fixturenames:
+        return False
+    used = {getattr(one, "__module__", None) or getattr(one, "__name__", "") for one in vars(item.module).values()}
+    ours = {name for name in used if isinstance(name, str) and name.startswith(("annotation.", "readerstudy."))}
+    return any(map(holds_sql, {*ours, item.module.__name__}))
+
+
+@cache
+def holds_sql(module: str) -> bool:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    is_model = ".models" in module or ".migrations" in module  # whose constraints the acts meet
+    return bool(file and not is_model and SQL.search(Path(file).read_text(encoding="utf-8")))
 
 
 def depends_on_database(item: pytest.Item) -> bool:
@@ -164,7 +191,7 @@ def shared_data() -> Path:
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
     """What is kept by the number of a row means another row in the next test."""
-    cache.clear()
+    site_cache.clear()
 
 
 @pytest.fixture(autouse=True)

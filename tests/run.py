@@ -15,7 +15,7 @@ from tests import browsers, sweeps
 from tests.processes import ROOT, postgres_url
 
 SHARE = {sweeps.PARTS: "8"}  # of each sweep, in "make test"
-FEWER_RUNS = {"PROOF_RUNS": "5", sweeps.PARTS: "8"}  # on PostgreSQL; in full they have run on SQLite
+FEWER_RUNS = {"PROOF_RUNS": "5"}  # on PostgreSQL; in full they have run on SQLite
 TESTS_FAILED = 1  # pytest's status
 NO_TEST_RAN = 5  # pytest's status when the selection was empty
 
@@ -41,7 +41,10 @@ def check(words: list[str], environment: dict[str, str]) -> tuple[int, list[str]
     server = postgres_url()
     if server:
         again = {**FEWER_RUNS, **environment, "TEST_DATABASE_URL": server}
-        status = max(status, pytest("PostgreSQL", ["-m", "postgres and not browser and not services", *words], again))
+        status = max(
+            status,
+            pytest("PostgreSQL", ["-m", "postgres and not browser and not services and not sweep", *words], again),
+        )
     else:
         left_out.append("everything on PostgreSQL: none answers (make services, or TEST_POSTGRES_URL)")
     return status, [*left_out, *without_data()]

@@ -11,6 +11,8 @@ import pytest
 from rexvqa_site.commands import MAKE_OR_NEED_NONE
 from tests.processes import ROOT, environment, free_port, manage, migrated_home
 
+pytestmark = pytest.mark.check
+
 NO_SITE = "There is no site in this folder: run make serve or set REXVQA_HOME"
 COMMANDS = [
     ["backup"],

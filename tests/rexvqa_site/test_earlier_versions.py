@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.processes import manage
+
+pytestmark = pytest.mark.check
 
 EARLIER = """
 from django.core.management import call_command

@@ -170,6 +170,7 @@ print(job.public_id)
 """
 
 
+@pytest.mark.check
 def test_a_second_start_finds_the_bytecode_of_the_first(home: Path) -> None:
     """Also in a container whose image says that Python writes none: compiling everything again takes seconds."""
     env = environment(home, PYTHONDONTWRITEBYTECODE="1")
@@ -182,6 +183,7 @@ def test_a_second_start_finds_the_bytecode_of_the_first(home: Path) -> None:
     assert f"{home}/cache/python" in said
 
 
+@pytest.mark.check
 def test_what_is_served_keeps_its_bytecode_where_the_environment_asks_for_none(
     home: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
@@ -194,6 +196,7 @@ def test_what_is_served_keeps_its_bytecode_where_the_environment_asks_for_none(
     assert child.stdout.split() == ["0", str(home / "cache" / "python")]
 
 
+@pytest.mark.check
 def test_a_port_in_use_is_refused_with_what_to_do(home: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -204,6 +207,7 @@ def test_a_port_in_use_is_refused_with_what_to_do(home: Path) -> None:
     assert not (home / "db.sqlite3").exists()
 
 
+@pytest.mark.check
 def test_the_demonstration_serves_only_this_machine(home: Path) -> None:
     env = environment(home, REXVQA_BIND="0.0.0.0", PORT=str(free_port()))
     assert manage("mark_demonstration", env=env).returncode == 0
@@ -224,6 +228,7 @@ with transaction.atomic():
 """
 
 
+@pytest.mark.check
 def test_a_demonstration_serves_its_simulated_models_on_any_port(home: Path) -> None:
     """To every process of the home, again after they were killed, and no longer than it is served itself."""
     shutil.copytree(migrated_home(), home)
@@ -251,6 +256,7 @@ def test_a_demonstration_serves_its_simulated_models_on_any_port(home: Path) -> 
     assert not noted.exists()
 
 
+@pytest.mark.check
 def test_a_site_does_not_become_a_demonstration(home: Path) -> None:
     shutil.copytree(migrated_home(), home)
     env = environment(home)
@@ -260,6 +266,7 @@ def test_a_site_does_not_become_a_demonstration(home: Path) -> None:
     assert (home / "db.sqlite3").exists()
 
 
+@pytest.mark.check
 def test_a_demonstration_is_deleted_whole(home: Path) -> None:
     assert manage("mark_demonstration", env=environment(home)).returncode == 0
     assert (home / "DEMONSTRATION").exists()

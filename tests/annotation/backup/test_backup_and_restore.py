@@ -17,6 +17,8 @@ import pytest
 from tests.processes import ROOT, environment, manage, migrated_site, postgres_url, temporary_database
 from tests.rexvqa_site.test_private_home import open_paths
 
+pytestmark = pytest.mark.check
+
 # Writes people without end; the parent stops it. Says "writing" once the first one is committed.
 WRITER = """
 import itertools, os, sys

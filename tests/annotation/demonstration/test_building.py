@@ -33,6 +33,8 @@ from annotation.outcomes.agreement import own_agreement
 from annotation.review.calibrating import calibration_of, distances_of, uncalibrated
 from annotation.review.onlookers import judged_questions
 
+pytestmark = pytest.mark.check
+
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 

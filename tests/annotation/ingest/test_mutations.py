@@ -9,6 +9,7 @@ from pathlib import Path
 
 import imagecodecs
 import numpy as np
+import pytest
 from PIL import Image as Picture
 from pydicom.uid import (
     DeflatedExplicitVRLittleEndian,
@@ -22,6 +23,8 @@ from pydicom.uid import (
 from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.ingest.sandbox import Decoder
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_compressed, make_data_set
+
+pytestmark = pytest.mark.check
 
 N_MUTATIONS = int(os.environ.get("MUTATIONS", "1000"))
 HEAD = 1_200  # bytes; half of the changes are made here, where sizes and kinds stand

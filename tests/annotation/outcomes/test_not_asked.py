@@ -12,6 +12,7 @@ from django.test import Client
 
 from annotation.enums import Degree, Flag, RoundSteps
 from annotation.exports import review_report
+from annotation.exports.kernels import recompute
 from annotation.exports.review_report import write_review_report
 from annotation.models import Review, ReviewRound, User
 from annotation.outcomes.agreement import round_agreement
@@ -24,7 +25,6 @@ from annotation.review.round_design import RoundDesign, store_form
 from annotation.review.rounds import create_round, open_round
 from annotation.review.submitting import ground_of, submit_review
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
-from tests.annotation.exports.test_review_report import run
 from tests.annotation.review.cases import good_judgement
 from tests.annotation.rounds.made import make_sample, say, theirs
 
@@ -191,8 +191,7 @@ def test_the_report_and_its_script_leave_out_what_was_not_asked(
     made: ReviewRound = request.getfixturevalue(which)
     folder = tmp_path / "report"
     write_review_report(made, folder, actor=None, at=noon)
-    ran = run(folder)
-    assert (ran.stdout.splitlines()[-1:], ran.returncode) == (["all equal"], 0), ran.stdout
+    assert recompute.main(folder) == 0, "recompute.py beside the data finds another number: run it there"
     assert "Not asked, so not counted: Blind answer" in " ".join((folder / "methods.txt").read_text().split())
     several = [row for row in cells(folder, "tables/outcomes.csv") if row["issue"] == "paper_several_valid"]
     grades = {row["grade"]: row for row in cells(folder, "tables/grades.csv")}

@@ -27,6 +27,8 @@ from tests.annotation.review.cases import make_revision
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
+pytestmark = pytest.mark.postgres
+
 ANY = COUNTED_ISSUES["any"]
 
 

@@ -31,7 +31,7 @@ from tests.annotation.questionbank.files import NOON, make_record, run_import, w
 from tests.annotation.review.cases import make_round
 from tests.annotation.rounds.made import say, theirs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 LATER = NOON + timedelta(days=365)
 TASKS = ["Presence Assessment", "Negation Assessment"]

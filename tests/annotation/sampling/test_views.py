@@ -15,6 +15,8 @@ from annotation.review.rounds import create_round
 from annotation.sampling.samples import draw_sample
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 
+pytestmark = pytest.mark.postgres
+
 LONG = "Which finding on the frontal radiograph best explains the symptoms of this patient? " * 40
 
 

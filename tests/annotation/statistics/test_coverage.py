@@ -6,6 +6,8 @@ import pytest
 
 from tests.annotation.statistics.coverage import ACCURACIES, AGREEMENTS, DISCORDANT, of_agreement, of_tango, of_wilson
 
+pytestmark = pytest.mark.check
+
 
 @pytest.mark.parametrize("p", ACCURACIES)
 def test_wilson(p: float) -> None:

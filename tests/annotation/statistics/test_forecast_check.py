@@ -8,6 +8,8 @@ import pytest
 from readerstudy.design.kernels.assumptions import Assumptions
 from tests.annotation.statistics.forecast_check import DESIGNS, Planned, check, simulated
 
+pytestmark = pytest.mark.check
+
 QUICK = 300
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,18 @@ def paper_shaped(path: Path) -> tuple[StudyArrays, dict[str, Any]]:
     return arrays, case["expected"]
 
 
+COMPUTED: dict[bytes, bytes] = {}
+
+
 def computed(arrays: StudyArrays, settings: Settings) -> Any:
-    """What an analysis stores, as plain JSON: tests look at places that only some studies have."""
-    return compute(arrays, settings)
+    """What an analysis stores, as plain JSON: tests look at places that only some studies have.
+
+    Equal arrays are computed once in a process; each test gets a copy of its own.
+    """
+    asked = pickle.dumps((arrays, settings))
+    if asked not in COMPUTED:
+        COMPUTED[asked] = pickle.dumps(compute(arrays, settings))
+    return pickle.loads(COMPUTED[asked])
 
 
 def changed(result: Any, **fields: Any) -> Any:

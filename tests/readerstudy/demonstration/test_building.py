@@ -26,6 +26,8 @@ from tests.annotation.review.cases import NOON, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.conftest import make_person
 
+pytestmark = pytest.mark.check
+
 
 @pytest.fixture
 def bank(db: None, rita: User) -> QuestionBank:

@@ -35,7 +35,7 @@ from readerstudy.models import ModelRun, PredictionRun
 from tests.annotation.review.cases import NOON, make_bank, make_revisions
 from tests.annotation.review.pixels import give_pixels
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.check]
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ from tests.readerstudy.model_runs.made import (
 )
 from tests.readerstudy.studies import make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 MOST_QUERIES = 12
 
 

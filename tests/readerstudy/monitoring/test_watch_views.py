@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -18,6 +19,8 @@ from tests.readerstudy.design.drafts import study_coordinator
 from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.monitoring.conftest import WATCH, said
 from tests.readerstudy.studies import enrol, make_study, places_of
+
+pytestmark = pytest.mark.postgres
 
 READER_ACTS = ["extend/", "remind/", "pass/", "withdraw/", "replace/"]
 STUDY_ACTS = ["watch/extend/", "watch/remind/", "watch/interim/", "void/"]

@@ -47,7 +47,7 @@ from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later, make_study, places_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.check]
 
 N_STEPS = 50
 N_RUNS = int(os.environ.get("PROOF_RUNS", "10"))

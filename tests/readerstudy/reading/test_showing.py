@@ -18,7 +18,7 @@ from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.reading.page import ReadingPage
 from tests.readerstudy.studies import keep_again
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 def state(desk: Desk, seconds: float = 0) -> dict[str, Any]:

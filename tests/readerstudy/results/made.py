@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -75,9 +76,11 @@ def analysed_study(
             explanation=f"I see it in case {row}.",
             row=row,
         )
-    arrays = make_arrays(READERS, MODELS, "BBBB", tasks=TASKS, plan=AnalysisPlan(pairs=pairs).as_json())
-    arrays = replace(arrays, questions=replace(arrays.questions, public_id=tuple(one.public_id for one in cases)))
-    result = computed(arrays, QUICK)
+    result = small_result(plan=AnalysisPlan(pairs=pairs).as_json())
+    named = as_text(result)
+    for place, case in enumerate(cases):
+        named = named.replace(f'"case-{place}"', f'"{case.public_id}"')
+    result = json.loads(named)
     next(one for one in result["raters"] if one["name"] == "Good")["run"] = run.public_id
     return stored(study, result)
 
