@@ -16,11 +16,12 @@ from typing import Any
 
 import django
 
+from annotation.enums import GradeName
 from tests.bench.rows import Row
 
 N_QUESTIONS = 5_000
 TIMES = 3
-GRADES = ("clinical_quality", "factual_correctness", "explanation_clarity", "image_alignment")
+GRADES = GradeName.values()
 CHOICES = {"needs_image": ("yes", "partly", "no"), "relevant": ("yes", "partly", "no")}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator
-from annotation.enums import Flag, Verdict
+from annotation.enums import Flag, GradeName, Verdict
 from annotation.models import Assignment, ReviewRound, User
 from annotation.review.ending import complete_reviews
 from annotation.review.kernels.form import Judgement
@@ -13,12 +13,7 @@ from tests.annotation.rounds.made import make_sample, say, theirs
 
 N_OPEN = 3  # assignments that nobody submitted: question 3 by Remo, question 4 by both
 JUDGEMENT = Judgement(
-    grades={
-        "clinical_quality": 4,
-        "factual_correctness": 4,
-        "explanation_clarity": 4,
-        "image_alignment": 4,
-    },
+    grades=dict.fromkeys(GradeName.values(), 4),
     needs_image="yes",
     relevant="yes",
     verdict="accept",

@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.adjudication.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
-from annotation.enums import Role
+from annotation.enums import GradeName, Role
 from annotation.models import ReviewRound, Revision, Settlement, User
 from annotation.people.roles import grant
 from annotation.questionbank.editing import current_revision, wording_of
@@ -132,7 +132,7 @@ def test_the_own_submission_leads_to_the_decision(
     address = f"/review/{assignment.public_id}"
     hers.post(f"{address}/answer/", {"best": "B", "defensible": ["B"], "difficulty": "easy"})
     judged = {
-        **dict.fromkeys(("clinical_quality", "factual_correctness", "explanation_clarity", "image_alignment"), "4"),
+        **dict.fromkeys(GradeName.values(), "4"),
         "needs_image": "yes",
         "relevant": "yes",
         "verdict": "accept",

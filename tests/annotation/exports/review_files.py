@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-GRADES = ("clinical_quality", "factual_correctness", "explanation_clarity", "image_alignment")
+from annotation.enums import GradeName
+
+GRADES = GradeName.values()
 
 
 def review_cells(question: int, reviewer: str = "rita@example.org", **changed: Any) -> dict[str, Any]:

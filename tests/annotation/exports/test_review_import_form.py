@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from annotation.enums import AssignmentState, Flag, ReturnReason
+from annotation.enums import AssignmentState, Flag, GradeName, ReturnReason
 from annotation.exports.review_import import ReviewsImported, import_reviews
 from annotation.exports.reviews import COLUMNS, export_reviews, review_rows
 from annotation.exports.tables import Format
@@ -89,7 +89,7 @@ def test_what_the_form_does_not_ask_is_refused(short: ReviewRound, noon: datetim
     cells = review_cells(2, flag_gives_away=True, cannot_judge_image_alignment=True, grade_image_alignment="")
     said = refused(short, {**cells, "first": SHORT_CELLS}, noon)
     assert set(said) == {
-        "grade_factual_correctness, grade_explanation_clarity, grade_image_alignment",
+        ", ".join(f"grade_{name}" for name in GradeName.values() if name not in SHORT.grades),
         "needs_image",
         "relevant",
         "flag_gives_away",

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import Degree, Flag, Role, RoundSteps
+from annotation.enums import Degree, Flag, GradeName, Role, RoundSteps
 from annotation.models import Membership, Review, ReviewRound, User
 from annotation.outcomes.agreement import AgreementRow, RoundAgreement, round_agreement
 from annotation.review.rounds import create_round, open_round
@@ -18,7 +18,7 @@ from annotation.statistics.kernels.reviewers import grade_agreement, reviewer_ag
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
-GRADES = ("clinical_quality", "factual_correctness", "explanation_clarity", "image_alignment")
+GRADES = GradeName.values()
 NBSP = "\N{NO-BREAK SPACE}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from annotation.enums import ImageState, ImportKind, ImportState, RoundState, RoundSteps, Task, ViewPosition
+from annotation.enums import GradeName, ImageState, ImportKind, ImportState, RoundState, RoundSteps, Task, ViewPosition
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -146,12 +146,7 @@ def assignments_of(reviewer: User, review_round: ReviewRound) -> list[Assignment
 def good_judgement(**changes: Any) -> Judgement:
     """A judgement that needs nothing more when the blind answer is the key."""
     fields: dict[str, Any] = {
-        "grades": {
-            "clinical_quality": 5,
-            "factual_correctness": 5,
-            "explanation_clarity": 4,
-            "image_alignment": 5,
-        },
+        "grades": {**dict.fromkeys(GradeName.values(), 5), "explanation_clarity": 4},
         "needs_image": "yes",
         "relevant": "yes",
         "verdict": "accept",

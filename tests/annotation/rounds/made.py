@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from annotation.enums import AssignmentState, Flag
+from annotation.enums import AssignmentState, Flag, GradeName
 from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, Review, SamplingPlan, User
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
@@ -42,12 +42,7 @@ def say(
             defaults={"best": best, "defensible": [best] if best else [], "difficulty": "easy", "answered_at": at},
         )
     Assignment.objects.filter(pk=assignment.pk).update(state=AssignmentState.SUBMITTED, opened_at=at)
-    grades = {
-        "clinical_quality": 5,
-        "factual_correctness": 4,
-        "explanation_clarity": 4,
-        "image_alignment": "cannot_judge",
-    }
+    grades = {**dict.fromkeys(GradeName.values(), 4), "clinical_quality": 5, "image_alignment": "cannot_judge"}
     return Review.objects.create(
         assignment=assignment,
         version=version,
