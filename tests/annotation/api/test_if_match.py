@@ -123,6 +123,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("server", ["", pytest.param("postgres", marks=pytest.mark.services)])
 def test_of_four_writers_with_one_etag_one_writes(tmp_path: Path, server: str) -> None:
     url = postgres_url() or pytest.skip("no PostgreSQL answers on this machine") if server else ""

@@ -20,8 +20,6 @@ from annotation.backup.restoring import unpack_checked
 from tests.processes import environment, manage, migrated_site
 from tests.refusals import refuses
 
-pytestmark = pytest.mark.check
-
 Members = dict[str, bytes]
 
 
