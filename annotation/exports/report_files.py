@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.exports.tables import Cell, Column, Format, whole_file, write_codebook, write_table
+from annotation.exports.tables import Format, whole_file, write_codebook, write_table
+from annotation.tables.kernels.table import Column, Table, codebook, flat_cells, flat_columns
+from annotation.tables.prose import WIDTH
 
 SUMS = "SHA256SUMS"
 ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
-WIDTH = 110
 SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
-Rows = Iterable[Sequence[Cell]]
 Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
 
 
@@ -58,19 +58,23 @@ def by_folder(files: Iterable[WrittenFile]) -> list[tuple[str, list[WrittenFile]
     return list(found.items())
 
 
-def csv_contents(
-    name: str, about: str, columns: Sequence[Column], rows: Rows, *, with_codebook: bool = True
-) -> Iterator[Content]:
+def csv_contents(table: Table, folder: str = "data/", *, with_codebook: bool = True) -> Iterator[Content]:
     """A table, and its codebook beside it."""
 
     def content() -> bytes:
         file = io.BytesIO()
-        write_table(file, columns, rows, Format.CSV)
+        write_table(file, flat_columns(table.columns), (list(flat_cells(row)) for row in table.rows), Format.CSV)
         return file.getvalue()
 
-    yield Content(name, about, content)
+    yield Content(f"{folder}{table.name}.csv", table.caption, content)
     if with_codebook:
-        yield codebook_content(name, columns)
+        yield codebook_content(f"{folder}{table.name}", table.columns)
+
+
+def table_contents(tables: Sequence[Table]) -> Iterator[Content]:
+    """The tables of numbers, with one codebook for all of them."""
+    for table in [*tables, codebook(tables)]:
+        yield from csv_contents(table, "tables/", with_codebook=False)
 
 
 def codebook_content(name: str, columns: Sequence[Column]) -> Content:
@@ -79,8 +83,7 @@ def codebook_content(name: str, columns: Sequence[Column]) -> Content:
         write_codebook(file, columns)
         return file.getvalue()
 
-    about = "what the columns of the table mean"
-    return Content(f"{name.removesuffix('.csv')}.codebook.csv", about, content, "*.codebook.csv")
+    return Content(f"{name}.codebook.csv", "what the columns of the table mean", content, "*.codebook.csv")
 
 
 def listed_files(contents: Iterable[Content]) -> dict[str, str]:

@@ -37,6 +37,7 @@ from annotation.exports.report_files import (
     csv_contents,
     listed_files,
     script_content,
+    table_contents,
     write_contents,
 )
 from annotation.exports.review_methods import methods_text, readme_text
@@ -51,7 +52,7 @@ from annotation.exports.review_tables import (
     settlement_rows,
 )
 from annotation.exports.reviews import columns_of_reviews, review_rows
-from annotation.exports.tables import Column, ExportRefused, Kind
+from annotation.exports.tables import ExportRefused
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import Question, Review, ReviewRound, Settlement, User
 from annotation.outcomes.agreement import DRAWS, round_agreement
@@ -69,6 +70,7 @@ from annotation.outcomes.state_flow import state_flow
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import newest_reviews, outcomes_by_rule, rules_of
 from annotation.review.reviewer_progress import round_times
+from annotation.tables.kernels.table import Table
 
 FACTS = "report.json"
 
@@ -178,7 +180,7 @@ def _facts(review_round: ReviewRound) -> dict[str, Any]:
 
 def _contents(numbers: RoundNumbers, facts: dict[str, Any], *, with_names: bool) -> list[Content]:
     """The README first; it says what all of them are."""
-    found = [*_texts(numbers, facts), *_tables(numbers), *_figures(numbers), *_data(numbers)]
+    found = [*_texts(numbers, facts), *table_contents(review_sheets(numbers)), *_figures(numbers), *_data(numbers)]
     found += _names(numbers.review_round) if with_names else ()
     found.append(script_content())
     text = readme_text(numbers, facts, listed_files(found))
@@ -190,17 +192,6 @@ def _texts(numbers: RoundNumbers, facts: dict[str, Any]) -> Iterator[Content]:
     yield Content("methods.txt", "a methods section written from stored facts", text.encode)
     written = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
     yield Content(FACTS, "rules, seed, draws and versions", written.encode)
-
-
-def _tables(numbers: RoundNumbers) -> Iterator[Content]:
-    sheets = review_sheets(numbers)
-    for sheet in sheets:
-        yield from csv_contents(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)
-    names = ("table", "column", "kind", "meaning", "values")
-    rows = [[one.name, of.name, of.kind.label, of.meaning, of.values] for one in sheets for of in one.columns]
-    head = [Column(name, Kind.TEXT, "") for name in names]
-    about = "what the columns of these tables mean"
-    yield from csv_contents("tables/codebook.csv", about, head, rows, with_codebook=False)
 
 
 def _figures(numbers: RoundNumbers) -> Iterator[Content]:
@@ -228,16 +219,15 @@ def _figure(
 
 def _data(numbers: RoundNumbers) -> Iterator[Content]:
     one = numbers.review_round
-    columns = columns_of_reviews(one, source_ids=False)
     about = "a row per reviewer and question: what every number is computed from"
-    yield from csv_contents("data/reviews.csv", about, columns, review_rows(one))
+    yield from csv_contents(Table("reviews", about, columns_of_reviews(one, source_ids=False), review_rows(one)))
     about = "the reviewed questions: patient or exam as a number, and import"
-    yield from csv_contents("data/questions.csv", about, QUESTION_COLUMNS, question_rows(one))
+    yield from csv_contents(Table("questions", about, QUESTION_COLUMNS, question_rows(one)))
     if rows := settlement_rows(one):
         about = "what the round decided about each question"
-        yield from csv_contents("data/settlements.csv", about, SETTLEMENT_COLUMNS, rows)
+        yield from csv_contents(Table("settlements", about, SETTLEMENT_COLUMNS, rows))
 
 
 def _names(review_round: ReviewRound) -> Iterator[Content]:
     about = "WHOSE EACH PSEUDONYM IS: take this file out before the report leaves the house"
-    yield from csv_contents("data/reviewers.csv", about, REVIEWER_COLUMNS, reviewer_rows(review_round))
+    yield from csv_contents(Table("reviewers", about, REVIEWER_COLUMNS, reviewer_rows(review_round)))

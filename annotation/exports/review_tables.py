@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotation.enums import GradeName
 from annotation.exports.reviews import reviewer_pseudonym
-from annotation.exports.tables import Cell, Column, Kind
 from annotation.models import Assignment, ReviewRound, Settlement
 from annotation.outcomes.agreement import AgreementRow, RoundAgreement
 from annotation.outcomes.judged_difficulty import DifficultyTable
@@ -18,8 +17,8 @@ from annotation.review.outcomes import Outcomes, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate
+from annotation.tables.kernels.table import REAL, TEXT, WHOLE, YES_NO, Cell, Column, Table
 
-TEXT, WHOLE, REAL, YES_NO = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO
 SIMULATED = Column("simulated", YES_NO, "Whether the round was made up for a demonstration: the same in every row.")
 OF_N = (Column("count", WHOLE, "How many of n; empty for n = 0."), Column("n", WHOLE, "Of how many."))
 WILSON = (
@@ -45,16 +44,6 @@ ISSUE = Column("issue", TEXT, "any, an outcome of the ReXVQA paper (paper_), or 
 
 
 @dataclass(frozen=True)
-class ReviewSheet:
-    """One table of the report."""
-
-    name: str
-    about: str
-    columns: tuple[Column, ...]
-    rows: list[list[Cell]]
-
-
-@dataclass(frozen=True)
 class RoundNumbers:
     """Everything that the tables hold, computed once."""
 
@@ -70,14 +59,13 @@ class RoundNumbers:
         return self.by_rule[CountingRule.ANY]
 
 
-def review_sheets(numbers: RoundNumbers) -> list[ReviewSheet]:
+def review_sheets(numbers: RoundNumbers) -> list[Table]:
     """In the order of the README; each row ends with whether the round is simulated."""
     made = (_outcomes, _groups, _shares, _choices, _grades, _agreement, _difficulty, _times)
     sheets = [sheet for make in made if (sheet := make(numbers)).rows]
     simulated = numbers.review_round.simulated
     return [
-        ReviewSheet(one.name, one.about, (*one.columns, SIMULATED), [[*row, simulated] for row in one.rows])
-        for one in sheets
+        replace(one, columns=(*one.columns, SIMULATED), rows=[[*row, simulated] for row in one.rows]) for one in sheets
     ]
 
 
@@ -91,7 +79,7 @@ def _rates(outcomes: Outcomes) -> Iterator[tuple[str, IssueRate]]:
     yield from ((f"flag_{row.issue.value}", row.rate) for row in outcomes.flags)
 
 
-def _outcomes(numbers: RoundNumbers) -> ReviewSheet:
+def _outcomes(numbers: RoundNumbers) -> Table:
     flags = Column("flags", TEXT, "The flags that count, joined by |; one of them is enough.")
     rows: list[list[Cell]] = []
     for rule, outcomes in numbers.by_rule.items():
@@ -102,10 +90,10 @@ def _outcomes(numbers: RoundNumbers) -> ReviewSheet:
             counted = "|".join(flag.value for flag in issue.flags)
             rows.append([rule.value, name, issue.label, counted, *_of_n(rate.share), *limits])
     columns = (RULE, ISSUE, Column("label", TEXT, "The issue in words."), flags, *OF_N, *WILSON, *CLUSTERED)
-    return ReviewSheet("outcomes", "how many questions have each issue, by every rule of counting", columns, rows)
+    return Table("outcomes", "how many questions have each issue, by every rule of counting", columns, rows)
 
 
-def _groups(numbers: RoundNumbers) -> ReviewSheet:
+def _groups(numbers: RoundNumbers) -> Table:
     rows: list[list[Cell]] = []
     issues = [COUNTED_ISSUES[name] for name in ("any", *PAPER_ISSUES)]
     found = all_group_outcomes([numbers.review_round], list(GroupBy), issues, CountingRule.ANY)
@@ -126,10 +114,10 @@ def _groups(numbers: RoundNumbers) -> ReviewSheet:
     about = (
         "the same by task, category, stated difficulty, reviewer and import; a question has an issue by any reviewer"
     )
-    return ReviewSheet("outcomes_by", about, columns, rows)
+    return Table("outcomes_by", about, columns, rows)
 
 
-def _shares(numbers: RoundNumbers) -> ReviewSheet:
+def _shares(numbers: RoundNumbers) -> Table:
     found, over = numbers.outcomes, "reviewed questions"
     clustered = found.ceiling_clustered.estimate if found.ceiling_clustered else None
     limits: list[Cell] = [clustered.low, clustered.high] if clustered else [None, None]
@@ -146,7 +134,7 @@ def _shares(numbers: RoundNumbers) -> ReviewSheet:
         "at least one reviewer."
     )
     columns = (Column("name", TEXT, meaning), Column("over", TEXT, "What n counts."), *OF_N, *WILSON, *CLUSTERED)
-    return ReviewSheet("shares", "experts' ceiling, accepted, settled, corrected categories", columns, rows)
+    return Table("shares", "experts' ceiling, accepted, settled, corrected categories", columns, rows)
 
 
 def _levels(numbers: RoundNumbers) -> list[list[Cell]]:
@@ -154,17 +142,17 @@ def _levels(numbers: RoundNumbers) -> list[list[Cell]]:
     return [[f"key_where_{level.value}", "blind answers", *_of_n(one), None, None] for level, one in levels]
 
 
-def _choices(numbers: RoundNumbers) -> ReviewSheet:
+def _choices(numbers: RoundNumbers) -> Table:
     rows: list[list[Cell]] = [
         [tally.name, word.value, count if tally.n else None, tally.n]
         for tally in (numbers.outcomes.verdicts, *numbers.outcomes.degrees)
         for word, count in tally.counts
     ]
     columns = (Column("field", TEXT, "Column of data/reviews.csv."), Column("value", TEXT, "What was chosen."), *OF_N)
-    return ReviewSheet("choices", "verdicts and choices, counted over reviews", columns, rows)
+    return Table("choices", "verdicts and choices, counted over reviews", columns, rows)
 
 
-def _grades(numbers: RoundNumbers) -> ReviewSheet:
+def _grades(numbers: RoundNumbers) -> Table:
     rows: list[list[Cell]] = []
     for one in numbers.outcomes.grades:
         counts = dict(one.counts)
@@ -177,10 +165,10 @@ def _grades(numbers: RoundNumbers) -> ReviewSheet:
         Column("median", REAL, "Median grade."),
         Column("n_cannot_judge", WHOLE, "Reviews that could not judge."),
     )
-    return ReviewSheet("grades", "how often each grade was given", columns, rows)
+    return Table("grades", "how often each grade was given", columns, rows)
 
 
-def _agreement(numbers: RoundNumbers) -> ReviewSheet:
+def _agreement(numbers: RoundNumbers) -> Table:
     found: list[tuple[str, str, int, int, int, str, Estimate]] = []
     for table in numbers.agreement.tables:
         for row in table.rows:
@@ -200,14 +188,14 @@ def _agreement(numbers: RoundNumbers) -> ReviewSheet:
         Column("reason", TEXT, "Why there is no value."),
         Column("cautions", TEXT, "What is to be known about the value or its interval, joined by |."),
     )
-    return ReviewSheet("agreement", "how reviewers agree on each field of the form", columns, rows)
+    return Table("agreement", "how reviewers agree on each field of the form", columns, rows)
 
 
 def _head(scale: str, row: AgreementRow) -> tuple[str, str, int, int, int]:
     return row.name, scale, row.found.n_questions, row.found.n_pairs, row.n_cannot_judge
 
 
-def _difficulty(numbers: RoundNumbers) -> ReviewSheet:
+def _difficulty(numbers: RoundNumbers) -> Table:
     columns = (
         Column("name", TEXT, "answers: a cell of the table; else a statistic of the whole table."),
         Column("stated", TEXT, "Difficulty that the bank states."),
@@ -217,7 +205,7 @@ def _difficulty(numbers: RoundNumbers) -> ReviewSheet:
     )
     about, table = "difficulty as stated and as judged blind", numbers.difficulty
     if table is None:
-        return ReviewSheet("difficulty", about, columns, [])
+        return Table("difficulty", about, columns, [])
     levels, n = [level.value for level, _row in table.counts], table.kappa.n
     rows: list[list[Cell]] = [
         ["answers", stated.value, judged, count, None, None, n]
@@ -226,10 +214,10 @@ def _difficulty(numbers: RoundNumbers) -> ReviewSheet:
     ]
     named = {"cohen_kappa_quadratic": table.kappa, "same": table.same, "easier": table.easier, "harder": table.harder}
     rows += [[name, "", "", one.value, one.low, one.high, one.n] for name, one in named.items()]
-    return ReviewSheet("difficulty", about, columns, rows)
+    return Table("difficulty", about, columns, rows)
 
 
-def _times(numbers: RoundNumbers) -> ReviewSheet:
+def _times(numbers: RoundNumbers) -> Table:
     times = numbers.times
     rows: list[list[Cell]] = [
         ["active_ms_median", times.active.value, times.active.low, times.active.high, times.active.n],
@@ -243,7 +231,7 @@ def _times(numbers: RoundNumbers) -> ReviewSheet:
         "review may be left out for several reasons."
     )
     columns = (Column("name", TEXT, meaning), *LIMITS, Column("n", WHOLE, "Reviews."))
-    return ReviewSheet("times", "active time of a review, and what was left out of it", columns, rows)
+    return Table("times", "active time of a review, and what was left out of it", columns, rows)
 
 
 # --- what the tables are computed from, beside the reviews ----------------------------------------------------------

@@ -20,32 +20,16 @@ from typing import IO
 
 from django.conf import settings
 
-from annotation.enums import Word, _
+from annotation.enums import Word
 from annotation.questionbank.kernels.cells import neutralised as neutralised
 from annotation.questionbank.kernels.cells import restored as restored
 from annotation.refusals import Refused
 from annotation.site.health import INSTALL_PARQUET, has_parquet
+from annotation.tables.kernels.table import Cell as Cell
+from annotation.tables.kernels.table import Column as Column
+from annotation.tables.kernels.table import Kind as Kind
 
-Cell = str | int | float | bool | datetime | None
 ROWS_PER_GROUP = 5000
-
-
-class Kind(Word):
-    """What a column holds. Text is empty where there is nothing; the others are missing (null, an empty cell)."""
-
-    TEXT = "text", _("text")
-    WHOLE = "whole", _("whole number")
-    REAL = "real", _("number")
-    YES_NO = "yes_no", _("true or false")
-    TIME = "time", _("time, UTC, ISO 8601")
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    kind: Kind
-    meaning: str
-    values: str = ""  # the possible values, where they are few
 
 
 class Format(Word):

@@ -29,7 +29,7 @@ from readerstudy.api.study_list import OfStudy
 from readerstudy.design.voiding import main_case, void_case
 from readerstudy.enums import Block
 from readerstudy.exports.columns import response_columns
-from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, Table, note_answers_read
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable, note_answers_read
 from readerstudy.exports.plain_tables import EVENT_COLUMNS, event_rows
 from readerstudy.exports.responses import READ_WITH, rows_of_readings
 from readerstudy.forms.studies import ReadingsForm
@@ -66,7 +66,7 @@ class ExportStudyTable(OfStudy):
 class _AnswerList(OfStudy, ListOf[Row]):
     """Every page that is read is noted in the audit log."""
 
-    table: ClassVar[Table]
+    table: ClassVar[StudyTable]
     newest_first = False
 
     def rows(self) -> QuerySet[Row]:
@@ -96,7 +96,7 @@ class StudyResponses(_AnswerList[Reading]):
     correctness, and cases that nobody opened, stand in the table alone.
     """
 
-    table = Table.RESPONSES
+    table = StudyTable.RESPONSES
     shape = shape_of("ResponseShape", response_columns(with_key=False))
     filters = ResponseFilters
     summary = "List responses of a study"
@@ -116,7 +116,7 @@ class EventFilters(django_filters.FilterSet):
 class StudyEvents(_AnswerList[TimingEvent]):
     """Events of the clock as the server took them in, with the columns of their table."""
 
-    table = Table.EVENTS
+    table = StudyTable.EVENTS
     shape = shape_of("TimingEventShape", EVENT_COLUMNS)
     filters = EventFilters
     summary = "List timing events of a study"

@@ -23,7 +23,7 @@ from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, is_over, may_see_results, unblind
 
 
-class Table(Word):
+class StudyTable(Word):
     RESPONSES = "responses", _("responses")
     EVENTS = "events", _("events of the clock")
     SESSIONS = "sessions", _("sessions")
@@ -32,22 +32,22 @@ class Table(Word):
     VOIDINGS = "voidings", _("voided cases")
 
 
-HIDDEN_BEFORE_RESULTS = frozenset({Table.RESPONSES, Table.EVENTS})
+HIDDEN_BEFORE_RESULTS = frozenset({StudyTable.RESPONSES, StudyTable.EVENTS})
 _PLAIN: dict[str, tuple[tuple[Column, ...], Callable[[ReaderStudy], Iterator[list[Cell]]]]] = {
-    Table.EVENTS: (plain_tables.EVENT_COLUMNS, plain_tables.event_rows),
-    Table.SESSIONS: (plain_tables.SESSION_COLUMNS, plain_tables.session_rows),
-    Table.READERS: (plain_tables.READER_COLUMNS, plain_tables.reader_rows),
-    Table.ORDERS: (plain_tables.ORDER_COLUMNS, plain_tables.order_rows),
-    Table.VOIDINGS: (plain_tables.VOIDING_COLUMNS, plain_tables.voiding_rows),
+    StudyTable.EVENTS: (plain_tables.EVENT_COLUMNS, plain_tables.event_rows),
+    StudyTable.SESSIONS: (plain_tables.SESSION_COLUMNS, plain_tables.session_rows),
+    StudyTable.READERS: (plain_tables.READER_COLUMNS, plain_tables.reader_rows),
+    StudyTable.ORDERS: (plain_tables.ORDER_COLUMNS, plain_tables.order_rows),
+    StudyTable.VOIDINGS: (plain_tables.VOIDING_COLUMNS, plain_tables.voiding_rows),
 }
 
 
-def columns_of(study: ReaderStudy, table: Table, *, source_ids: bool = False) -> tuple[Column, ...]:
+def columns_of(study: ReaderStudy, table: StudyTable, *, source_ids: bool = False) -> tuple[Column, ...]:
     """Key and correct stand in the responses only where results may be seen.
 
     With ``source_ids`` tables of cases end with the id in the imported file.
     """
-    own = response_columns(with_key=may_see_results(study)) if table == Table.RESPONSES else _PLAIN[table][0]
+    own = response_columns(with_key=may_see_results(study)) if table == StudyTable.RESPONSES else _PLAIN[table][0]
     return (*own, SOURCE_ID) if source_ids and names_cases(own) else own
 
 
@@ -61,7 +61,7 @@ def names_cases(columns: tuple[Column, ...]) -> bool:
 
 def export_table(
     study: ReaderStudy,
-    table: Table,
+    table: StudyTable,
     form: Format,
     to: IO[bytes],
     *,
@@ -91,7 +91,7 @@ def export_table(
     with transaction.atomic():
         if table in HIDDEN_BEFORE_RESULTS:
             unblind(study, actor=actor, at=at, because=f"export of the {table.value}")
-        if table == Table.RESPONSES and not breaks_glass:
+        if table == StudyTable.RESPONSES and not breaks_glass:
             note_study_keys(study, actor=actor, at=at)
         if breaks_glass:
             record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, "table": table.value})
@@ -100,14 +100,14 @@ def export_table(
 
 
 @transaction.atomic
-def note_answers_read(study: ReaderStudy, table: Table, n_rows: int, *, actor: User, at: datetime) -> None:
+def note_answers_read(study: ReaderStudy, table: StudyTable, n_rows: int, *, actor: User, at: datetime) -> None:
     """A program has read so many rows of answers, page by page."""
     record("study.answers_read", actor=actor, at=at, subject=study, facts={"table": table.value, "rows": n_rows})
 
 
-def _rows(study: ReaderStudy, table: Table, *, source_ids: bool) -> Iterator[list[Cell]]:
+def _rows(study: ReaderStudy, table: StudyTable, *, source_ids: bool) -> Iterator[list[Cell]]:
     with_key = may_see_results(study)
-    rows = response_rows(study, with_key=with_key) if table == Table.RESPONSES else _PLAIN[table][1](study)
+    rows = response_rows(study, with_key=with_key) if table == StudyTable.RESPONSES else _PLAIN[table][1](study)
     if not source_ids:
         return rows
     return with_source_ids(study.bank, columns_of(study, table), rows, number_column=CASE[0].name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from annotation.exports.tables import Cell, Column
 from annotation.statistics.kernels.estimate import Value
+from annotation.tables.kernels.table import ESTIMATE, REAL, TEXT, WHOLE, YES_NO, Cell, Column, Table, TableCell, counted
 from readerstudy.analysis.kernels.panel_result import ModelDifference, MultiReaderPanel, MultiReaderValue
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
@@ -21,20 +21,7 @@ from readerstudy.analysis.kernels.result import (
     unit_in,
     values_of,
 )
-from readerstudy.report.sheets import (
-    PANEL,
-    REAL,
-    STATISTIC,
-    TEST,
-    TEXT,
-    UNDEFINED_DRAWS,
-    VALUE,
-    WHOLE,
-    YES_NO,
-    Sheet,
-    count_cells,
-    value_cells,
-)
+from readerstudy.report.sheets import PANEL, STATISTIC, TEST, UNDEFINED_DRAWS
 from readerstudy.results.kernels.inferences import lines_of
 
 OF_READERS, ONE_READER = "mean of the readers", "one_reader"
@@ -42,9 +29,9 @@ UNITS = {BY_QUESTION: "question", BY_CLUSTER: "cluster"}
 TEST_NAMES = ("df", "p", "bootstrap_undefined_fraction")
 
 
-def agreement_sheets(result: StoredAnalysis) -> list[Sheet]:
+def agreement_sheets(result: StoredAnalysis) -> list[Table]:
     return [
-        Sheet(
+        Table(
             "pairs",
             "every pair of raters in every panel: kappas, the 2x2 table of right and wrong, differences",
             (
@@ -54,13 +41,13 @@ def agreement_sheets(result: StoredAnalysis) -> list[Sheet]:
                 Column("first_kind", TEXT, "Kind of the first.", "reader, model"),
                 Column("second_kind", TEXT, "Kind of the second.", "reader, model"),
                 STATISTIC,
-                *VALUE,
+                ESTIMATE,
                 *TEST,
                 UNDEFINED_DRAWS,
             ),
             list(_pair_rows(result)),
         ),
-        Sheet(
+        Table(
             "groups",
             "agreement within the readers, the models and all raters, and the means over their pairs",
             (
@@ -68,14 +55,14 @@ def agreement_sheets(result: StoredAnalysis) -> list[Sheet]:
                 Column("group", TEXT, "Whose agreement.", "readers, models, all"),
                 Column("n_raters", WHOLE, "Raters of the group."),
                 STATISTIC,
-                *VALUE,
+                ESTIMATE,
                 Column("se", REAL, "Standard error of the value, where one is computed."),
                 *TEST,
                 UNDEFINED_DRAWS,
             ),
             list(_group_rows(result)),
         ),
-        Sheet(
+        Table(
             "comparison",
             "mean of the readers, each model minus it (the planned family, then by task), planned pairs, post hoc ones",
             COMPARISON,
@@ -84,28 +71,28 @@ def agreement_sheets(result: StoredAnalysis) -> list[Sheet]:
     ]
 
 
-def _pair_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
+def _pair_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
     for panel, found in result["panels"].items():
         for pair in found["pairs"]:
             who: list[Cell] = [panel, pair["first"], pair["second"], *pair["kinds"]]
             for name, one in values_of(pair):
-                yield [*who, name, *value_cells(one), *(plain(one).get(test) for test in TEST_NAMES)]
+                yield [*who, name, one, *(plain(one).get(test) for test in TEST_NAMES)]
             table = pair["table"]
             n = n_in(table)
             for name in ("both", "first_only", "second_only", "neither"):
-                yield [*who, f"table_{name}", *count_cells(plain(table)[name], n), None, None, None]
+                yield [*who, f"table_{name}", counted(plain(table)[name], n), None, None, None]
 
 
-def _group_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
+def _group_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
     for panel, found in result["panels"].items():
         groups = found["groups"]
         for group, entry in (("readers", groups["readers"]), ("models", groups["models"]), ("all", groups["all"])):
             who: list[Cell] = [panel, group, entry["n_raters"]]
             for name, one in values_of(entry):
-                yield [*who, name, *value_cells(one), *(plain(one).get(test) for test in ("se", *TEST_NAMES))]
+                yield [*who, name, one, *(plain(one).get(test) for test in ("se", *TEST_NAMES))]
             for name in ("n_pairs_readers", "n_pairs_reader_model"):
                 if name in entry:
-                    yield [*who, name, *count_cells(plain(entry)[name], found["n"]), *[None] * 4]
+                    yield [*who, name, counted(plain(entry)[name], found["n"]), *[None] * 4]
 
 
 COMPARISON = (
@@ -137,7 +124,7 @@ COMPARISON = (
         "by_question: questions taken as independent; complete_rows: only questions that no reader missed.",
         f"planned, other, {MOVER}, {BY_QUESTION}, {COMPLETE_ROWS}",
     ),
-    *VALUE,
+    ESTIMATE,
     Column("n_readers", WHOLE, "Readers with an answer in it."),
     Column("n_readers_dropped", WHOLE, "Readers of the plan without one."),
     Column("n_questions_dropped", WHOLE, "Scored questions without one, of n and these."),
@@ -167,7 +154,7 @@ COMPARISON = (
 )
 
 
-def _comparison_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
+def _comparison_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
     """The mean of the readers in every panel, then every comparison, each by all of its lines; then the pairs."""
     mrmc: dict[str, MultiReaderPanel] = {ALL_TASKS: result["mrmc"], **result["mrmc"]["tasks"]}
     for panel, of in mrmc.items():
@@ -186,20 +173,20 @@ NO_COUNTS: list[Cell] = [None] * 7
 NO_VERDICTS: list[Cell] = [None] * 8
 
 
-def _of_pair(one: Comparison, head: list[Cell]) -> Iterator[Sequence[Cell]]:
+def _of_pair(one: Comparison, head: list[Cell]) -> Iterator[Sequence[TableCell]]:
     """The exact test; and by cluster, where patients or exams share questions."""
     difference, none = one["difference"], [None] * 4
     flags = list(dict.fromkeys([*difference["flags"], *one["p"]["flags"]]))
     tests: list[Cell] = [one["p"]["value"], _adjusted(one.get("p_holm")), *NO_VERDICTS[2:]]
-    yield [*head, "", "question", "planned", *value_cells({**difference, "flags": flags}), *NO_COUNTS, *none, *tests]
+    yield [*head, "", "question", "planned", {**difference, "flags": flags}, *NO_COUNTS, *none, *tests]
     if "difference_cluster" in one:
         by = one["difference_cluster"]
         errors: list[Cell] = [by["difference_cluster_se"], None, None, None]
         p = one["cluster_mcnemar_chi2"]["p"]
-        yield [*head, "", "cluster", "other", *value_cells(by), *NO_COUNTS, *errors, p, *NO_VERDICTS[1:]]
+        yield [*head, "", "cluster", "other", by, *NO_COUNTS, *errors, p, *NO_VERDICTS[1:]]
 
 
-def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) -> Iterator[Sequence[Cell]]:
+def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) -> Iterator[Sequence[TableCell]]:
     for line in lines_of(found):
         value, is_planned = line.value, line.is_planned
         if one and is_planned:
@@ -212,7 +199,7 @@ def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) ->
             line.inference,
             UNITS[line.unit],
             line.sensitivity or ("planned" if is_planned else "other"),
-            *value_cells(value),
+            value,
             *(value["n_readers"], value["n_readers_dropped"], value["n_questions_dropped"]),
             *(value["n_cells"], value["n_missing"]),
             *(parts["reader_part"], parts["case_part"], value["se"], value["df"]),
@@ -222,12 +209,12 @@ def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) ->
         ]
 
 
-def _own(found: ModelDifference, head: list[Cell]) -> Iterator[Sequence[Cell]]:
+def _own(found: ModelDifference, head: list[Cell]) -> Iterator[Sequence[TableCell]]:
     """The model minus each reader alone."""
     unit = UNITS[found["unit"]]
     for own in found["difference_by_reader"]:
         who = [*head[:-1], own["reader"]]
-        yield [*who, ONE_READER, unit, "other", *value_cells(own), *NO_COUNTS, None, None, None, None, *NO_VERDICTS]
+        yield [*who, ONE_READER, unit, "other", own, *NO_COUNTS, None, None, None, None, *NO_VERDICTS]
 
 
 def _verdicts(one: Comparison) -> list[Cell]:

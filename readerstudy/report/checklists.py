@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from annotation.exports.tables import Cell, Column
+from annotation.tables.kernels.table import TEXT, YES_NO, Cell, Column
 from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, READER, StoredAnalysis
 from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.kernels.guideline_items import ITEMS
 from readerstudy.report.methods import counted, paragraphs_of
-from readerstudy.report.sheets import TEXT, YES_NO
 from readerstudy.results.kernels.stored import panel_names, task_label
 
 NOT_KNOWN = "not known to the program"

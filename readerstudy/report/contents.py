@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from annotation.exports.office import document_of, workbook_of
 from annotation.exports.report_files import (
-    WIDTH,
     Content,
-    Rows,
     codebook_content,
     csv_contents,
     lines_of_files,
     listed_files,
     script_content,
+    table_contents,
 )
-from annotation.exports.tables import Column
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.figures.kernels.saving import rendered
+from annotation.tables.kernels.latex import tex, whole_document
+from annotation.tables.kernels.printing import Printed, printed
+from annotation.tables.kernels.table import Column, Table, TableCell
+from annotation.tables.prose import WIDTH
 from readerstudy.analysis.kernels.arrays import StudyArrays
-from readerstudy.analysis.kernels.result import StoredAnalysis
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.freezing import opening_of
 from readerstudy.exports import plain_tables, predictions
@@ -38,13 +41,28 @@ from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.fact_finding import flow_of
 from readerstudy.report.kernels.facts import StudyFacts
-from readerstudy.report.kernels.latex import escaped, plain, whole_document
-from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.methods import methods_text
-from readerstudy.report.office import codebook_rows, document_of, workbook_of
 from readerstudy.report.ratings import N_FAKE
-from readerstudy.report.sheets import TEXT, other_sheets
+from readerstudy.report.sheets import other_sheets
+from readerstudy.results.accuracy_tables import (
+    accuracy_table,
+    breakdown_tables,
+    calibration_table,
+    runs_table,
+    time_table,
+)
+from readerstudy.results.difference_tables import (
+    by_reader_table,
+    late_table,
+    margin_table,
+    other_lines_table,
+    pairs_of_plan_table,
+    planned_table,
+    variants_tables,
+)
+from readerstudy.results.kernels.comparisons import planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import post_hoc_models
+from readerstudy.results.pair_agreement_tables import groups_table, mean_agreement_table, pair_tables
 from readerstudy.results.wording import came, plan_kind
 
 
@@ -74,9 +92,8 @@ def _texts(source: ReportSource) -> Iterator[Content]:
         "methods.txt", "a methods section written from plan, settings and data", methods_text(result, facts).encode
     )
     rows = checklists.checklist_rows(result, facts)
-    yield from csv_contents(
-        "checklists.csv", "what GRRAS, CLAIM and STARD-AI ask for, and what the program knows", checklists.COLUMNS, rows
-    )
+    about = "what GRRAS, CLAIM and STARD-AI ask for, and what the program knows"
+    yield from csv_contents(Table("checklists", about, checklists.COLUMNS, rows), "")
 
 
 def _protocol(study: ReaderStudy) -> Iterator[Content]:
@@ -93,27 +110,42 @@ def _protocol(study: ReaderStudy) -> Iterator[Content]:
 
 
 def _tables(result: StoredAnalysis) -> Iterator[Content]:
-    sheets = [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]
-    for sheet in sheets:
-        yield from csv_contents(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)
-    meanings = codebook_rows(sheets)
-    head = [Column(name, TEXT, "") for name in ("table", "column", "kind", "meaning", "values")]
-    yield from csv_contents(
-        "tables/codebook.csv", "what the columns of these tables mean", head, meanings, with_codebook=False
-    )
-    printed = tex_tables(result)
-    about = "all of these tables in one workbook"
-    yield Content("tables/tables.xlsx", about, partial(workbook_of, sheets, meanings))
-    title = f"Tables of the study {result['study']}"
-    yield Content(
-        "tables/tables.docx",
-        "the tables for print in one document",
-        partial(document_of, printed, plain(escaped(title))),
-    )
-    document = whole_document(printed, f"Tables of the study {escaped(result['study'])}")
-    yield Content("tables/all_tables.tex", "the tables for print in one document", document.encode)
-    for table in printed:
-        yield Content(f"tables/{table.name}.tex", "each table for print", table.tex().encode, "tables/*.tex")
+    tables = [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]
+    yield from table_contents(tables)
+    yield Content("tables/tables.xlsx", "all of these tables in one workbook", partial(workbook_of, tables))
+    found, title = printed_tables(result), f"Tables of the study {result['study']}"
+    about = "the tables for print in one document"
+    yield Content("tables/tables.docx", about, partial(document_of, found, title))
+    yield Content("tables/all_tables.tex", about, whole_document(found, title).encode)
+    for table in found:
+        yield Content(f"tables/{table.name}.tex", "each table for print", tex(table).encode, "tables/*.tex")
+
+
+def printed_tables(result: StoredAnalysis) -> list[Printed]:
+    """By the names of their files; those that would be empty are left out."""
+    planned, late = planned_rows(result), post_hoc_table(result)
+    compared = [*planned, *(late.planned if late else [])]
+    found: list[Sequence[Table | None]] = [
+        [accuracy_table(result)],
+        *[[one] for one in breakdown_tables(result) if one.rows],
+        [
+            *(planned_table(result), other_lines_table(result, planned)),
+            *((late_table(result), other_lines_table(result, late.planned)) if late else ()),
+        ],
+        [margin_table(result)],
+        [by_reader_table(result, compared)],
+        [pairs_of_plan_table(result, {})],
+        [mean_agreement_table(result)],
+        *[[table] for table in pair_tables(result)],
+        [groups_table(result, ALL_TASKS)],
+        [time_table(result)],
+        [calibration_table(result)],
+        [runs_table(result)],
+        [*variants_tables(result)[:1]],
+    ]
+    ending = f"Study: {result['study']}.{' Simulated data.' if result['simulated'] else ''}"
+    shown = ([table for table in of_one if table] for of_one in found)
+    return [printed(of_one[0].name, of_one, ending) for of_one in shown if of_one]
 
 
 def _figures(source: ReportSource) -> Iterator[Content]:
@@ -136,21 +168,19 @@ def _data(source: ReportSource) -> Iterator[Content]:
     study, arrays, settings = source.analysis.study, source.arrays, source.settings
     about = "a row per rater and case: what every number is computed from"
     yield Content("data/ratings.csv", about, lambda: ratings.ratings_csv(arrays, settings).encode())
-    yield codebook_content("data/ratings.csv", ratings.ratings_columns(arrays))
+    yield codebook_content("data/ratings", ratings.ratings_columns(arrays))
     if arrays.repeats is not None:
         what = "a row per case and further run of a model, as the ratings hold the main run"
         yield Content("data/runs.csv", what, lambda: ratings.runs_csv(arrays).encode())
-        yield codebook_content("data/runs.csv", ratings.RUN_COLUMNS)
+        yield codebook_content("data/runs", ratings.RUN_COLUMNS)
     if arrays.experts is not None:
         what = "how many reviewers answered each case blind, and how many of them with the key"
         yield Content("data/experts.csv", what, lambda: ratings.experts_csv(arrays).encode())
-        yield codebook_content("data/experts.csv", ratings.EXPERT_COLUMNS)
+        yield codebook_content("data/experts", ratings.EXPERT_COLUMNS)
     columns = response_columns(with_key=True)
-    rows = response_rows(study, with_key=True)
-    yield from csv_contents(
-        "data/responses.csv", "a row per reader and case, with all that a mixed model needs", columns, rows
-    )
-    more: Mapping[str, tuple[str, Sequence[Column], Rows]] = {
+    about = "a row per reader and case, with all that a mixed model needs"
+    yield from csv_contents(Table("responses", about, columns, response_rows(study, with_key=True)))
+    more: Mapping[str, tuple[str, Sequence[Column], Iterable[Sequence[TableCell]]]] = {
         "predictions": (
             "a row per run of a model and case",
             predictions.PREDICTION_COLUMNS,
@@ -169,13 +199,13 @@ def _data(source: ReportSource) -> Iterator[Content]:
         ),
     }
     for name, (what, of, cells) in more.items():
-        yield from csv_contents(f"data/{name}.csv", what, of, cells)
+        yield from csv_contents(Table(name, what, of, cells))
     yield Content(
         "data/imrmc.csv", "right and wrong for iMRMC, as R reads it", ratings.imrmc_csv(arrays, settings).encode
     )
     yield Content("data/study.imrmc", "the same for the program of iMRMC", ratings.imrmc_input(arrays, settings).encode)
     keys = ratings.imrmc_key_rows(arrays)
-    yield from csv_contents("data/imrmc_key.csv", "who is who in these two", ratings.IMRMC_KEY, keys)
+    yield from csv_contents(Table("imrmc_key", "who is who in these two", ratings.IMRMC_KEY, keys))
 
 
 RULES = """

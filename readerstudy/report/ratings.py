@@ -20,11 +20,11 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.exports.tables import Cell, Column, Format, write_table
+from annotation.exports.tables import Format, write_table
+from annotation.tables.kernels.table import REAL, TEXT, WHOLE, Cell, Column
 from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.kernels.scoring import Settings, score
-from readerstudy.report.sheets import REAL, TEXT, WHOLE
 
 OPTIONS = "A, B, C, D"
 STATES = ", ".join(state.name.lower() for state in State if state != State.NOT_ASSIGNED)

@@ -1,17 +1,14 @@
-"""Tables of the report: a value as cells in full precision, which all share; times, cases, what is left out. Pure."""
+"""Tables of the report for programs, in full precision: shared columns; times, cases, what is left out. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from annotation.exports.tables import Cell, Column, Kind
 from annotation.statistics.kernels.catalogue import meanings
-from annotation.statistics.kernels.cautions import FLAGS, REASONS, explained
 from annotation.statistics.kernels.estimate import Value
+from annotation.tables.kernels.table import ESTIMATE, REAL, TEXT, WHOLE, YES_NO, Column, Table, TableCell, counted
 from readerstudy.analysis.kernels.result import StoredAnalysis, TimeResult, Times, plain, values_of
 
-TEXT, WHOLE, REAL, YES_NO = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO
 RATER = Column("rater", TEXT, "Pseudonym of the reader, or name of the model.")
 KIND = Column("kind", TEXT, "Who answered.", "reader, model")
 PANEL = Column("panel", TEXT, "All tasks, or the task of the questions.")
@@ -29,15 +26,6 @@ TIME_STATISTIC = Column(
     TEXT,
     f"{meanings('time')}; log_time_variance_*: parts of the variance of the logarithm of seconds.",
 )
-VALUE = (
-    Column("value", REAL, "The value in full precision; shares from 0 to 1. Missing: undefined, reason says why."),
-    Column("low", REAL, "Lower limit of the 95 % interval; missing: no interval."),
-    Column("high", REAL, "Upper limit of the 95 % interval."),
-    Column("n", WHOLE, "How many questions (of times: cases) the value rests on."),
-    Column("method", TEXT, "How the interval was made; for a value without one, how the value was made."),
-    Column("flags", TEXT, f"What to be careful about, joined by |. {explained(FLAGS)}."),
-    Column("reason", TEXT, f"Why there is no value; empty where there is one. {explained(REASONS)}."),
-)
 TEST = (
     Column("df", REAL, "Degrees of freedom of a test statistic."),
     Column("p", REAL, "p of a test statistic, not adjusted."),
@@ -45,30 +33,9 @@ TEST = (
 UNDEFINED_DRAWS = Column("bootstrap_undefined_fraction", REAL, "Share of bootstrap draws without a value.")
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """One table: its file name without ending, its columns and its rows."""
-
-    name: str
-    about: str  # one line for the README
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
-
-
-def value_cells(one: Value) -> list[Cell]:
-    """The cells of VALUE; ``one`` has value, ci95, n, method, flags and reason."""
-    low, high = one["ci95"] or (None, None)
-    return [one["value"], low, high, one["n"], one["method"], "|".join(one["flags"]), one["reason"] or ""]
-
-
-def count_cells(n: int, of: int) -> list[Cell]:
-    """A plain count in the columns of VALUE."""
-    return [float(n), None, None, of, "count", "", ""]
-
-
-def other_sheets(result: StoredAnalysis) -> list[Sheet]:
+def other_sheets(result: StoredAnalysis) -> list[Table]:
     return [
-        Sheet(
+        Table(
             "time",
             "seconds per case of each reader and of all, their change along the order, and the sensitivity analyses",
             (
@@ -76,7 +43,7 @@ def other_sheets(result: StoredAnalysis) -> list[Sheet]:
                     "of", TEXT, "Pseudonym of the reader; or all readers; or a sensitivity analysis over all readers."
                 ),
                 TIME_STATISTIC,
-                *VALUE,
+                ESTIMATE,
                 Column(
                     "n_censored",
                     WHOLE,
@@ -85,25 +52,25 @@ def other_sheets(result: StoredAnalysis) -> list[Sheet]:
             ),
             list(_time_rows(result["time"])),
         ),
-        Sheet("cases", "the cases one by one: key, who was right, discrimination", CASES, list(_case_rows(result))),
-        Sheet("excluded", "cases and readers that are left out, each with the reason", EXCLUDED, _excluded(result)),
+        Table("cases", "the cases one by one: key, who was right, discrimination", CASES, list(_case_rows(result))),
+        Table("excluded", "cases and readers that are left out, each with the reason", EXCLUDED, _excluded(result)),
     ]
 
 
-def _time_rows(time: TimeResult) -> Iterator[Sequence[Cell]]:
+def _time_rows(time: TimeResult) -> Iterator[Sequence[TableCell]]:
     cut, undisturbed = time["sensitivity"]["winsorised"], time["sensitivity"]["without_quiet_or_blurred"]
     rows: list[tuple[str, Times]] = [(one["name"], one) for one in time["readers"]]
     rows += [("all readers", time["all"]), ("all readers, winsorised", cut)]
     rows += [("all readers, without_quiet_or_blurred", undisturbed)]
     for name, entry in rows:
         for statistic, one in values_of(entry):
-            yield [name, statistic, *value_cells(one), entry["n_censored"]]
+            yield [name, statistic, one, entry["n_censored"]]
     parts = time["all"]["log_time_variance_components"]
     of = {"reader": parts["reader"], "question": parts["question"], "residual": parts["residual"]}
     for part, variance in of.items():
-        flags, reason = "|".join(parts["flags"]), parts["reason"] or ""
-        cells: list[Cell] = [variance, None, None, parts["n"], parts["method"], flags, reason]
-        yield ["all readers", f"log_time_variance_{part}", *cells, time["all"]["n_censored"]]
+        found = counted(variance, parts["n"], parts["method"])
+        value: Value = {**found, "flags": parts["flags"], "reason": parts["reason"]}
+        yield ["all readers", f"log_time_variance_{part}", value, time["all"]["n_censored"]]
 
 
 CASES = (
@@ -126,7 +93,7 @@ CASES = (
 )
 
 
-def _case_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
+def _case_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
     items = result["items"]
     missed, columns = set(items["missed_by_all"]), [plain(items)[column.name] for column in CASES[:-1]]
     for place in range(len(items["key"])):
@@ -151,7 +118,7 @@ EXCLUDED = (
 )
 
 
-def _excluded(result: StoredAnalysis) -> list[Sequence[Cell]]:
+def _excluded(result: StoredAnalysis) -> list[Sequence[TableCell]]:
     kinds = {column.name: column.kind for column in EXCLUDED}
     return [
         [plain(one).get(name, None if kind == WHOLE else "") for name, kind in kinds.items()]

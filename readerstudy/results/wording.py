@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.utils.translation import gettext as _
 
+from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.cautions import FLAGS, METHODS, REASONS
 from annotation.statistics.kernels.estimate import Value
-from readerstudy.analysis.kernels.result import StoredAnalysis, StoredRater
-from readerstudy.results.kernels.stored import NOT_COMPUTED, is_made_after_readings
+from annotation.tables.kernels.table import Column, Kind, Name, ShownEstimate, Table, TableCell
+from annotation.tables.prose import prose
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
+from readerstudy.results.kernels.stored import NOT_COMPUTED, is_made_after_readings, post_hoc_models
 
 
 def caution(one: Value) -> str:
@@ -100,3 +104,48 @@ def sentence(rule: str) -> str:
     for stored, shown in NAMES.items():
         rule = rule.replace(stored, shown)
     return f"{rule[:1].upper()}{rule[1:]}."
+
+
+# --- tables ---------------------------------------------------------------------------------------
+def table_of(
+    caption: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[TableCell]],
+    *,
+    name: str = "",
+    is_stacked: bool = False,
+    **facts: Any,
+) -> Table:
+    """The table with its ``caption`` from templates: the first part stands everywhere, the second in print."""
+    text, *note = prose(f"readerstudy/results/captions/{caption}.txt", **facts)
+    return Table(name or caption, text, columns, rows, " ".join(note), is_stacked)
+
+
+def shown(one: Value, scale: Scale, note: str = "", *, clustered: ShownEstimate | None = None) -> ShownEstimate:
+    """An estimate as the cell of a table, with its caution."""
+    return ShownEstimate(one, scale, caution(one), note, clustered=clustered)
+
+
+def estimates(head: str, n: int | None = None, *, has_interval: bool = True) -> Column:
+    return Column(head, Kind.ESTIMATE, n=n, has_interval=has_interval)
+
+
+def rater_name(result: StoredAnalysis, name: str, note: str = "") -> Name:
+    """The head of a row about this rater, which says of a model that it is post hoc."""
+    is_late = any(one["name"] == name for one in post_hoc_models(result))
+    return Name(_("%(model)s (post hoc)") % {"model": name} if is_late else name, note)
+
+
+def failed_rule(result: StoredAnalysis) -> str:
+    is_wrong = result["settings"]["failed_in_accuracy"] == "wrong"
+    return _("count as wrong") if is_wrong else _("are left out of accuracy")
+
+
+def bootstrap_rule(result: StoredAnalysis) -> str:
+    is_clustered = result["panels"][ALL_TASKS]["unit"] == "cluster"
+    facts = {
+        "units": _("patients or exams") if is_clustered else _("questions"),
+        "draws": f"{result['settings']['draws']:,}",
+        "seed": result["settings"]["seed"],
+    }
+    return _("95%% CI: percentile bootstrap over %(units)s, %(draws)s draws, seed %(seed)s, raters fixed.") % facts

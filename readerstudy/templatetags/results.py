@@ -6,7 +6,7 @@ three.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -19,13 +19,15 @@ from django.utils.translation import gettext as _
 from annotation.figures.kernels.forms import short
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import Value
-from annotation.templatetags.estimates import percent
+from annotation.tables.kernels import printing
+from annotation.tables.kernels.table import Column, Kind, Name, Table, TableCell
+from annotation.templatetags.estimates import of_all, percent
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
 from readerstudy.figures.kernels.legends import figure_legend
-from readerstudy.results import wording
+from readerstudy.results import difference_tables, wording
 from readerstudy.results.kernels import inferences
-from readerstudy.results.kernels.comparisons import OtherLines, Planned, other_lines
+from readerstudy.results.kernels.comparisons import Planned
 from readerstudy.results.kernels.stored import task_label
 from readerstudy.results.looking import inside
 
@@ -160,6 +162,12 @@ SHOWN: dict[Scale, tuple[Callable[[Value], str], Callable[[Value], str]]] = {
 
 
 @register.filter
+def printed(one: Value) -> str:
+    """A share with the decimals of print: 62.5% (11.0 to 100.0)."""
+    return f"{printing.number(one, Scale.SHARE)}% {printing.limits(one, Scale.SHARE)}".strip()
+
+
+@register.filter
 def cautions(one: Value) -> str:
     """Why there is no value, or what to be careful about."""
     return wording.caution(one)
@@ -180,6 +188,9 @@ def limits(one: Value, scale: Scale) -> str:
 def rule(method: str) -> str:
     """How an interval or a value was made."""
     return wording.method(method)
+
+
+register.filter("share_of", of_all)
 
 
 @register.filter
@@ -206,15 +217,24 @@ def counted(found: MultiReaderValue) -> str:
 
 
 @register.filter
-def planned_line(found: MultiReaderValue) -> inferences.Line:
-    """The planned inference of a mean of readers, or of a model minus it."""
-    return inferences.planned_line(found)
+def inference_of_plan(mean: MultiReaderValue) -> str:
+    """What is a sample of a population, by the plan."""
+    return difference_tables.inference_of_plan(mean)
 
 
 @register.filter
-def beside_planned(rows: Sequence[Planned]) -> OtherLines:
-    """The other inferences and the sensitivity analyses of these models."""
-    return other_lines(rows)
+def as_rows(table: Table) -> list[tuple[Name | None, list[tuple[Column, TableCell]]]]:
+    """The rows of a table, each with its head and with the column of every other cell."""
+    found = []
+    for head, *cells in table.rows:
+        found.append((head if isinstance(head, Name) else None, list(zip(table.columns[1:], cells, strict=True))))
+    return found
+
+
+@register.filter
+def is_beside(column: Column, table: Table) -> bool:
+    """Whether the intervals of this column stand in one of their own."""
+    return column.kind == Kind.ESTIMATE and column.has_interval and not table.is_stacked
 
 
 @register.filter

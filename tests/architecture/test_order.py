@@ -12,8 +12,8 @@ from tests.architecture.source import ROOT, imports_of, python_files, where
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
         "enums", "call_enums", "hashes", "refusals", "triggers", "files", "models", "site", "audit", "bin", "jobs",
-        "endpoints", "webhooks", "prompts", "statistics", "figures", "imaging", "case", "backup", "ingest", "quality",
-        "questionbank", "model_calls", "generation", "people", "leaving", "sampling", "review", "outcomes",
+        "endpoints", "webhooks", "prompts", "statistics", "figures", "tables", "imaging", "case", "backup", "ingest",
+        "quality", "questionbank", "model_calls", "generation", "people", "leaving", "sampling", "review", "outcomes",
         "adjudication", "validators", "diversity", "discussion", "exports", "demonstration", "templatetags",
         "forms", "acts", "views", "api", "management", "urls", "apps",
     ),

@@ -190,7 +190,7 @@ def _names() -> dict[str, list[Any]]:
         ValidatorRun,
     )
     from annotation.questionbank import uploads as question_files
-    from readerstudy.exports.exporting import Table
+    from readerstudy.exports.exporting import StudyTable
     from readerstudy.models import (
         Analysis,
         AnalysisReport,
@@ -240,7 +240,7 @@ def _names() -> dict[str, list[Any]]:
         "prediction-imports": of(Upload, purpose=UPLOADS),
         "figures": ["accuracy", "kappa"],
         "width": ["one", "two"],
-        "tables": list(Table),
+        "tables": list(StudyTable),
         "form": ["csv", "jsonl", "parquet", "svg", "pdf"],
         "reviews": ["csv", "jsonl", "parquet"],
     }

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.exports.tables import Format, whole_file, write_codebook
 from annotation.management.base import ActCommand
-from readerstudy.exports.exporting import Table, columns_of, export_table, may_take_source_ids
+from readerstudy.exports.exporting import StudyTable, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import add_before_closing, find_study
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
@@ -28,7 +28,7 @@ class Command(ActCommand):
         parser.add_argument(
             "--output", required=True, metavar="FILE", type=Path, help="an existing file is replaced; a folder: all"
         )
-        parser.add_argument("--table", choices=Table.values(), help="default: responses; into a folder: all")
+        parser.add_argument("--table", choices=StudyTable.values(), help="default: responses; into a folder: all")
         add_before_closing(parser, "answers")
         parser.add_argument(
             "--source-ids", action="store_true", help="a further column: the id of each question in the imported file"
@@ -42,16 +42,16 @@ class Command(ActCommand):
             raise CommandError(
                 f"{path} is in a folder that does not exist: name a file in one that does.", returncode=2
             )
-        tables = [Table(options["table"])] if options["table"] else [Table.RESPONSES]
+        tables = [StudyTable(options["table"])] if options["table"] else [StudyTable.RESPONSES]
         if path.is_dir() and not options["table"]:
-            tables = list(Table)
+            tables = list(StudyTable)
         for table in tables:
             file = path / f"{table.value}.{options['format']}" if path.is_dir() else path
             asked = {"before_closing": options["before_closing"], "source_ids": options["source_ids"]}
             self._write(study, table, file, asked, form=Format(options["format"]), at=at)
 
     def _write(
-        self, study: ReaderStudy, table: Table, path: Path, asked: dict[str, Any], *, form: Format, at: datetime
+        self, study: ReaderStudy, table: StudyTable, path: Path, asked: dict[str, Any], *, form: Format, at: datetime
     ) -> None:
         codebook = path.with_name(f"{path.stem}.codebook.csv")
         try:

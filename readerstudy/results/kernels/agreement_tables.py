@@ -8,10 +8,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
+from annotation.statistics.kernels.catalogue import ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
 from annotation.statistics.kernels.pair_intervals import bank_mix_kappa
-from readerstudy.analysis.kernels.panel_result import GroupEntry
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
     LETTERS,
@@ -22,9 +21,6 @@ from readerstudy.analysis.kernels.result import (
     value_named,
 )
 from readerstudy.results.kernels.heatmap import Agree
-from readerstudy.results.kernels.stored import shown_kappa
-
-GROUPS = ("readers", "models", "all")
 
 
 @dataclass(frozen=True)
@@ -63,25 +59,6 @@ def reader_agreement(result: ResultPart) -> ReaderAgreement:
     all_pairs = comb(readers["n_raters"], 2), readers["n_raters"] * groups["models"]["n_raters"]
     used = whole.get("n_pairs_readers", all_pairs[0]), whole.get("n_pairs_reader_model", all_pairs[1])
     return ReaderAgreement(rows, *used, leaves_out=used != all_pairs)
-
-
-@dataclass(frozen=True)
-class GroupTable:
-    """Agreement within groups of raters in one panel, on the chosen option."""
-
-    sizes: list[tuple[str, int]]  # group and its raters
-    rows: list[tuple[Statistic, list[Value]]]  # coefficient, its value in each group
-
-
-def group_table(result: StoredAnalysis, panel: str) -> GroupTable:
-    """All other coefficients stand in the JSON and its sheets. Kappas only where there are questions enough."""
-    found = result["panels"][panel]["groups"]
-    groups: list[GroupEntry] = [found["readers"], found["models"], found["all"]]
-    rows = []
-    for one in shown_at(ShownOn.GROUPS):
-        values = [value for group in groups if (value := value_named(group, one.name))]
-        rows.append((one, list(map(shown_kappa, values)) if one.scale is Scale.COEFFICIENT else values))
-    return GroupTable([(name, of["n_raters"]) for name, of in zip(GROUPS, groups, strict=True)], rows)
 
 
 # --- one pair --------------------------------------------------------------------------------------

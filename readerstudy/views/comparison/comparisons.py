@@ -29,6 +29,7 @@ from readerstudy.comparison.comparison_job import (
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows, category_table, model_rows
 from readerstudy.predictions.eligibility import knows_scores
+from readerstudy.results.accuracy_tables import breakdown_table
 
 
 @person_required
@@ -60,7 +61,7 @@ def _compared(bank: QuestionBank) -> dict[str, Any]:
         "is_stale": inputs_now(bank) != comparison.inputs_sha256,
         "rows": model_rows(result),
         "bands": band_rows(result),
-        "categories": category_table(result),
+        "categories": breakdown_table(category_table(result), "categories", _("Category")),
     }
 
 

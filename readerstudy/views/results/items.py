@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -16,10 +17,11 @@ from annotation.site.sorted_tables import asked_sorting
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.conflicts import note_study_keys
+from readerstudy.results.accuracy_tables import breakdown_table, breakdown_tables, calibration_table, time_table
 from readerstudy.results.cases import judged_difficulties
 from readerstudy.results.kernels.items import SORTED_BY, Show, Which, accuracy_by, items_table
-from readerstudy.results.kernels.stored import calibrations, has_times, order_of, panel_names
-from readerstudy.results.kernels.tables import GRADES, breakdown, large_categories, large_tasks
+from readerstudy.results.kernels.stored import order_of, panel_names
+from readerstudy.results.kernels.tables import GRADES, large_categories, large_tasks
 from readerstudy.results.looking import Seen
 from readerstudy.views.results.access import panel_named, seen_result
 
@@ -67,12 +69,10 @@ def times_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     result = seen.result
     context: dict[str, Any] = {
         **seen.context(),
-        "has_times": has_times(result),
-        "time": result["time"],
+        "time": time_table(result),
         "positions": result["tables"]["positions"],
         "confidence": result["tables"]["confidence"],
-        "calibrations": calibrations(result),
-        "has_clusters": result["panels"][ALL_TASKS]["unit"] == "cluster",
+        "calibration": calibration_table(result),
     }
     return render(request, "readerstudy/results/times.html", context)
 
@@ -88,14 +88,16 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Accuracy of every rater by category and by difficulty of the questions."""
     result = seen.result
     groups_drawn = {"accuracy-by-task": large_tasks(result), "accuracy-by-category": large_categories(result)}
+    categories, difficulties = breakdown_tables(result)
     context: dict[str, Any] = {
         **seen.context(),
         "figures": [name for name, groups in groups_drawn.items() if groups],
-        "categories": breakdown(result, "categories"),
-        "difficulties": breakdown(result, "difficulties"),
+        "categories": categories,
+        "difficulties": difficulties,
     }
     if not seen.routes.is_shared:  # what reviewers say may change; a link shows what was analysed
-        context["judged"] = accuracy_by(result, judged_difficulties(seen.analysis.study), GRADES)
+        found = accuracy_by(result, judged_difficulties(seen.analysis.study), GRADES)
+        context["judged"] = breakdown_table(found, "judged", _("Difficulty"), result)
     return render(request, "readerstudy/results/categories.html", context)
 
 

@@ -19,11 +19,20 @@ from readerstudy.analysis.seeing import is_stale, see_analysis
 from readerstudy.conducting.lifecycle import analysis_under_way
 from readerstudy.figures.figure_files import NOBODY, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.kernels.agreement_tables import reader_agreement
-from readerstudy.results.kernels.comparisons import claims_of, planned_pairs_table, planned_rows, post_hoc_table
-from readerstudy.results.kernels.stored import expert_ceiling, has_times
-from readerstudy.results.kernels.tables import accuracy_table, runs_table, variants_table
+from readerstudy.results.accuracy_tables import accuracy_table, runs_table
+from readerstudy.results.difference_tables import (
+    by_reader_table,
+    late_table,
+    margin_table,
+    other_lines_table,
+    pairs_of_plan_table,
+    planned_table,
+    variants_tables,
+)
+from readerstudy.results.kernels.comparisons import planned_pairs_table, planned_rows, post_hoc_table
+from readerstudy.results.kernels.stored import expert_ceiling
 from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
+from readerstudy.results.pair_agreement_tables import mean_agreement_table
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.results.access import seen_analysis, seen_by, seen_result
 from readerstudy.views.study.access import coordinated_study
@@ -58,8 +67,8 @@ def first_results(study: ReaderStudy, person: User) -> dict[str, Any]:
     seen = seen_by(person, newest)
     return {
         **seen.context(),
-        "planned": planned_rows(seen.result),
-        "post_hoc": post_hoc_table(seen.result),
+        "planned": planned_table(seen.result),
+        "post_hoc": late_table(seen.result),
         "readers_mean": seen.result["mrmc"]["readers"],
     }
 
@@ -74,22 +83,32 @@ def study_analysed(request: AuthenticatedRequest, slug: str, public_id: str) -> 
 def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Who looked before closing is shown inside only."""
     result = seen.result
+    planned, late = planned_rows(result), post_hoc_table(result)
     context: dict[str, Any] = {
         **seen.context(),
-        "planned": planned_rows(result),
-        "claims": claims_of(result),
-        "planned_pairs": planned_pairs_table(result),
-        "post_hoc": post_hoc_table(result),
+        "planned": planned_table(result),
+        "others": other_lines_table(result, planned),
+        "margin": margin_table(result),
+        "by_reader": by_reader_table(result, planned),
+        "planned_pairs": pairs_of_plan_table(result, _pages_of_pairs(seen)),
+        "post_hoc": late_table(result),
+        "late_others": other_lines_table(result, late.planned) if late else None,
         "readers_mean": result["mrmc"]["readers"],
-        "agreement": reader_agreement(result),
+        "agreement": mean_agreement_table(result),
         "accuracy": accuracy_table(result),
         "experts": [(name, found) for name, panel in result["panels"].items() if (found := expert_ceiling(panel))],
         "runs": runs_table(result),
-        "variants": variants_table(result),
-        "has_times": has_times(result),
+        "variants": variants_tables(result),
         "looks": [] if seen.routes.is_shared else looks_before_closing(seen.analysis.study),
     }
     return render(request, "readerstudy/results/results.html", context)
+
+
+def _pages_of_pairs(seen: Seen) -> dict[tuple[int, int], str]:
+    """By the places of the two. A shared link leads to no case."""
+    if seen.routes.is_shared or not (found := planned_pairs_table(seen.result)):
+        return {}
+    return {places: seen.routes.to("pair", *places) for _row, places in found.rows if places}
 
 
 @person_required

@@ -18,11 +18,12 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in, value_named
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair, disagreements, group_table
+from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair, disagreements
 from readerstudy.results.kernels.comparisons import planned_pairs_table
 from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, beside_kappa, heatmap, pairs_once
 from readerstudy.results.kernels.stored import order_of, pair_between, panel_names, runs_of, with_shown_kappas
 from readerstudy.results.looking import Seen
+from readerstudy.results.pair_agreement_tables import groups_table
 from readerstudy.results.wording import caution
 from readerstudy.templatetags.results import (
     as_kappa,
@@ -64,7 +65,7 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "card": _card(maps, agree),
         "pairs": pairs_once(rows),
         "columns": beside_kappa(),
-        "groups": group_table(result, panel),
+        "groups": groups_table(result, panel),
     }
     return render(request, "readerstudy/results/agreement.html", context)
 

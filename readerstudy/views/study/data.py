@@ -19,7 +19,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
-    Table,
+    StudyTable,
     columns_of,
     export_table,
     may_take_source_ids,
@@ -46,10 +46,10 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
 
 def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids: bool) -> FileResponse:
     """Raises Http404 for a table or a format that there is none of, and what the export refuses."""
-    if table not in Table.values() or form not in formats_here():
+    if table not in StudyTable.values() or form not in formats_here():
         raise Http404
     file = scratch_file()
-    export_table(study, Table(table), Format(form), file, **who, source_ids=source_ids)
+    export_table(study, StudyTable(table), Format(form), file, **who, source_ids=source_ids)
     return FileResponse(
         file, as_attachment=True, filename=f"{study.slug}-{table}.{form}", content_type=CONTENT_TYPES[Format(form)]
     )
@@ -76,10 +76,10 @@ def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponse:
     """What each column of a table means."""
     study = coordinated_study(request.user, slug)
-    if table not in Table.values():
+    if table not in StudyTable.values():
         raise Http404
     text = io.BytesIO()
-    write_codebook(text, columns_of(study, Table(table), source_ids=may_take_source_ids(study)))
+    write_codebook(text, columns_of(study, StudyTable(table), source_ids=may_take_source_ids(study)))
     response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-{table}-codebook.csv"'
     return response
@@ -89,7 +89,7 @@ def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> Http
 class Offer:
     """One table on the page of a study."""
 
-    table: Table
+    table: StudyTable
     hidden: bool
     warns: bool  # taking it unblinds the study
     formats: tuple[Format, ...] = field(default_factory=formats_here)
@@ -104,7 +104,7 @@ def export_offers(study: ReaderStudy) -> list[Offer]:
             hidden=table in HIDDEN_BEFORE_RESULTS and not may_see,
             warns=may_see and blind and table in HIDDEN_BEFORE_RESULTS,
         )
-        for table in Table
+        for table in StudyTable
     ]
 
 

@@ -15,7 +15,7 @@ from annotation.models import AuditEvent, KeptAnswer, SeenKey, User
 from annotation.models.programs import TokenScope
 from readerstudy.enrolment.inviting import find_invitation
 from readerstudy.enums import StudyState
-from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, Table
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable
 from readerstudy.models import Enrolment, ReaderStudy, StudyInvitation, Voiding
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON
@@ -130,10 +130,10 @@ def test_an_invitation_that_cannot_be(script: Program) -> None:
 
 
 # --- tables and answers ---------------------------------------------------------------------------
-@pytest.mark.parametrize("table", list(Table))
+@pytest.mark.parametrize("table", list(StudyTable))
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_a_table_is_byte_by_byte_that_of_the_button(
-    script: Program, client: Client, cora: User, table: Table, form: str
+    script: Program, client: Client, cora: User, table: StudyTable, form: str
 ) -> None:
     over()
     client.force_login(cora)
@@ -143,8 +143,8 @@ def test_a_table_is_byte_by_byte_that_of_the_button(
     assert taken["Content-Disposition"] == shown["Content-Disposition"]
 
 
-@pytest.mark.parametrize("table", list(Table))
-def test_the_first_look_is_never_a_get(script: Program, table: Table) -> None:
+@pytest.mark.parametrize("table", list(StudyTable))
+def test_the_first_look_is_never_a_get(script: Program, table: StudyTable) -> None:
     hidden = table in HIDDEN_BEFORE_RESULTS
     address = f"studies/trial/tables/{table}/csv/"
     for ask in (script.get, script.post):

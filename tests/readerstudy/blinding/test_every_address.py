@@ -12,7 +12,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.models import Assignment, GenerationRun, Image, Job, PromptVersion, Rendition, Upload, User
-from readerstudy.exports.exporting import Table
+from readerstudy.exports.exporting import StudyTable
 from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, ModelRun, PredictionRun
 from readerstudy.views.study import access
 from tests.annotation.review.cases import NOON
@@ -84,8 +84,8 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
     of_page: dict[str, dict[str, list[Any]]] = {
         "reading": {"slug": [study.slug], "place": [places_of(world.enrolment)[-1].public_id]},
         "study-dry": {"slug": [study.slug], "place": ["1"], "act": ["open", "commit"]},
-        "study-export": {"slug": [study.slug], "table": Table.values(), "form": ["csv"]},
-        "study-codebook": {"slug": [study.slug], "table": Table.values()},
+        "study-export": {"slug": [study.slug], "table": StudyTable.values(), "form": ["csv"]},
+        "study-codebook": {"slug": [study.slug], "table": StudyTable.values()},
         "study-reader": {"slug": [study.slug], "public_id": [world.others[0].public_id]},
         "study-job": {"slug": [study.slug], "public_id": [Job.objects.get().public_id]},
         "study-figure": {

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from annotation.exports.tables import Format
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
-from readerstudy.exports.exporting import Table, columns_of
+from readerstudy.exports.exporting import StudyTable, columns_of
 from readerstudy.models import ReaderStudy
 from tests.readerstudy.exports.read_study import read_study, void
 
@@ -37,13 +37,13 @@ def test_a_file_and_its_codebook_the_same_each_time(study: ReaderStudy, form: Fo
     assert path.read_bytes() == first
     with (tmp_path / "answers.codebook.csv").open() as file:
         named = [row["column"] for row in csv.DictReader(file)]
-    assert named == [column.name for column in columns_of(study, Table.RESPONSES)]
+    assert named == [column.name for column in columns_of(study, StudyTable.RESPONSES)]
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_into_a_folder_go_all_tables(study: ReaderStudy, tmp_path: Path) -> None:
     export(tmp_path)
-    expected = {f"{table.value}{end}" for table in Table for end in (".csv", ".codebook.csv")}
+    expected = {f"{table.value}{end}" for table in StudyTable for end in (".csv", ".codebook.csv")}
     assert {path.name for path in tmp_path.iterdir()} == expected
 
 

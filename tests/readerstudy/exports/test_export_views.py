@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.models import User
 from readerstudy.enums import StudyState
-from readerstudy.exports.exporting import Table
+from readerstudy.exports.exporting import StudyTable
 from readerstudy.models import ReaderStudy, StudyRole
 from readerstudy.views.study.data import export_offers
 from tests.annotation.review.cases import NOON
@@ -43,12 +43,12 @@ def test_the_responses_of_a_closed_study(client: Client, study: ReaderStudy, cor
     assert rows[1]["correct"] == "true"
 
 
-@pytest.mark.parametrize("table", list(Table))
-def test_before_closing_there_are_no_answers(client: Client, study: ReaderStudy, cora: User, table: Table) -> None:
+@pytest.mark.parametrize("table", list(StudyTable))
+def test_before_closing_there_are_no_answers(client: Client, study: ReaderStudy, cora: User, table: StudyTable) -> None:
     ReaderStudy.objects.update(state=StudyState.OPEN)
     client.force_login(cora)
     response = client.post(address(table.value))
-    assert response.status_code == (403 if table in (Table.RESPONSES, Table.EVENTS) else 200)
+    assert response.status_code == (403 if table in (StudyTable.RESPONSES, StudyTable.EVENTS) else 200)
     if response.status_code == 403:
         assert "hidden until the study is closed" in response.content.decode()
     assert ReaderStudy.objects.get().unblinded_at is None

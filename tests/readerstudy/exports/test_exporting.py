@@ -19,7 +19,7 @@ from readerstudy.enums import StudyState
 from readerstudy.exports import plain_tables
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
-    Table,
+    StudyTable,
     columns_of,
     export_table,
 )
@@ -36,24 +36,28 @@ def study(rita: User, remo: User) -> ReaderStudy:
     return study
 
 
-def exported(study: ReaderStudy, table: Table, noon: datetime, form: Format = Format.JSONL, reason: str = "") -> bytes:
+def exported(
+    study: ReaderStudy, table: StudyTable, noon: datetime, form: Format = Format.JSONL, reason: str = ""
+) -> bytes:
     file = io.BytesIO()
     export_table(study, table, form, file, actor=None, at=noon, before_closing=reason)
     return file.getvalue()
 
 
-def lines(study: ReaderStudy, table: Table, noon: datetime) -> list[dict[str, object]]:
+def lines(study: ReaderStudy, table: StudyTable, noon: datetime) -> list[dict[str, object]]:
     return [json.loads(line) for line in exported(study, table, noon).decode().splitlines()]
 
 
 @pytest.mark.parametrize("form", list(Format))
-@pytest.mark.parametrize("table", list(Table))
-def test_twice_gives_the_same_bytes(study: ReaderStudy, table: Table, form: Format, noon: datetime) -> None:
+@pytest.mark.parametrize("table", list(StudyTable))
+def test_twice_gives_the_same_bytes(study: ReaderStudy, table: StudyTable, form: Format, noon: datetime) -> None:
     assert exported(study, table, noon, form) == exported(study, table, noon + timedelta(days=1), form)
 
 
-@pytest.mark.parametrize("table", list(Table))
-def test_the_formats_agree_and_a_spreadsheet_runs_nothing(study: ReaderStudy, table: Table, noon: datetime) -> None:
+@pytest.mark.parametrize("table", list(StudyTable))
+def test_the_formats_agree_and_a_spreadsheet_runs_nothing(
+    study: ReaderStudy, table: StudyTable, noon: datetime
+) -> None:
     told = lines(study, table, noon)
     rows = list(csv.DictReader(io.StringIO(exported(study, table, noon, Format.CSV).decode(), newline="")))
     records = pq.read_table(io.BytesIO(exported(study, table, noon, Format.PARQUET))).to_pylist()
@@ -72,7 +76,7 @@ def test_the_formats_agree_and_a_spreadsheet_runs_nothing(study: ReaderStudy, ta
 
 def test_names_of_people_and_tokens_of_sittings_stay_here(study: ReaderStudy, noon: datetime) -> None:
     token = ReadingSession.objects.get().public_id.encode()
-    for table in Table:
+    for table in StudyTable:
         told = exported(study, table, noon, Format.CSV).lower()
         assert b"rita" not in told
         assert b"remo" not in told
@@ -80,16 +84,16 @@ def test_names_of_people_and_tokens_of_sittings_stay_here(study: ReaderStudy, no
 
 
 def test_events_sessions_orders_and_voidings(study: ReaderStudy, noon: datetime) -> None:
-    events = lines(study, Table.EVENTS, noon)
+    events = lines(study, StudyTable.EVENTS, noon)
     assert [(e["kind"], e["client_ms"], e["session"], e["reader"], e["arm"]) for e in events] == [
         ("painted", 100.25, 1, "R1", 1),
         ("selected", 200.5, 1, "R1", 1),
         ("submitted", 300.75, 1, "R1", 1),
     ]
     assert [e["details"] for e in events] == ["", '{"option": "B"}', ""]
-    [session] = lines(study, Table.SESSIONS, noon)
+    [session] = lines(study, StudyTable.SESSIONS, noon)
     assert (session["session"], session["device"]) == (1, '{"pixel_ratio": 1.5, "width": 1366}')
-    orders = lines(study, Table.ORDERS, noon)
+    orders = lines(study, StudyTable.ORDERS, noon)
     assert len(orders) == 4 * 9
     assert [o["reader"] for o in orders[::9]] == ["R1", "R2", "", ""]
     assert [(o["position"], o["case"], o["options_order"]) for o in orders[:3]] == [
@@ -97,7 +101,7 @@ def test_events_sessions_orders_and_voidings(study: ReaderStudy, noon: datetime)
         (1, 1, "CBDA"),
         (2, 2, "CBDA"),
     ]
-    [voiding] = lines(study, Table.VOIDINGS, noon)
+    [voiding] = lines(study, StudyTable.VOIDINGS, noon)
     assert (voiding["case"], voiding["reason"], voiding["before_unblinding"]) == (1, "two keys are right", True)
 
 
@@ -105,27 +109,29 @@ def test_a_sitting_that_begins_during_an_export_has_its_number(
     study: ReaderStudy, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers come in while a program exports: what was counted before the rows were read lacks the newest."""
-    whole, count = lines(study, Table.EVENTS, noon), plain_tables._session_numbers
+    whole, count = lines(study, StudyTable.EVENTS, noon), plain_tables._session_numbers
     too_early: Iterator[dict[int, int]] = iter([{}])
     monkeypatch.setattr(plain_tables, "_session_numbers", lambda of: next(too_early, count(of)))
-    assert lines(study, Table.EVENTS, noon) == whole
+    assert lines(study, StudyTable.EVENTS, noon) == whole
     assert {line["session"] for line in whole} >= {1}
     with CaptureQueriesContext(connection) as asked:
         list(plain_tables.session_rows(study))
     assert sum("readingsession" in one["sql"] for one in asked) == 1
 
 
-@pytest.mark.parametrize("table", list(Table))
-def test_answers_are_hidden_until_the_study_is_closed(study: ReaderStudy, table: Table, noon: datetime) -> None:
+@pytest.mark.parametrize("table", list(StudyTable))
+def test_answers_are_hidden_until_the_study_is_closed(study: ReaderStudy, table: StudyTable, noon: datetime) -> None:
     for state in (StudyState.FROZEN, StudyState.OPEN):
         study.state = state
-        if table in (Table.RESPONSES, Table.EVENTS):
+        if table in (StudyTable.RESPONSES, StudyTable.EVENTS):
             for reason in ("", "  " * 20, "too short"):
                 with refuses(StudyRefused, "answers_hidden"):
                     exported(study, table, noon, reason=reason)
         else:
             assert exported(study, table, noon)
-    assert AuditEvent.objects.filter(act="study.exported").exists() is (table not in (Table.RESPONSES, Table.EVENTS))
+    assert AuditEvent.objects.filter(act="study.exported").exists() is (
+        table not in (StudyTable.RESPONSES, StudyTable.EVENTS)
+    )
 
 
 def test_a_study_that_was_read_elsewhere_hides_nothing_from_its_coordinators(
@@ -134,14 +140,14 @@ def test_a_study_that_was_read_elsewhere_hides_nothing_from_its_coordinators(
     """As its results: it is never opened here, so it could never be closed."""
     study.state = StudyState.FROZEN
     study.enrolments.update(reader=None)
-    [told, *_] = lines(study, Table.RESPONSES, noon)
+    [told, *_] = lines(study, StudyTable.RESPONSES, noon)
     assert told["key"] == "B"
     assert not AuditEvent.objects.filter(act="study.glass_broken").exists()
 
 
 def test_a_reason_breaks_the_glass_and_shows_no_key(study: ReaderStudy, noon: datetime) -> None:
     study.state = StudyState.OPEN
-    told = exported(study, Table.RESPONSES, noon, reason="a reader fell ill in between").splitlines()
+    told = exported(study, StudyTable.RESPONSES, noon, reason="a reader fell ill in between").splitlines()
     assert json.loads(told[1])["option"] == "B"
     assert not {"key", "correct"} & json.loads(told[0]).keys()
     broken = AuditEvent.objects.get(act="study.glass_broken")
@@ -149,17 +155,17 @@ def test_a_reason_breaks_the_glass_and_shows_no_key(study: ReaderStudy, noon: da
 
 
 def test_who_took_which_bytes_is_in_the_audit_log(study: ReaderStudy, cora: User, noon: datetime) -> None:
-    export_table(study, Table.ORDERS, Format.CSV, io.BytesIO(), actor=cora, at=noon)
+    export_table(study, StudyTable.ORDERS, Format.CSV, io.BytesIO(), actor=cora, at=noon)
     event = AuditEvent.objects.get(act="study.exported")
     assert event.actor == cora
     assert (event.facts["table"], event.facts["rows"], len(event.facts["sha256"])) == ("orders", 36, 64)
 
 
-@pytest.mark.parametrize("table", [Table.RESPONSES, Table.EVENTS])  # the events say which options were chosen
+@pytest.mark.parametrize("table", [StudyTable.RESPONSES, StudyTable.EVENTS])  # the events say which options were chosen
 def test_the_first_export_of_answers_unblinds_the_study_and_no_other_does(
-    study: ReaderStudy, table: Table, noon: datetime
+    study: ReaderStudy, table: StudyTable, noon: datetime
 ) -> None:
-    for other in set(Table) - HIDDEN_BEFORE_RESULTS:
+    for other in set(StudyTable) - HIDDEN_BEFORE_RESULTS:
         exported(study, other, noon)
     assert ReaderStudy.objects.get().unblinded_at is None
     exported(study, table, noon)
@@ -169,9 +175,9 @@ def test_the_first_export_of_answers_unblinds_the_study_and_no_other_does(
 
 
 @pytest.mark.parametrize("state", [StudyState.CLOSED, StudyState.ANALYSED])
-@pytest.mark.parametrize("table", list(Table))
+@pytest.mark.parametrize("table", list(StudyTable))
 def test_a_study_that_is_over_gives_the_ids_of_the_imported_file(
-    study: ReaderStudy, table: Table, state: StudyState, noon: datetime
+    study: ReaderStudy, table: StudyTable, state: StudyState, noon: datetime
 ) -> None:
     """Beside every case, and nowhere else; before closing nowhere at all."""
     ReaderStudy.objects.update(state=state)
@@ -183,7 +189,7 @@ def test_a_study_that_is_over_gives_the_ids_of_the_imported_file(
     file = io.BytesIO()
     export_table(study, table, Format.JSONL, file, actor=None, at=noon, source_ids=True)
     told = [json.loads(line) for line in file.getvalue().decode().splitlines()]
-    names_cases = table not in (Table.SESSIONS, Table.READERS)
+    names_cases = table not in (StudyTable.SESSIONS, StudyTable.READERS)
     assert all(("source_id" in line) == names_cases for line in told)
     if names_cases:
         assert {line["source_id"] for line in told if line["case"] == question.number} <= {"mine"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.models import User
 from readerstudy.enrolment.kernels.steps import ReaderFacts
-from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, Table
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable
 from readerstudy.exports.plain_tables import READER_COLUMNS, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import NOON
@@ -46,4 +46,4 @@ def test_what_each_reader_said_and_how_far_they_came(rita: User, remo: User) -> 
 
 
 def test_readers_can_be_taken_before_closing(rita: User) -> None:
-    assert Table.READERS not in HIDDEN_BEFORE_RESULTS
+    assert StudyTable.READERS not in HIDDEN_BEFORE_RESULTS

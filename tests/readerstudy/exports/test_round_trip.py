@@ -13,7 +13,7 @@ from annotation.models import User
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design.creating import copy_study, create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.exports.exporting import Table, export_table
+from readerstudy.exports.exporting import StudyTable, export_table
 from readerstudy.models import ReaderStudy
 from readerstudy.reading.kernels.response_file import COLUMNS
 from readerstudy.reading.response_import import import_responses
@@ -42,7 +42,7 @@ def file_of(rows: object) -> bytes:
 
 def exported(study: ReaderStudy, noon: datetime) -> list[tuple[str, ...]]:
     file = io.BytesIO()
-    export_table(study, Table.RESPONSES, Format.CSV, file, actor=None, at=noon)
+    export_table(study, StudyTable.RESPONSES, Format.CSV, file, actor=None, at=noon)
     rows = csv.DictReader(io.StringIO(file.getvalue().decode(), newline=""))
     return [tuple(restored(row[name]) for name in COLUMNS) for row in rows]
 

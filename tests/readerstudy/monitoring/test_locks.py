@@ -14,7 +14,7 @@ from annotation.exports.tables import Format
 from annotation.models import AuditEvent, User
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.enrolment.inviting import invite_reader, remind_invited, revoke_invitation
-from readerstudy.exports.exporting import Table, export_table
+from readerstudy.exports.exporting import StudyTable, export_table
 from readerstudy.models import Analysis, ReaderStudy, StudyInvitation
 from readerstudy.unblinding.looks import view_interim_results
 from tests.readerstudy.studies import make_study
@@ -30,7 +30,7 @@ def _see(study: ReaderStudy, cora: User, at: datetime) -> object:
 
 def _export(study: ReaderStudy, cora: User, at: datetime) -> object:
     file = io.BytesIO()
-    return export_table(study, Table.RESPONSES, Format.CSV, file, actor=cora, at=at, before_closing=REASON)
+    return export_table(study, StudyTable.RESPONSES, Format.CSV, file, actor=cora, at=at, before_closing=REASON)
 
 
 def _break(study: ReaderStudy, cora: User, at: datetime) -> object:

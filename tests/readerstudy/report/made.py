@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.models import User
+from annotation.tables.kernels.latex import tex
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.report.contents import printed_tables
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.test_gathering import predict
 from tests.readerstudy.exports.read_study import read_study, void
@@ -33,3 +35,8 @@ def reported_analysis(rita: User, remo: User, **fields: Any) -> Analysis:
     analysis = analyse_study(reported_study(rita, remo, **fields), actor=None, at=NOON, settings=QUICK)
     analysis.study.refresh_from_db()
     return analysis
+
+
+def printed_tex(result: Any) -> dict[str, str]:
+    """The tables for print as LaTeX, by their names."""
+    return {one.name: tex(one) for one in printed_tables(result)}

@@ -13,6 +13,7 @@ from matplotlib.text import Text
 
 from annotation.figures.kernels.forms import Width
 from annotation.models import User
+from annotation.tables.kernels.table import flat_cells, flat_columns
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
@@ -25,12 +26,11 @@ from readerstudy.models import PredictionRun
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.contents import readme_text
 from readerstudy.report.fact_finding import facts_of, flow_of
-from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.methods import methods_text
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import changed
-from tests.readerstudy.report.made import QUICK, reported_analysis, reported_study
+from tests.readerstudy.report.made import QUICK, printed_tex, reported_analysis, reported_study
 from tests.readerstudy.results.made import late_result, small_result, stored
 from tests.readerstudy.studies import make_study
 
@@ -70,7 +70,7 @@ def test_the_page_shows_it_in_a_block_of_its_own_with_its_date(client: Client, c
     assert "<bdi>Late</bdi> · <bdi>R1</bdi>" in block
     assert "Planned comparison: each model" in planned
     table = page[page.index('aria-labelledby="accuracy-title"') :]
-    assert re.search(r"<bdi>Late</bdi><br><span class=\"small muted\">model, post hoc", flat(table))
+    assert re.search(r"<bdi>Late \(post hoc\)</bdi> <br><span class=\"small muted\">model", flat(table))
     assert "<em>post hoc</em>" not in table  # once for the row, not in every cell
 
 
@@ -113,7 +113,8 @@ def test_the_difference_figure_has_late_models_last(late: Any) -> None:
 # --- the report -----------------------------------------------------------------------------------
 def test_the_sheet_has_its_raw_p_and_no_other(late: Any) -> None:
     sheet = next(one for one in agreement_sheets(late) if one.name == "comparison")
-    rows = [dict(zip([column.name for column in sheet.columns], row, strict=True)) for row in sheet.rows]
+    names = [column.name for column in flat_columns(sheet.columns)]
+    rows = [dict(zip(names, flat_cells(row), strict=True)) for row in sheet.rows]
     found = [row for row in rows if row["first"] == "Late"]
     assert {row["family"] for row in found} == {"post hoc"}
     assert {row["planned"] for row in found} == {False}
@@ -124,11 +125,10 @@ def test_the_sheet_has_its_raw_p_and_no_other(late: Any) -> None:
 
 
 def test_printed_tables_name_it_post_hoc(late: Any) -> None:
-    tables = {one.name: one.tex() for one in tex_tables(late)}
-    planned, own = tables["comparison"].split("Post hoc model &")
-    assert "Late &" not in planned
-    assert "Late &" in own
-    assert r"Late: run imported on 2026{-}11{-}22, made the main run on 2026{-}11{-}23" in planned  # in the caption
+    tables = printed_tex(late)
+    caption, _toprule, rows = tables["comparison"].partition(r"\toprule")
+    assert rows.index("Good &") < rows.index("Poor &") < rows.index("& p & n &") < rows.index("Late &")
+    assert r"Late: run imported on 2026{-}11{-}22, made the main run on 2026{-}11{-}23" in caption
     for name in ("accuracy", "pairs", "categories"):
         assert "Late (post hoc)" in tables[name], name
 
@@ -167,9 +167,8 @@ def test_a_plan_made_after_the_readings_is_headed_so_everywhere(client: Client, 
     words = words_of(difference_figure(result, Width.TWO))
     assert MADE_AFTER in words
     assert not [one for one in words if "(planned)" in one]
-    tables = {one.name: flat(one.tex()) for one in tex_tables(result)}
-    assert f"{MADE_AFTER}: accuracy of each model" in tables["comparison"]
-    assert f"{MADE_AFTER}, pairs: accuracy of the first" in tables["planned_pairs"]
+    tables = printed_tex(result)
+    assert all(f"{MADE_AFTER}." in tables[name] for name in ("comparison", "planned_pairs"))
     assert f"Comparison: {MADE_AFTER}" in flat(readme_text(result, "0" * 64, {"a.csv": "a table"}))
 
 

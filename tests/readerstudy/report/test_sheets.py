@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from annotation.exports.tables import Cell
+from annotation.tables.kernels.table import Cell, Table, flat_cells, flat_columns
 from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.sheets import Sheet, other_sheets
+from readerstudy.report.sheets import other_sheets
 from tests.readerstudy.results.made import guessed_result, small_result
 
 Row = dict[str, Cell]
@@ -27,13 +27,13 @@ def result() -> Any:
 
 
 @pytest.fixture(scope="module")
-def sheets(result: Any) -> dict[str, Sheet]:
+def sheets(result: Any) -> dict[str, Table]:
     return {one.name: one for one in [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]}
 
 
-def rows_of(sheet: Sheet) -> list[Row]:
-    names = [column.name for column in sheet.columns]
-    return [dict(zip(names, row, strict=True)) for row in sheet.rows]
+def rows_of(sheet: Table) -> list[Row]:
+    names = [column.name for column in flat_columns(sheet.columns)]
+    return [dict(zip(names, flat_cells(row), strict=True)) for row in sheet.rows]
 
 
 def same(row: Row, one: Any) -> None:
@@ -43,7 +43,7 @@ def same(row: Row, one: Any) -> None:
     assert row["flags"] == "|".join(one["flags"])
 
 
-def test_accuracy_of_every_rater_in_every_panel(result: Any, sheets: dict[str, Sheet]) -> None:
+def test_accuracy_of_every_rater_in_every_panel(result: Any, sheets: dict[str, Table]) -> None:
     rows = rows_of(sheets["accuracy"])
     seen = 0
     for panel, found in result["panels"].items():
@@ -58,7 +58,7 @@ def test_accuracy_of_every_rater_in_every_panel(result: Any, sheets: dict[str, S
     assert seen == len(rows)
 
 
-def test_accuracy_with_best_guesses_where_they_were_asked(sheets: dict[str, Sheet]) -> None:
+def test_accuracy_with_best_guesses_where_they_were_asked(sheets: dict[str, Table]) -> None:
     assert "n_guessed" not in [column.name for column in sheets["accuracy"].columns]
     guessed = guessed_result()
     rows = rows_of(accuracy_sheets(guessed)[0])
@@ -69,7 +69,7 @@ def test_accuracy_with_best_guesses_where_they_were_asked(sheets: dict[str, Shee
 
 
 @pytest.mark.parametrize(("name", "key"), [("categories", "category"), ("difficulties", "difficulty")])
-def test_breakdowns(result: Any, sheets: dict[str, Sheet], name: str, key: str) -> None:
+def test_breakdowns(result: Any, sheets: dict[str, Table], name: str, key: str) -> None:
     rows = rows_of(sheets[name])
     for one in result["tables"][name]:
         for rater, share in one["accuracy"].items():
@@ -78,7 +78,7 @@ def test_breakdowns(result: Any, sheets: dict[str, Sheet], name: str, key: str) 
             assert row["n_questions"] == one["n"]
 
 
-def test_every_statistic_of_every_pair(result: Any, sheets: dict[str, Sheet]) -> None:
+def test_every_statistic_of_every_pair(result: Any, sheets: dict[str, Table]) -> None:
     rows = rows_of(sheets["pairs"])
     for panel, found in result["panels"].items():
         for pair in found["pairs"]:
@@ -92,7 +92,7 @@ def test_every_statistic_of_every_pair(result: Any, sheets: dict[str, Sheet]) ->
             assert {cell: mine[f"table_{cell}"]["value"] for cell in pair["table"]} == pair["table"]
 
 
-def test_every_statistic_of_every_group(result: Any, sheets: dict[str, Sheet]) -> None:
+def test_every_statistic_of_every_group(result: Any, sheets: dict[str, Table]) -> None:
     rows = rows_of(sheets["groups"])
     n = 0
     for panel, found in result["panels"].items():
@@ -111,7 +111,7 @@ def test_every_statistic_of_every_group(result: Any, sheets: dict[str, Sheet]) -
     assert n == len(rows)
 
 
-def test_comparisons_by_three_inferences(result: Any, sheets: dict[str, Sheet]) -> None:
+def test_comparisons_by_three_inferences(result: Any, sheets: dict[str, Table]) -> None:
     rows = rows_of(sheets["comparison"])
     mean = [row for row in rows if row["first"] == "mean of the readers"]
     assert len([row for row in mean if row["line"] in ("planned", "other")]) == 3 * len(result["panels"])
@@ -152,7 +152,7 @@ def test_planned_pairs_follow_the_comparisons_with_the_test_by_cluster_beside() 
     assert (rows[4]["value"], rows[4]["reason"], rows[4]["p"]) == (None, "no_such_rater", None)
 
 
-def test_times_cases_variants_and_what_is_left_out(result: Any, sheets: dict[str, Sheet]) -> None:
+def test_times_cases_variants_and_what_is_left_out(result: Any, sheets: dict[str, Table]) -> None:
     times = rows_of(sheets["time"])
     assert {row["of"] for row in times} >= {"R1", "R2", "all readers", "all readers, winsorised"}
     same(
@@ -166,13 +166,13 @@ def test_times_cases_variants_and_what_is_left_out(result: Any, sheets: dict[str
     assert rows_of(sheets["excluded"])[0]["reader"] == "R9"
 
 
-def test_every_row_has_a_cell_for_every_column(sheets: dict[str, Sheet]) -> None:
+def test_every_row_has_a_cell_for_every_column(sheets: dict[str, Table]) -> None:
     for sheet in sheets.values():
         assert {len(row) for row in sheet.rows} <= {len(sheet.columns)}
-        assert all(column.meaning for column in sheet.columns)
+        assert all(column.meaning for column in flat_columns(sheet.columns))
 
 
-def test_the_codebook_names_every_statistic_and_its_unit(sheets: dict[str, Sheet]) -> None:
+def test_the_codebook_names_every_statistic_and_its_unit(sheets: dict[str, Table]) -> None:
     """Whoever has the ZIP file alone can read each name: nothing refers to documents that are not in it."""
     for name in ("pairs", "groups", "time"):
         sheet = sheets[name]
@@ -186,10 +186,10 @@ def test_the_codebook_names_every_statistic_and_its_unit(sheets: dict[str, Sheet
             assert said in meaning or starred in meaning or said.endswith("_se"), (name, said)
 
 
-def test_the_codebook_explains_flags_and_reasons(sheets: dict[str, Sheet]) -> None:
+def test_the_codebook_explains_flags_and_reasons(sheets: dict[str, Table]) -> None:
     for sheet in sheets.values():
         for column in ("flags", "reason"):
-            for place, one in enumerate(sheet.columns):
+            for one in flat_columns(sheet.columns):
                 if one.name == column and sheet.name != "excluded":
-                    codes = {code for row in sheet.rows for code in str(row[place] or "").split("|") if code}
+                    codes = {code for row in rows_of(sheet) for code in str(row[column] or "").split("|") if code}
                     assert {code for code in codes if f"{code}" not in one.meaning} == set(), sheet.name

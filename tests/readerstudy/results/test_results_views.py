@@ -12,6 +12,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import AuditEvent, User
+from annotation.tables.kernels.table import flat_cells
 from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, Voided
 from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
@@ -19,7 +20,7 @@ from readerstudy.enums import StudyState
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.latex_tables import tex_tables
+from readerstudy.report.contents import printed_tables
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
 from tests.pages import markup
@@ -109,7 +110,8 @@ def test_the_planned_comparison_comes_first(coordinator: Client, seen: Analysis)
     )
     part = page[page.index('id="kappas-title"') : page.index('id="accuracy-title"')]
     whole = result["panels"]["All tasks"]["groups"]["all"]
-    assert part.index("Excess agreement") < part.index("Error consistency") < part.index("Cohen’s kappa")
+    rows = part[part.index("<tbody>") :]
+    assert rows.index("Excess agreement") < rows.index("Error consistency") < rows.index("Cohen’s kappa")
     assert f">{100 * whole['mean_excess_difference']['value']:+.2f}".replace("-", "−") in part
     for name in ("mean_error_consistency_difference", "mean_kappa_reader_model"):
         assert as_kappa(whole[name]) in part
@@ -210,7 +212,7 @@ def test_planned_pairs_stand_side_by_side_too(coordinator: Client, seen: Analysi
     for one in (result, result["variants"]["without_all_voided"]):
         for pair in one["comparisons"][-3:-1]:
             assert f"+{100 * pair['difference']['value']:.2f}<br>" in pairs
-            assert f"p = {pair['p_holm']['value']:.3f}<br>n = {pair['p_holm']['n']}<" in pairs
+            assert f"p = {pair['p_holm']['value']:.3f}<" in pairs
     assert pairs.count("n/a<br>") == 2
 
 
@@ -395,7 +397,7 @@ def test_repeated_runs_of_a_model_stand_beside_the_accuracies(coordinator: Clien
     result = small_result(repeats=repeats)
     page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
     table = page[page.index("Repeated runs of one model") :]
-    places = [table.index(word) for word in ("Good", "75.00", "25.00", "run 1", "run 3")]
+    places = [table.index(word) for word in ("Good", ">1", "100.00", "75.00", "25.00")]
     assert places == sorted(places)
     assert "Poor" not in table[: table.index("</table>")]
 
@@ -463,10 +465,10 @@ def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared
     assert "mean of 3 runs" in planned
     assert "mean of 3 runs; t over questions" in own
     assert "against the readers the mean of 3 runs" in runs
-    tables = {one.name: one.caption for one in tex_tables(result)}
+    tables = {one.name: one.caption for one in printed_tables(result)}
     assert all("M: mean of 3 runs" in tables[name] for name in ("comparison", "difference_by_reader", "runs"))
     [sheet] = [one for one in agreement_sheets(result) if one.name == "comparison"]
-    methods = [str(cell) for row in sheet.rows for cell in row if "mean of 3 runs" in str(cell)]
+    methods = [str(cell) for row in sheet.rows for cell in flat_cells(row) if "mean of 3 runs" in str(cell)]
     assert set(methods) >= {f"by_question {one}, mean of 3 runs" for one in INFERENCES}
     assert all("M: mean of 3 runs" in figure_legend(name, result) for name in ("difference", "inferences"))
     alone = coordinator.get(address("study-analysed", stored(seen.study, computed(of_runs(None), MEAN_QUICK))))

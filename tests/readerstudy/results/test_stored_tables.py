@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from annotation.tables.kernels.table import Counted
 from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
+from readerstudy.results.accuracy_tables import accuracy_table
+from readerstudy.results.difference_tables import variants_tables
 from readerstudy.results.kernels.agreement_tables import disagreements, reader_agreement
 from readerstudy.results.kernels.comparisons import other_lines, planned_rows
 from readerstudy.results.kernels.heatmap import Agree, heatmap, pairs_once
 from readerstudy.results.kernels.items import Which, items_table
 from readerstudy.results.kernels.stored import pair_between, planned_comparisons
-from readerstudy.results.kernels.tables import accuracy_table, breakdown, variants_table
+from readerstudy.results.kernels.tables import breakdown
 from readerstudy.templatetags import results as written
 from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result
@@ -57,10 +60,17 @@ def test_cautions_of_all_rows_stand_once_above_the_table_of_accuracies() -> None
     whole = result["panels"][ALL_TASKS]["raters"]
     assert {tuple(one["accuracy_bank_mix"]["merged_tasks"]) for one in whole} == {("presence",)}
     assert whole[0]["accuracy_bank_mix"]["flags"] == ["strata_merged", "small_n", "clusters_ignored"]
-    table = accuracy_table(result)
-    assert (table.merged_tasks, table.has_clusters) == (["presence"], True)
-    assert [one.bank_mix and one.bank_mix["flags"] for one in table.rows] == [["small_n"]] * 4
-    assert table.rows[0].task_mean["flags"] == ["stratum_too_small", "small_n"]
+    table: Any = accuracy_table(result)
+    assert "fewer than two questions of one of them count: Presence." in table.caption
+    assert "The second interval allows for patients or exams" in table.caption
+    assert [one["flags"] for one in column(table, "Weighted to the bank")] == [["small_n"]] * 4
+    assert column(table, "Mean of tasks")[0]["flags"] == ["stratum_too_small", "small_n"]
+
+
+def column(table: Any, name: str) -> list[Any]:
+    """The estimates of one column."""
+    place = [one.name for one in table.columns].index(name)
+    return [row[place].one for row in table.rows]
 
 
 def test_the_heatmap_holds_every_pair_twice_readers_first_and_marks_what_is_not_sure(result: Any) -> None:
@@ -125,18 +135,18 @@ def test_disagreements_by_option_and_by_right_and_wrong(result: Any) -> None:
 def test_voided_cases_are_in_no_list_and_make_a_line_of_their_own() -> None:
     result = small_result(voided={2: Voided.BEFORE_UNBLINDING})
     assert disagreements(result, ALL_TASKS, "R1", "R2", Agree.OPTION) == []
-    found = variants_table(result)
-    assert found
-    assert found.names == [("sensitivity: no case voided", 4)]
-    other = result["variants"]["with_voided"]
-    [good, poor] = found.differences
-    assert (good[0], poor[0]) == ("Good", "Poor")
+    found: Any = variants_tables(result)
+    accuracy, differences, agreement = found
+    assert [(one.name, one.n) for one in accuracy.columns[1:]] == [
+        ("Primary result", 3),
+        ("sensitivity: no case voided", 4),
+    ]
+    good = [column(differences, name)[0] for name in ("Primary result", "sensitivity: no case voided")]
     primary = planned_rows(result)[0].row["difference"]
-    assert good[1] == [primary, planned_comparisons(other)[0]["difference"]]
-    assert good[1][0]["n"] == good[1][1]["n"] - 1
-    assert [measure.name for measure, _values in found.agreement] == ["excess", "error_consistency", "kappa"]
-    assert found.agreement[0][1] == [reader_agreement(one).rows[0].difference for one in (result, other)]
-    assert variants_table(small_result()) is None
+    assert good == [primary, planned_comparisons(result["variants"]["with_voided"])[0]["difference"]]
+    assert agreement.rows[0][0].text == "Excess agreement, points"
+    assert column(agreement, "Primary result")[0] == reader_agreement(result).rows[0].difference
+    assert variants_tables(small_result()) == []
 
 
 def test_the_planned_inference_comes_first_with_the_numbers_of_the_analysis(result: Any) -> None:
@@ -170,23 +180,16 @@ def test_what_all_lines_of_a_kind_say_stands_in_the_head_and_what_one_says_stays
     ]
 
 
-def test_the_accuracy_table_counts_failed_extractions(result: Any) -> None:
-    table = accuracy_table(result)
-    poor = table.rows[-1]
-    assert table.tasks == [("presence", 3), ("location", 1)]
-    assert (poor.name, poor.n_failed, poor.failed_share) == ("Poor", 1, 0.25)
-    assert (poor.overall["value"], [one["n"] for one in poor.tasks]) == (0.25, [3, 1])
-
-
-def test_the_accuracy_table_has_best_guesses_where_they_were_asked(result: Any) -> None:
-    assert not accuracy_table(result).has_guesses
-    table = accuracy_table(guessed_result())
-    first, second = table.rows[:2]
-    assert table.has_guesses
-    assert (first.overall["value"], first.n_guessed, first.n_declined) == (0.75, 1, 1)
-    assert first.best_guess is not None
-    assert first.best_guess["value"] == 1
-    assert second.best_guess == second.overall
+def test_the_accuracy_table_counts_failed_extractions_and_best_guesses_where_they_were_asked(result: Any) -> None:
+    table: Any = accuracy_table(result)
+    assert [one.name for one in table.columns[1:4]] == ["Over questions", "Presence", "Location and distribution"]
+    name, overall, *tasks, _mean, failed, _no_option, _missing = table.rows[-1]
+    assert (name.text, failed) == ("Poor", Counted(1, 4))
+    assert (overall.one["value"], [one.one["n"] for one in tasks]) == (0.25, [3, 1])
+    guessed: Any = accuracy_table(guessed_result())
+    first, second = guessed.rows[:2]
+    assert (first[1].one["value"], first[2].one["value"], first[2].note) == (0.75, 1, "guessed 1 of 1")
+    assert second[1].one == second[2].one
 
 
 def test_accuracy_by_category_keeps_the_order_of_the_raters(result: Any) -> None:

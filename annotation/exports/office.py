@@ -1,11 +1,11 @@
-"""The tables of the report for word processors and spreadsheets, with the same bytes for the same analysis. Pure."""
+"""Tables for word processors and spreadsheets: the same tables give the same bytes."""
 
 from __future__ import annotations
 
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,31 +22,28 @@ from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
 from annotation.exports.kernels.zipping import write_entry
-from annotation.exports.tables import Cell
-from readerstudy.report.kernels.latex import TexTable, plain
-from readerstudy.report.sheets import Sheet
+from annotation.tables.kernels.printing import Printed, Row
+from annotation.tables.kernels.table import Cell, Table, codebook, flat_cells, flat_columns
 
 WRITTEN = datetime(2000, 1, 1, tzinfo=UTC)  # what both formats ask for and nobody needs: the same for every file
-CODEBOOK = "codebook"
 MODIFIED = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
 WIDEST = 60  # signs of a column of a spreadsheet
-Grid = Sequence[Sequence[Cell]]
 
 
 # --- spreadsheet ----------------------------------------------------------------------------------
-def workbook_of(sheets: Sequence[Sheet], codebook: Grid) -> bytes:
+def workbook_of(tables: Sequence[Table]) -> bytes:
     """A sheet for each table, its head in bold and fixed; what the columns mean comes last."""
     book = Workbook(write_only=True)
-    for sheet in sheets:
-        _write_sheet(book, sheet.name, [column.name for column in sheet.columns], sheet.rows)
-    _write_sheet(book, CODEBOOK, ["table", "column", "kind", "meaning", "values"], codebook)
+    for table in [*tables, codebook(tables)]:
+        _write_sheet(book, table)
     stream = io.BytesIO()
     book.save(stream)
     return _settled(stream.getvalue())
 
 
-def _write_sheet(book: Workbook, name: str, heads: Sequence[str], rows: Grid) -> None:
-    page = book.create_sheet(name[:31])
+def _write_sheet(book: Workbook, table: Table) -> None:
+    page, heads = book.create_sheet(table.name[:31]), [column.name for column in flat_columns(table.columns)]
+    rows = [list(flat_cells(row)) for row in table.rows]
     page.freeze_panes = "A2"
     for place, head in enumerate(heads):
         longest = max([len(head), *(len(str(row[place])) for row in rows[:200] if row[place] is not None)])
@@ -60,7 +57,7 @@ def _cell(page: Any, value: Cell, *, bold: bool = False) -> Any:
     """Text is text: nothing in it is a formula."""
     if not isinstance(value, str):
         return WriteOnlyCell(page, value)
-    cell = WriteOnlyCell(page, ILLEGAL_CHARACTERS_RE.sub(" ", value))
+    cell = WriteOnlyCell(page, _readable(value))
     cell.data_type = "s"
     if bold:
         cell.font = Font(bold=True)
@@ -68,16 +65,16 @@ def _cell(page: Any, value: Cell, *, bold: bool = False) -> Any:
 
 
 # --- document -------------------------------------------------------------------------------------
-def document_of(tables: Sequence[TexTable], title: str) -> bytes:
+def document_of(tables: Sequence[Printed], title: str) -> bytes:
     """The tables for print in landscape, each below its caption, with the three lines that journals draw."""
     document = Document()
     _lay_out(document)
-    document.add_heading(title, level=1)
+    document.add_heading(_readable(title), level=1)
     for number, table in enumerate(tables, start=1):
         caption = document.add_paragraph()
         caption.paragraph_format.keep_with_next = True
         caption.add_run(f"Table {number}. ").bold = True
-        caption.add_run(plain(table.caption))
+        caption.add_run(_readable(table.caption))
         _add_table(document, table)
         document.add_paragraph()
     document.core_properties.created = document.core_properties.modified = WRITTEN
@@ -100,14 +97,14 @@ def _lay_out(document: Any) -> None:
     heading.font.name, heading.font.size = "Arial", Pt(12)
 
 
-def _add_table(document: Any, table: TexTable) -> None:
-    lines = [
-        (row, is_head) for head, rows in table.parts for row, is_head in [(head, True), *((r, False) for r in rows)]
-    ]
-    made = document.add_table(rows=len(lines), cols=len(table.columns))
+def _add_table(document: Any, table: Printed) -> None:
+    lines: list[tuple[Row, bool]] = []
+    for head, rows in table.parts:
+        lines += [(head, True), *((row, False) for row in rows)]
+    made = document.add_table(rows=len(lines), cols=len(table.sides))
     for place, (row, (cells, is_head)) in enumerate(zip(made.rows, lines, strict=True)):
-        for cell, text, side in zip(row.cells, cells, table.columns, strict=True):
-            _write(cell, plain(text), is_head=is_head, to_right=side == "r")
+        for cell, text, side in zip(row.cells, cells, table.sides, strict=True):
+            _write(cell, _readable(text), is_head=is_head, to_right=side == "r")
         if is_head:
             _draw_lines(row, "top", "bottom")
         elif place == len(lines) - 1:
@@ -124,6 +121,10 @@ def _write(cell: Any, text: str, *, is_head: bool, to_right: bool) -> None:
     if to_right:
         paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
     paragraph.add_run(text).bold = is_head
+
+
+def _readable(text: str) -> str:
+    return ILLEGAL_CHARACTERS_RE.sub(" ", text)
 
 
 def _draw_lines(row: Any, *sides: str) -> None:
@@ -150,12 +151,3 @@ def _settled(file: bytes) -> bytes:
 
 def _without_time(part: bytes) -> bytes:
     return MODIFIED.sub(rb"\g<1>" + f"{WRITTEN:%Y-%m-%dT%H:%M:%SZ}".encode(), part)
-
-
-def codebook_rows(sheets: Iterable[Sheet]) -> list[list[Cell]]:
-    """What the columns of the tables mean."""
-    return [
-        [sheet.name, column.name, column.kind.label, column.meaning, column.values]
-        for sheet in sheets
-        for column in sheet.columns
-    ]

@@ -1,0 +1,184 @@
+"""Tables of accuracy for people, from a stored analysis: by task, by a property of the questions, by run; stated
+chances against being right; seconds per case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.statistics.kernels.catalogue import Scale
+from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, POST_HOC, STRATA_MERGED, Value
+from annotation.tables.kernels.table import TEXT, WHOLE, Column, Counted, Name, ShownEstimate, Table, TableCell
+from readerstudy.analysis.kernels.panel_result import RaterEntry
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, Times, plain
+from readerstudy.results.kernels.inferences import means_of_runs
+from readerstudy.results.kernels.stored import (
+    asks_guesses,
+    calibrations,
+    expert_ceiling,
+    has_times,
+    kinds_of,
+    order_of,
+    panel_names,
+    raters_of,
+    runs_in_mean,
+    task_label,
+)
+from readerstudy.results.kernels.tables import BreakdownTable, breakdown, without_flags
+from readerstudy.results.wording import estimates, failed_rule, rater_name, shown, table_of
+
+Rows = list[list[TableCell]]
+
+
+def accuracy_table(result: StoredAnalysis) -> Table:
+    """Table 2 of the paper: columns are tasks, and three ways of saying "overall"."""
+    panels, kinds = {name: raters_of(panel) for name, panel in result["panels"].items()}, kinds_of(result)
+    whole, tasks = panels[ALL_TASKS], [name for name in panel_names(result) if name != ALL_TASKS]
+    mixes = [one["accuracy_bank_mix"] for one in whole.values() if "accuracy_bank_mix" in one]
+    merged = {tuple(one.get("merged_tasks", ())) for one in mixes}
+    common = {POST_HOC, CLUSTERS_IGNORED, *([STRATA_MERGED] if len(merged) == 1 else [])}  # once, in the caption
+    has_guesses, rows = asks_guesses(result), Rows()
+    for name in order_of(result):
+        one = whole[name]
+        shares: list[TableCell] = [_over_questions(one), *([_guessed(one)] if has_guesses else [])]
+        shares += [_share(panels[task][name]["accuracy"]) for task in tasks]
+        shares += [_share(one["accuracy_task_mean"], common)]
+        shares += [_share(one.get("accuracy_bank_mix"), common)] if mixes else []
+        rows.append([rater_name(result, name, _(kinds[name])), *shares, *_not_answered(one)])
+    n_of = {name: panel["n"] for name, panel in result["panels"].items()}
+    guesses, mix = ["With best guesses"] * has_guesses, ["Weighted to the bank"] * bool(mixes)
+    columns = [
+        Column(_("Rater"), TEXT),
+        *(estimates(_(head), n_of[ALL_TASKS]) for head in ("Over questions", *guesses)),
+        *(estimates(_(task_label(task)), n_of[task]) for task in tasks),
+        *(estimates(_(head), n_of[ALL_TASKS]) for head in ("Mean of tasks", *mix)),
+        *(Column(_(head), WHOLE) for head in ("Failed", "No option", "Missing")),
+    ]
+    facts: dict[str, Any] = {
+        "has_mix": bool(mixes),
+        "merged": sorted({task for one in merged for task in one}),
+        "has_clusters": any("accuracy_cluster" in one for one in whole.values()),
+        "has_guesses": has_guesses,
+        "failed": failed_rule(result),
+        "experts": expert_ceiling(result["panels"][ALL_TASKS]),
+    }
+    return table_of("accuracy", columns, rows, is_stacked=True, **facts)
+
+
+def _share(one: Value | None, common: Set[str] = frozenset({POST_HOC}), note: str = "") -> ShownEstimate | None:
+    """Without the cautions that the table says of the whole row or of all of them."""
+    return None if one is None else shown(without_flags(one, common), Scale.SHARE, note)
+
+
+def _over_questions(one: RaterEntry) -> ShownEstimate:
+    clustered = _share(one.get("accuracy_cluster"))
+    return shown(without_flags(one["accuracy"], {POST_HOC}), Scale.SHARE, clustered=clustered)
+
+
+def _guessed(one: RaterEntry) -> ShownEstimate | None:
+    counts = {"guessed": one.get("n_guessed", 0), "declined": one["n_declined"]}
+    note = _("guessed %(guessed)s of %(declined)s") % counts if one["n_declined"] else ""
+    return _share(one.get("accuracy_best_guess"), note=note)
+
+
+def _not_answered(one: RaterEntry) -> list[TableCell]:
+    """Failed extractions as a share of everything but missing; what has no option; what is missing."""
+    n_no_option = one["n_declined"] + one["n_timed_out"] + one["n_late"]
+    n_not_missing = one["n_answered"] + one["n_unconfirmed"] + one["n_failed"] + n_no_option
+    return [Counted(one["n_failed"], n_not_missing), n_no_option, one["n_missing"]]
+
+
+def breakdown_table(found: BreakdownTable, name: str, head: str, result: StoredAnalysis | None = None) -> Table:
+    """A row for each value, however many; a column for each rater. Outside of a study it has no ``result``."""
+    names = [rater if result is None else rater_name(result, rater).text for rater, _shares in found.rows]
+    rows: Rows = [
+        [Name(value or _("not known"), _questions(n), n=n), *(shown(one, Scale.SHARE) for one in shares)]
+        for value, n, shares in found.by_value
+    ]
+    columns, failed = [Column(head, TEXT), *map(estimates, names)], result and failed_rule(result)
+    return table_of("breakdown", columns, rows, name=name, is_stacked=True, failed=failed)
+
+
+def breakdown_tables(result: StoredAnalysis) -> tuple[Table, Table]:
+    """By category and by difficulty."""
+    categories, difficulties = breakdown(result, "categories"), breakdown(result, "difficulties")
+    return (
+        breakdown_table(categories, "categories", _("Category"), result),
+        breakdown_table(difficulties, "difficulties", _("Difficulty"), result),
+    )
+
+
+def _questions(n: int) -> str:
+    return ngettext("%(n)s question", "%(n)s questions", n) % {"n": n}
+
+
+def runs_table(result: StoredAnalysis) -> Table | None:
+    """Every run of each model with several on these questions. Nothing where no model has a second run."""
+    numbers = {one["name"]: one.get("number") for one in result["raters"]}
+    whole, means, rows = raters_of(result["panels"][ALL_TASKS]), runs_in_mean(result), Rows()
+    for name in order_of(result):
+        runs = whole[name].get("runs")
+        if runs is None or runs["n_runs"] < 2:
+            continue
+        note = _("against the readers the mean of %(n)s runs") % {"n": means[name]} if name in means else ""
+        summary = [shown(runs[each], Scale.SHARE) for each in ("accuracy_run_mean", "accuracy_run_sd")]
+        for place, one in enumerate(runs["accuracy_of_runs"]):
+            run = f"{one['number']}{_(' (main)') if one['number'] == numbers[name] else ''}"
+            head, more = (rater_name(result, name, note), summary) if place == 0 else (None, [None, None])
+            rows.append([head, run, shown(one, Scale.SHARE), one["n"], *more])
+    columns = [
+        *(Column(_("Model"), TEXT), Column(_("Run"), TEXT), estimates(_("Accuracy")), Column("n", WHOLE)),
+        *(estimates(_(head), has_interval=False) for head in ("Mean of runs", "Standard deviation of runs")),
+    ]
+    return table_of("runs", columns, rows, runs=means_of_runs(result)) if rows else None
+
+
+def calibration_table(result: StoredAnalysis) -> Table | None:
+    """Nothing where nobody stated a chance of being right."""
+    rows: Rows = [
+        [
+            rater_name(result, one["name"], _(one["kind"])),
+            one["n"],
+            *(shown(value, Scale.PLAIN) for value in (one["brier_score"], one["brier_reference"])),
+            *(shown(value, Scale.SHARE) for value in (one["mean_stated"], one["mean_right"])),
+            shown(one["stated_minus_right"], Scale.POINTS),
+        ]
+        for one in calibrations(result)
+    ]
+    columns = [
+        *(Column(_("Rater"), TEXT), Column("n", WHOLE), estimates(_("Brier score"))),
+        *(estimates(_(head), has_interval=False) for head in ("Reference", "Stated, %", "Right, %")),
+        estimates(_("Stated minus right")),
+    ]
+    has_clusters = result["panels"][ALL_TASKS]["unit"] == "cluster"
+    return table_of("calibration", columns, rows, has_clusters=has_clusters) if rows else None
+
+
+def time_table(result: StoredAnalysis) -> Table | None:
+    """Nothing where no time was measured."""
+    time, quartiles = result["time"], ("Median", "First quartile", "Third quartile")
+    lines = time["sensitivity"]
+    named: list[tuple[str, Times]] = [
+        *((one["name"], one) for one in time["readers"]),
+        (_("All readers"), time["all"]),
+        (_("All readers, longest times cut (sensitivity)"), lines["winsorised"]),
+        (_("All readers, without a minute of silence or lost focus (sensitivity)"), lines["without_quiet_or_blurred"]),
+    ]
+    columns = [
+        *(Column(_("Reader"), TEXT), Column("n", WHOLE), Column(_("Cut at the limit"), WHOLE)),
+        *(estimates(_(head), has_interval=False) for head in quartiles),
+        *(estimates(_("Geometric mean")), estimates(_("Change per ten cases, %"))),
+    ]
+    rows: Rows = [[Name(name), *_seconds(one)] for name, one in named]
+    return table_of("time", columns, rows, rule=time["rule"]) if has_times(result) else None
+
+
+def _seconds(one: Times) -> list[TableCell]:
+    change: Value | None = plain(one).get("percent_per_ten")
+    found = (one["median"], one["q1"], one["q3"], one["geometric_mean"])
+    cells: list[TableCell] = [one["median"]["n"], one["n_censored"], *(shown(value, Scale.SECONDS) for value in found)]
+    return [*cells, None if change is None else shown(change, Scale.CHANGE)]
