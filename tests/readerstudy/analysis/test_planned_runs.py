@@ -11,6 +11,7 @@ import pytest
 
 from annotation.models import User
 from annotation.statistics.kernels.multireader import Design, model_minus_readers
+from annotation.tables.prose import prose
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import Repeats, State, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL
@@ -19,7 +20,7 @@ from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
-from readerstudy.report.method_statistics import _planned_runs
+from readerstudy.results.kernels.stored import runs_in_mean
 from readerstudy.results.wording import came
 from readerstudy.unblinding.looks import unblind
 from tests.readerstudy.analysis.made import computed, make_arrays
@@ -192,16 +193,22 @@ def test_only_the_runs_that_count_in_the_mean_move_it() -> None:
     assert of_runs([1, 2]).sha256() != of_runs([1, 2, 3]).sha256()
 
 
+def said_of_runs(result: Any) -> str:
+    missed = [one for one in result["raters"] if one.get("planned_run_met") is False]
+    facts = {"plan": result["plan"], "runs_in_mean": runs_in_mean(result), "missed": missed}
+    return " ".join(prose("readerstudy/report/_runs.txt", **facts))
+
+
 def test_methods_say_what_the_plan_names_and_what_came_of_it() -> None:
     result = computed(of_runs([1, 2, 3]), QUICK)
-    [text] = [" ".join(_planned_runs(result))]
+    text = said_of_runs(result)
     assert "The plan names the runs that represent models: M: mean of all runs." in text
     assert "For M (mean of 3 runs) right or wrong in the comparison with the readers is the share" in text
     model = result["raters"][-1]
     model |= {"post_hoc": True, "planned_run": "run 4", "planned_run_met": False, "was_planned": False}
     del model["mean_of_runs"]
     result["plan"]["runs_of_nobody"] = [["Gamma", "run 2"]]
-    [text] = [" ".join(_planned_runs(result))]
+    text = said_of_runs(result)
     assert "The named run was not there, and another one is used, post hoc: M (run 4)." in text
     assert "has this name: Gamma (run 2)." in text
     assert came(model | {"imported_at": "2027-01-01", "named_at": ""}) == "the plan names run 4, which was not there"
