@@ -60,7 +60,7 @@ def planned_table(result: StoredAnalysis) -> Table | None:
         "margin": margin,
         "runs": means_of_runs(result),
     }
-    return table_of("comparison", _heads(_("p, Holm")), rows, result=result, margin=margin, **facts) if rows else None
+    return table_of("comparison", _heads(_("p, Holm")), rows, result=result, **facts) if rows else None
 
 
 def _heads(*holm: str) -> list[Column]:

@@ -112,7 +112,7 @@ def test_the_planned_comparison_comes_first(coordinator: Client, seen: Analysis)
     whole = result["panels"]["All tasks"]["groups"]["all"]
     rows = part[part.index("<tbody>") :]
     assert rows.index("Excess agreement") < rows.index("Error consistency") < rows.index("Cohen’s kappa")
-    assert f">{100 * whole['mean_excess_difference']['value']:+.2f}".replace("-", "−") in part
+    assert f"{100 * whole['mean_excess_difference']['value']:+.2f}".replace("-", "−") in part
     for name in ("mean_error_consistency_difference", "mean_kappa_reader_model"):
         assert as_kappa(whole[name]) in part
     for words in ("1 pair of readers", "4 of a reader and a model", "7 to 13 points of excess", "0.27 to 0.45"):
