@@ -82,5 +82,5 @@ def test_it_stands_on_the_page_of_categories_once_the_round_is_closed(
     first, second = analysis.study.cases.order_by("number")[:2]
     assert judged_difficulties(analysis.study) == {first.public_id: "hard", second.public_id: "easy"}
     page = client.get(address)
-    assert page.context["judged"].values == [("easy", 1), ("hard", 1)]
+    assert [(row[0].text, row[0].n) for row in page.context["judged"].rows] == [("easy", 1), ("hard", 1)]
     assert b"Difficulty as reviewers judged it" in page.content
