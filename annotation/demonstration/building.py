@@ -16,8 +16,7 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.audit.recording import record
-from annotation.demonstration.question_file import all_questions, records_of
-from annotation.demonstration.questions import DemonstrationQuestion
+from annotation.demonstration.questions import DemonstrationQuestion, all_questions, records_of
 from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
 from annotation.demonstration.rehearsing import (
     SHARED_ANSWERS,

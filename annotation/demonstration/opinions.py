@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from annotation.demonstration.questions import DemonstrationQuestion
+from annotation.demonstration.questions import LETTERS, DemonstrationQuestion
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict
 from annotation.review.kernels.form import Blind, Judgement, make_blind
 from annotation.review.kernels.form_design import PAPER
-
-LETTERS = "ABCD"
 
 _COMMENTS = {
     Flag.SEVERAL_VALID: "A second option is just as right on these images.",

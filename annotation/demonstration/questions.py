@@ -1,28 +1,40 @@
-"""Five questions for each exam of the demonstration, with keys that follow from what the chest shows. All are sound."""
+"""The questions of the demonstration, five for each exam, with keys that follow from what the chest shows.
+
+Some of them are made faulty on purpose, so that the finished round has something to find. The words stand in
+``wording.json``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from annotation.demonstration.findings import (
-    HEART,
     LARGE_HEART,
-    RIVAL_DIAGNOSES,
     STRUCTURES,
-    ChestFinding,
+    WORDING,
     absent_beside,
     diagnosis,
     leading,
     present,
+    report,
 )
-from annotation.demonstration.kernels.phantom_spec import ChestSpec, side_of
-from annotation.demonstration.simulated_exams import DemonstrationExam
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
 from annotation.enums import Flag
 
 SEED = 20261121
+LETTERS = "ABCD"
+FAULTS: tuple[tuple[Flag, int], ...] = (
+    (Flag.SEVERAL_VALID, 13),
+    (Flag.NEEDS_PRIOR, 8),
+    (Flag.UNSOUND, 6),
+    (Flag.HALLUCINATED, 4),
+)
+"""How many questions of 120 get which fault: the counts of the expert review in the ReXVQA paper."""
+_OPTIONS: dict[str, Any] = WORDING["options"]
 
 
 @dataclass(frozen=True)
@@ -50,276 +62,231 @@ class DemonstrationQuestion:
         return f"p{self.exam.patient_number}_a{self.exam.accession_number}_s{self.exam.study_uid}_{self.number}"
 
 
+def all_questions(exams: Sequence[DemonstrationExam] = EXAMS) -> list[DemonstrationQuestion]:
+    """Every question in order, the planned faults built in."""
+    return with_faults([question for exam in exams for question in questions_of(exam)])
+
+
 def questions_of(exam: DemonstrationExam) -> list[DemonstrationQuestion]:
-    """Presence, absence, diagnosis, a second look, and a place or a measure."""
-    rng = np.random.default_rng((SEED, exam.number))
-    makers = [_presence, _negation, _differential, _heart_size if exam.number % 2 else _second_negation]
-    makers.append(_location if _has_place(exam.spec) else _geometry)
-    return [maker(exam, number, rng) for number, maker in enumerate(makers, 1)]
+    """Presence, absence, diagnosis, a second look, and a place or a measure. All are sound."""
+    drawn, spec = _Drawing(exam), exam.spec
+    asked = [_presence(drawn), _absence(drawn), _diagnosis(drawn), _heart(drawn) if exam.number % 2 else _pleura(drawn)]
+    if spec.consolidation or len(spec.nodules) == 1:
+        return [*asked, _lobe(drawn)]
+    if len(spec.effusions) == 1 or spec.pneumothorax:
+        return [*asked, _side(drawn)]
+    if spec.tube_above_carina is not None:
+        return [*asked, _tube_height(drawn, spec.tube_above_carina)]
+    return [*asked, _higher_dome(drawn) if spec.raised_dome else _ratio(drawn)]
 
 
-def _ask(
-    exam: DemonstrationExam,
-    number: int,
-    rng: np.random.Generator,
-    *,
-    task: str,
-    category: tuple[str, str],
-    stem: str,
-    key: str,
-    wrong: Sequence[str],
-    explanation: str,
-    difficulty: str,
-) -> DemonstrationQuestion:
-    """Options in an order by chance, so that no letter is favoured."""
-    options = [key, *wrong[:3]]
-    order = [int(place) for place in rng.permutation(4)]
-    return DemonstrationQuestion(
-        exam=exam,
-        number=number,
-        task=task,
-        category=category[0],
-        subcategory=category[1],
-        stem=stem,
-        options=tuple(options[place] for place in order),
-        answer=order.index(0),
-        explanation=explanation,
-        difficulty=difficulty,
-    )
+class _Drawing:
+    """Makes the questions of one exam, one after the other, with a random generator of its own."""
+
+    def __init__(self, exam: DemonstrationExam) -> None:
+        self.exam, self.spec, self.n_made = exam, exam.spec, 0
+        self.rng = np.random.default_rng((SEED, exam.number))
+
+    def some(self, names: Iterable[str], n: int) -> list[str]:
+        listed = list(names)
+        return [listed[int(place)] for place in self.rng.choice(len(listed), n, replace=False)]
+
+    def ask(self, kind: str, key: str, wrong: Iterable[str], difficulty: str, **facts: object) -> DemonstrationQuestion:
+        """Options in an order by chance, so that no letter is favoured; ``facts`` fill the braces of the wording."""
+        said = WORDING["questions"][kind]
+        options = [key, *wrong]
+        order = [int(place) for place in self.rng.permutation(4)]
+        self.n_made += 1
+        return DemonstrationQuestion(
+            exam=self.exam,
+            number=self.n_made,
+            task=said["task"],
+            category=said["category"][0].format(**facts),
+            subcategory=said["category"][1].format(**facts),
+            stem=said["stem"].format(**facts),
+            options=tuple(options[place] for place in order),
+            answer=order.index(0),
+            explanation=said["explanation"].format(key=key, **facts),
+            difficulty=difficulty,
+        )
 
 
-def _some(rng: np.random.Generator, names: Sequence[str], n: int) -> list[str]:
-    return [names[int(place)] for place in rng.choice(len(names), n, replace=False)]
-
-
-def _presence(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    finding = leading(exam.spec)
-    away = [other.name for other in absent_beside(exam.spec)]
+def _presence(drawn: _Drawing) -> DemonstrationQuestion:
+    finding = leading(drawn.spec)
+    away = [other.name for other in absent_beside(drawn.spec)]
     if finding is None:
-        structure, category = STRUCTURES[int(rng.integers(len(STRUCTURES)))]
-        return _ask(
-            exam,
-            number,
-            rng,
-            task="Presence Assessment",
-            category=(category, "Normal Anatomy"),
-            stem="Which of the following is seen on these frontal and lateral chest radiographs?",
-            key=structure,
-            wrong=_some(rng, away, 3),
-            explanation=f"{structure} can be followed on these views; lungs, pleura and heart show no abnormality and "
-            "no device is present, so the other three options fail.",
-            difficulty="easy",
-        )
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Presence Assessment",
-        category=(finding.category, finding.group[1] or "Support Devices"),
-        stem="Which of the following is seen on these frontal and lateral chest radiographs?",
-        key=finding.name,
-        wrong=_some(rng, away, 3),
-        explanation=f"{finding.sign}. None of the signs of the other three options is there.",
-        difficulty=_difficulty(exam.spec, finding),
-    )
+        structure = list(STRUCTURES)[int(drawn.rng.integers(len(STRUCTURES)))]
+        return drawn.ask("structure", structure, drawn.some(away, 3), "easy", area=STRUCTURES[structure])
+    is_plain = finding.category in ("Implanted Devices", "Pleural Effusion")
+    difficulty = "easy" if is_plain else "hard" if drawn.spec.nodules else "medium"
+    facts = {"finding": finding, "subcategory": finding.group[1] or "Support Devices"}
+    return drawn.ask("finding", finding.name, drawn.some(away, 3), difficulty, **facts)
 
 
-def _negation(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    missing = absent_beside(exam.spec)[int(rng.integers(5))]
-    seen = [finding.name for finding in present(exam.spec)][:2]
-    seen += _some(rng, [name for name, _category in STRUCTURES], 3 - len(seen))
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Negation Assessment",
-        category=("Negation", "Absence of Disease"),
-        stem="Which of the following is absent on these frontal and lateral chest radiographs?",
-        key=missing.name,
-        wrong=seen,
-        explanation=f"{missing.name} would show thus: {missing.sign[0].lower()}{missing.sign[1:]}. Nothing of that is "
-        "seen, while the other three can be pointed at.",
-        difficulty="medium" if len(seen) and present(exam.spec) else "easy",
-    )
+def _absence(drawn: _Drawing) -> DemonstrationQuestion:
+    missing = absent_beside(drawn.spec)[int(drawn.rng.integers(5))]
+    shown = [finding.name for finding in present(drawn.spec)][:2]
+    seen = [*shown, *drawn.some(STRUCTURES, 3 - len(shown))]
+    sign = missing.sign[0].lower() + missing.sign[1:]
+    return drawn.ask("absent", missing.name, seen, "medium" if shown else "easy", sign=sign)
 
 
-def _second_negation(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
+def _pleura(drawn: _Drawing) -> DemonstrationQuestion:
     """Which statement about the pleura is right."""
-    wet, airy = [effusion.side for effusion in exam.spec.effusions], exam.spec.pneumothorax
-    statements = {
-        "There is neither pleural effusion nor pneumothorax": not wet and airy is None,
-        "There is a pleural effusion on the right only": wet == ["right"],
-        "There is a pleural effusion on the left only": wet == ["left"],
-        "There are pleural effusions on both sides": len(wet) == 2,
-        "There is a pneumothorax on the right": airy is not None and airy.side == "right",
-        "There is a pneumothorax on the left": airy is not None and airy.side == "left",
-    }
-    key = next(text for text, right in statements.items() if right)
-    signs = [finding.sign for finding in present(exam.spec) if "effusion" in finding.name or "thorax" in finding.name]
-    why = "; ".join(signs) or "Both costophrenic angles are sharp and lung markings reach the chest wall on both sides"
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Negation Assessment" if not signs else "Presence Assessment",
-        category=("Pleural Effusion" if wet else "Negation", "Absence of Disease" if not signs else "Pleural Space"),
-        stem="Which statement about the pleural spaces is correct?",
-        key=key,
-        wrong=_some(rng, [text for text, right in statements.items() if not right], 3),
-        explanation=f"{why}. The other three statements contradict this.",
-        difficulty="medium" if signs else "easy",
-    )
+    wet, air = [effusion.side for effusion in drawn.spec.effusions], drawn.spec.pneumothorax
+    right = f"air {air.side}" if air else "fluid both" if len(wet) == 2 else f"fluid {wet[0]}" if wet else "none"
+    statements = _OPTIONS["pleura"]
+    wrong = drawn.some((text for name, text in statements.items() if name != right), 3)
+    if right == "none":
+        return drawn.ask("clear pleura", statements[right], wrong, "easy")
+    signs = [finding.sign for finding in present(drawn.spec) if "effusion" in finding.name or "thorax" in finding.name]
+    group = "Pleural Effusion" if wet else "Negation"
+    return drawn.ask("pleura", statements[right], wrong, "medium", signs="; ".join(signs), group=group)
 
 
-def _differential(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    key, group, sign = diagnosis(exam.spec)
-    shown = " ".join(finding.diagnosis for finding in present(exam.spec))
-    wrong = [name for name in RIVAL_DIAGNOSES if name != key and name not in shown]
-    if exam.spec.consolidation or exam.spec.nodules:
+def _diagnosis(drawn: _Drawing) -> DemonstrationQuestion:
+    key, group, sign = diagnosis(drawn.spec)
+    shown = " ".join(finding.diagnosis for finding in present(drawn.spec))
+    wrong = [name for name in WORDING["rival_diagnoses"] if name != key and name not in shown]
+    if drawn.spec.consolidation or drawn.spec.nodules:
         wrong = [name for name in wrong if name not in ("Lobar pneumonia", "Pulmonary metastases")]
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Differential Diagnosis",
-        category=group,
-        stem="Which diagnosis fits the findings on these radiographs best?",
-        key=key,
-        wrong=_some(rng, wrong, 3),
-        explanation=f"{sign}. The signs of the other three diagnoses are missing.",
-        difficulty="easy" if group[0] == "Negation" else "hard" if exam.spec.nodules else "medium",
-    )
+    difficulty = "easy" if group[0] == "Negation" else "hard" if drawn.spec.nodules else "medium"
+    return drawn.ask("diagnosis", key, drawn.some(wrong, 3), difficulty, group=group, sign=sign)
 
 
-def _heart_size(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    large = exam.spec.cardiothoracic_ratio > LARGE_HEART
-    key = "The heart is enlarged" if large else "The heart is of normal size"
-    wrong = [
-        "The heart is of normal size" if large else "The heart is enlarged",
-        "The heart cannot be seen because both lungs are white",
-        "The heart is displaced out of the frontal view",
-    ]
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Presence Assessment" if large else "Negation Assessment",
-        category=(HEART.category, "Heart Size") if large else ("Negation", "Absence of Disease"),
-        stem="Which statement about the size of the heart on the frontal view is correct?",
-        key=key,
-        wrong=wrong,
-        explanation=f"The cardiothoracic ratio on the frontal view is about {exam.spec.cardiothoracic_ratio:.2f}; "
-        f"a heart is called enlarged above 0.50. Its borders are visible, so the other options fail.",
-        difficulty="medium" if large else "easy",
-    )
+def _heart(drawn: _Drawing) -> DemonstrationQuestion:
+    normal, large, *impossible = _OPTIONS["heart"]
+    ratio = drawn.spec.cardiothoracic_ratio
+    if ratio > LARGE_HEART:
+        return drawn.ask("large heart", large, [normal, *impossible], "medium", ratio=ratio)
+    return drawn.ask("normal heart", normal, [large, *impossible], "easy", ratio=ratio)
 
 
-def _has_place(spec: ChestSpec) -> bool:
-    one_sided = len(spec.effusions) == 1 or spec.pneumothorax is not None
-    return one_sided or spec.consolidation is not None or len(spec.nodules) == 1
+def _lobe(drawn: _Drawing) -> DemonstrationQuestion:
+    spec = drawn.spec
+    lobe, thing = (spec.consolidation, "consolidation") if spec.consolidation else (spec.nodules[0].lobe, "nodule")
+    others = [name for name in _OPTIONS["lobe"] if name.lower() != lobe]
+    facts = {"thing": thing, "group": thing.capitalize(), "side": lobe.split()[0], "lobe": lobe}
+    return drawn.ask("lobe", lobe.capitalize(), drawn.some(others, 3), "hard", **facts)
 
 
-def _location(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    spec = exam.spec
-    lobe = spec.consolidation or (spec.nodules[0].lobe if len(spec.nodules) == 1 else None)
-    if lobe is not None:
-        thing = "consolidation" if spec.consolidation else "nodule"
-        lobes = ["right upper lobe", "right middle lobe", "right lower lobe", "left upper lobe", "left lower lobe"]
-        return _ask(
-            exam,
-            number,
-            rng,
-            task="Location and Distribution Assessment",
-            category=("Lung and Pleural Opacity", thing.capitalize()),
-            stem=f"Where does the {thing} lie?",
-            key=lobe.capitalize(),
-            wrong=_some(rng, [other.capitalize() for other in lobes if other != lobe], 3),
-            explanation=f"The frontal view shows the {thing} in the {side_of(lobe)} lung, and its place between the "
-            f"fissures on the lateral view is that of the {lobe}.",
-            difficulty="hard",
-        )
-    side = spec.effusions[0].side if spec.effusions else spec.pneumothorax.side if spec.pneumothorax else "right"
-    thing = "pleural fluid" if spec.effusions else "free pleural air"
-    other = "left" if side == "right" else "right"
-    place = "at the base" if spec.effusions else "at the apex and along the side wall"
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Location and Distribution Assessment",
-        category=("Pleural Effusion" if spec.effusions else "Lung and Pleural Lucency", "Distribution"),
-        stem=f"Where does the {thing} lie?",
-        key=f"On the {side}, {place}",
-        wrong=[f"On the {other}, {place}", f"On both sides, {place}", "Between the lobes of both lungs"],
-        explanation=f"By the side marker the {thing} is on the patient's {side}, {place}; the other side is clear.",
-        difficulty="medium",
-    )
+def _side(drawn: _Drawing) -> DemonstrationQuestion:
+    """Of fluid, or else of free air, on one side."""
+    spec = drawn.spec
+    if spec.effusions:
+        side, thing, group, place = spec.effusions[0].side, "pleural fluid", "Pleural Effusion", "at the base"
+    else:
+        assert spec.pneumothorax is not None
+        side, thing, group = spec.pneumothorax.side, "free pleural air", "Lung and Pleural Lucency"
+        place = "at the apex and along the side wall"
+    facts = {"thing": thing, "group": group, "side": side, "place": place, "other": _opposite(side)}
+    key, *wrong = (text.format(**facts) for text in _OPTIONS["side"])
+    return drawn.ask("side", key, wrong, "medium", **facts)
 
 
-def _geometry(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    if exam.spec.tube_above_carina is not None:
-        return _tube_height(exam, number, rng)
-    if exam.spec.raised_dome is not None:
-        return _higher_dome(exam, number, rng)
-    ratio = exam.spec.cardiothoracic_ratio
-    place = int(rng.integers(4))
-    values = [ratio + 0.10 * (step - place) for step in range(4)]
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Geometric Information Assessment",
-        category=("Heart", "Heart Size"),
-        stem="The cardiothoracic ratio on the frontal view is closest to which value?",
-        key=f"{ratio:.2f}",
-        wrong=[f"{value:.2f}" for step, value in enumerate(values) if step != place],
-        explanation=f"The widest transverse diameter of the heart is {ratio:.2f} of the widest inner diameter of the "
-        "thorax on the frontal view.",
-        difficulty="hard",
-    )
+def _ratio(drawn: _Drawing) -> DemonstrationQuestion:
+    place = int(drawn.rng.integers(4))
+    offers = [f"{drawn.spec.cardiothoracic_ratio + 0.10 * (step - place):.2f}" for step in range(4)]
+    return drawn.ask("ratio", offers.pop(place), offers, "hard")
 
 
-def _tube_height(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    centimetres = round((exam.spec.tube_above_carina or 0) / 10)
-    offers = [value for value in (1, 4, 7) if value != centimetres]
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Geometric Information Assessment",
-        category=("Tubes and Lines", "Tube Position"),
-        stem="How far above the carina does the tip of the endotracheal tube stand?",
-        key=f"About {centimetres} cm",
-        wrong=[*(f"About {value} cm" for value in offers), "The tip stands below the carina"],
-        explanation=f"The dense stripe ends about {centimetres} cm above the division of the air column into the two "
-        "main bronchi; a vertebral body with its disc measures about 2.4 cm.",
-        difficulty="hard",
-    )
+def _tube_height(drawn: _Drawing, above_carina: float) -> DemonstrationQuestion:
+    centimetres = round(above_carina / 10)
+    offers = [f"About {value} cm" for value in (1, 4, 7) if value != centimetres]
+    wrong = [*offers, "The tip stands below the carina"]
+    return drawn.ask("tube", f"About {centimetres} cm", wrong, "hard", centimetres=centimetres)
 
 
-def _higher_dome(exam: DemonstrationExam, number: int, rng: np.random.Generator) -> DemonstrationQuestion:
-    side = exam.spec.raised_dome or "right"
-    other = "left" if side == "right" else "right"
-    return _ask(
-        exam,
-        number,
-        rng,
-        task="Geometric Information Assessment",
-        category=("Diaphragm", "Height"),
-        stem="Which statement about the height of the hemidiaphragms is correct?",
-        key=f"The {side} stands clearly higher than the {other}",
-        wrong=[
-            f"The {other} stands clearly higher than the {side}",
-            "Both stand at the same height",
-            "Both are hidden by fluid",
-        ],
-        explanation=f"The dome on the patient's {side} stands several centimetres higher than the {other} one; both "
-        "outlines are sharp.",
-        difficulty="medium",
-    )
+def _higher_dome(drawn: _Drawing) -> DemonstrationQuestion:
+    side = drawn.spec.raised_dome or "right"
+    facts = {"side": side, "other": _opposite(side)}
+    key, *wrong = (text.format(**facts) for text in _OPTIONS["dome"])
+    return drawn.ask("dome", key, wrong, "medium", **facts)
 
 
-def _difficulty(spec: ChestSpec, finding: ChestFinding) -> str:
-    if finding.category in ("Implanted Devices", "Pleural Effusion"):
-        return "easy"
-    return "hard" if spec.nodules else "medium"
+def _opposite(side: str) -> str:
+    return "left" if side == "right" else "right"
+
+
+def with_faults(sound: list[DemonstrationQuestion]) -> list[DemonstrationQuestion]:
+    """The planned faults, put on questions chosen by chance among those that can carry them."""
+    rng = np.random.default_rng((SEED, 999))
+    questions = list(sound)
+    order = [int(place) for place in rng.permutation(len(questions))]
+    for fault, of_120 in FAULTS:
+        wanted = round(of_120 * len(questions) / 120)
+        for place in order:
+            if wanted == 0:
+                break
+            faulty = _spoiled(questions[place], fault) if questions[place].fault is None else None
+            if faulty is not None:
+                questions[place] = faulty
+                wanted -= 1
+    return questions
+
+
+def _spoiled(question: DemonstrationQuestion, fault: Flag) -> DemonstrationQuestion | None:
+    """The question with that fault, or None where it would not be one."""
+    said, task = WORDING["faults"], question.task.split()[0]
+    if fault == Flag.SEVERAL_VALID:
+        return _with_second_answer(question)
+    if fault == Flag.NEEDS_PRIOR and task in ("Presence", "Negation"):
+        stem = said["prior"].format(stem=question.stem[0].lower() + question.stem[1:])
+        return replace(question, fault=fault, stem=stem)
+    if fault == Flag.UNSOUND and task == "Differential":
+        return replace(question, fault=fault, stem=said["unsound"])
+    if fault == Flag.HALLUCINATED and task == "Presence":
+        return replace(question, fault=fault, explanation=said["hallucinated"].format(explanation=question.explanation))
+    return None
+
+
+def _with_second_answer(question: DemonstrationQuestion) -> DemonstrationQuestion | None:
+    """One wrong option replaced by another right one."""
+    spec, options = question.exam.spec, list(question.options)
+    place = next(index for index in range(4) if index != question.answer)
+    if question.stem.startswith("Which of the following is seen"):
+        options[place] = "Both clavicles" if "Both clavicles" not in options else "The aortic knob"
+    elif question.stem.startswith("Which of the following is absent"):
+        spare = [finding.name for finding in absent_beside(spec) if finding.name not in options]
+        options[place] = spare[0]
+    else:
+        return None
+    return replace(question, fault=Flag.SEVERAL_VALID, options=tuple(options), also_valid=(place,))
+
+
+def records_of(questions: Sequence[DemonstrationQuestion]) -> dict[str, dict[str, Any]]:
+    """The questions in the ReXVQA form: question id to record."""
+    return {question.key: _record(question) for question in questions}
+
+
+def _record(question: DemonstrationQuestion) -> dict[str, Any]:
+    exam = question.exam
+    findings, impression = report(exam.spec)
+    return {
+        "study_id": question.key.rsplit("_", 1)[0],
+        "task_name": question.task,
+        "question": question.stem,
+        "options": [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=True)],
+        "correct_answer": LETTERS[question.answer],
+        "correct_answer_explanation": question.explanation,
+        "category": question.category,
+        "subcategory": question.subcategory,
+        "class": "Clinical Assessment",
+        "difficulty": question.difficulty,
+        "PatientID": exam.patient_number,
+        "AccessionNumber": exam.accession_number,
+        "StudyInstanceUid": exam.study_uid,
+        "PatientSex": exam.spec.sex,
+        "PatientAge": f"{exam.spec.age:03d}Y",
+        "StudyDate": "20260101",
+        "StudyDescription": "SIMULATED CHEST 2 VIEWS",
+        "Manufacturer": "Simulated",
+        "Indication": exam.indication,
+        "Comparison": None,
+        "Findings": findings,
+        "Impression": impression,
+        "ImagePath": [exam.path_of(view) for view in VIEWS],
+        "ImageViewPosition": list(VIEWS),
+        "ImageModality": [exam.modality] * len(VIEWS),
+        "ImageBodyPart": ["CHEST"] * len(VIEWS),
+    }

@@ -17,8 +17,7 @@ from PIL import Image as Picture
 
 from annotation.demonstration.building import search_drawn
 from annotation.demonstration.kernels.phantom_spec import Projection
-from annotation.demonstration.question_file import records_of
-from annotation.demonstration.questions import DemonstrationQuestion, questions_of
+from annotation.demonstration.questions import DemonstrationQuestion, questions_of, records_of
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.enums import ImageState, RenditionKind
 from annotation.ingest import storage

@@ -1,7 +1,7 @@
 """Simulated chest radiographs for the demonstration: no patient, no dose, no licence to ask for.
 
-A three-dimensional chest is described in ``phantom_thorax``, ``phantom_lungs`` and ``phantom_skeleton``, seen along
-parallel rays by ``phantom_projection`` (Beer-Lambert, scatter, quantum noise) and written here as 12-bit DICOM.
+A three-dimensional chest is described in ``phantom_thorax`` and ``phantom_solids``, seen along parallel rays by
+``phantom_projection`` (Beer-Lambert, scatter, quantum noise) and written here as 12-bit DICOM.
 Everything follows from the :class:`ChestSpec`; the same spec gives the same bytes.
 """
 
@@ -14,48 +14,31 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
+from PIL import Image, ImageDraw, ImageFont
+from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import (
-    UID,
     ComputedRadiographyImageStorage,
     DigitalXRayImageStorageForPresentation,
     ExplicitVRLittleEndian,
 )
 
-from annotation.demonstration.kernels.phantom_devices import OPAQUE, TRACHEA_Y, devices, marker_letter
-from annotation.demonstration.kernels.phantom_lungs import Air, Tubes, grow_vessels, inflate
-from annotation.demonstration.kernels.phantom_projection import (
-    BONE,
-    FRONTAL,
-    LATERAL,
-    PITCH,
-    WATER,
-    Plane,
-    capsule,
-    expose,
-    fractal,
-    onto_plane,
-    process,
-    quantise,
-    splat_points,
-    splat_tubes,
-)
-from annotation.demonstration.kernels.phantom_skeleton import hanging_arms, skeleton
+from annotation.demonstration.kernels import phantom_projection as seen
+from annotation.demonstration.kernels import phantom_thorax as thorax
+from annotation.demonstration.kernels.phantom_projection import FRONTAL, LATERAL, PITCH, Plane
+from annotation.demonstration.kernels.phantom_solids import TRACHEA_Y, devices, skeleton
 from annotation.demonstration.kernels.phantom_spec import ChestSpec, Projection
-from annotation.demonstration.kernels.phantom_thorax import (
-    CARINA,
-    D_AXIS,
-    X_AXIS,
-    Array,
-    Build,
-    build_of,
-    curve,
-    half_width,
-    heart_reach,
-)
+from annotation.demonstration.kernels.phantom_thorax import CARINA, Air, Array, Build, Curve, Point, Tubes, curve
 
 Photometric = Literal["MONOCHROME1", "MONOCHROME2"]
+Marker = Literal["R", "L", ""]
 UID_ROOT = "1.2.826.0.1.3680043.10.1338"
+OPAQUE = 3.2  # exponent of the lead of a side marker
+_SKIN_BACK: Curve = (-72, -40, 0, 50, 120, 200, 300, 370), (74, 84, 106, 124, 133, 130, 120, 116)
+_SKIN_FRONT: Curve = (-72, -40, 0, 40, 100, 160, 230, 370), (-36, -38, -46, -66, -98, -113, -121, -124)
+_SHOULDERS: Curve = (
+    (-120, -62, -48, -38, -28, -16, 0, 30, 70, 120, 180, 260, 400),
+    (60, 60, 66, 88, 122, 158, 182, 194, 186, 176, 170, 168, 172),
+)
 
 
 @dataclass(frozen=True)
@@ -67,19 +50,19 @@ class Patient:
     air: Air
     vessels: Tubes
     bones: Array
-    arms: Array
 
 
 @lru_cache(maxsize=1)
 def patient_of(spec: ChestSpec) -> Patient:
     """Build ``spec``'s patient; the last one is kept, since both views of an exam need it."""
-    build = build_of(spec)
-    air = inflate(spec, build)
-    bones, arms = _sheared(skeleton(spec, build), build), _sheared(hanging_arms(spec, build), build)
-    return Patient(spec, build, air, grow_vessels(spec, air), bones, arms)
+    build = thorax.build_of(spec)
+    air = thorax.inflate(spec, build)
+    vessels = thorax.grow_vessels(spec, air)
+    turned = Tubes(_turned(vessels.start, build), _turned(vessels.end, build), vessels.radius)
+    return Patient(spec, build, air, turned, _turned(skeleton(spec, build), build))
 
 
-def _sheared(points: Array, build: Build) -> Array:
+def _turned(points: Array, build: Build) -> Array:
     """A slight turn of the patient: a shear per view keeps each view's own depth order."""
     moved = points.copy()
     moved[:, 0] += points[:, 1] * build.rotation
@@ -87,158 +70,96 @@ def _sheared(points: Array, build: Build) -> Array:
     return moved
 
 
-def cardiothoracic_masks(spec: ChestSpec) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Heart and inner thorax on the frontal plane, rows D_AXIS, columns X_AXIS."""
-    build = build_of(spec)
-    right, left = heart_reach(spec, build)
-    widest_right, widest_left = right.max(axis=1)[:, None], left.max(axis=1)[:, None]
-    heart = (X_AXIS[None] >= -widest_right) & (X_AXIS[None] <= widest_left)
-    thorax = np.abs(X_AXIS[None]) <= half_width(D_AXIS, build)[:, None]
-    return heart, thorax
-
-
 def attenuation(patient: Patient, plane: Plane) -> Array:
     """Exponent of Beer-Lambert for each ray of ``plane``."""
-    spec, build = patient.spec, patient.build
+    spec = patient.spec
     rng = np.random.default_rng((spec.seed, 10 + plane.axis))
-    air = onto_plane(plane, patient.air.frontal if plane.axis == 0 else patient.air.lateral)
-    # Free air has no lung texture.
-    mottle = 0.02 if spec.pneumothorax is None else 0.005
-    water = _body(patient, plane, rng)
-    tissue = water - air * (1 + mottle * fractal(plane.shape, rng, (5, 9, 16)))
-    tubes = patient.vessels
-    start, end = _sheared(tubes.start, build), _sheared(tubes.end, build)
-    tissue += 1.0 * splat_tubes(plane, start, end, tubes.radius)
-    tissue -= _airways(plane)
-    bone = splat_points(plane, patient.bones)
-    if plane.axis == 0:
-        bone += splat_points(plane, patient.arms, 1.4)
-    total = np.maximum(tissue, 0) * WATER + bone * BONE + devices(spec, build, plane)
+    air = seen.onto_plane(plane, patient.air.frontal if plane is FRONTAL else patient.air.lateral)
+    mottle = 0.02 if spec.pneumothorax is None else 0.005  # free air has no lung texture
+    tissue = _body(patient, plane, rng) - air * (1 + mottle * seen.fractal(plane.shape, rng, (5, 9, 16)))
+    tissue += seen.splat_tubes(plane, *patient.vessels) - _airways(plane)
+    bone = seen.splat_points(plane, patient.bones)
+    total = np.maximum(tissue, 0) * seen.WATER + bone * seen.BONE + devices(spec, patient.build, plane)
     return np.asarray(total, dtype=np.float32)
 
 
 def _airways(plane: Plane) -> Array:
-    depths = np.linspace(-80, CARINA, 60, dtype=np.float32)
-    middle = np.stack([1 + 0.02 * depths, curve(TRACHEA_Y, depths), depths], axis=1).astype(np.float32)
-    trachea = splat_tubes(plane, middle[:-1], middle[1:], np.full(59, 7.6, np.float32))
-    right = _bronchus(plane, [(1, 29, CARINA - 2), (-24, 33, CARINA + 24), (-37, 40, CARINA + 64)], 6.2)
-    left = _bronchus(plane, [(5, 29, CARINA - 2), (28, 33, CARINA + 22), (47, 40, CARINA + 46)], 5.6)
-    widest = np.maximum(np.maximum(trachea, right), left)
-    return np.asarray(widest, dtype=np.float32)
-
-
-def _bronchus(plane: Plane, knots: list[tuple[float, float, float]], radius: float) -> Array:
-    at = np.linspace(0, 2, 50)
-    path = np.stack([np.interp(at, (0, 1, 2), axis) for axis in zip(*knots, strict=True)], axis=1).astype(np.float32)
-    return splat_tubes(plane, path[:-1], path[1:], np.linspace(radius, 1.2, 49).astype(np.float32))
-
-
-_SKIN_BACK = ((-72, 74), (-40, 84), (0, 106), (50, 124), (120, 133), (200, 130), (300, 120), (370, 116))
-_SKIN_FRONT = ((-72, -36), (-40, -38), (0, -46), (40, -66), (100, -98), (160, -113), (230, -121), (370, -124))
-_SHOULDERS = (
-    (-120, 60),
-    (-62, 60),
-    (-48, 66),
-    (-38, 88),
-    (-28, 122),
-    (-16, 158),
-    (0, 182),
-    (30, 194),
-    (70, 186),
-    (120, 176),
-    (180, 170),
-    (260, 168),
-    (400, 172),
-)
+    """Trachea and main bronchi."""
+    depths = np.linspace(-80, CARINA, 60)
+    trachea = np.stack([1 + 0.02 * depths, curve(TRACHEA_Y, depths), depths], axis=1)
+    right: list[Point] = [(1, 29, CARINA - 2), (-24, 33, CARINA + 24), (-37, 40, CARINA + 64)]
+    left: list[Point] = [(5, 29, CARINA - 2), (28, 33, CARINA + 22), (47, 40, CARINA + 46)]
+    widest = seen.splat_path(plane, trachea, 7.6)
+    for knots, radius in ((right, 6.2), (left, 5.6)):
+        path = thorax.smooth_path(knots, 1.5)
+        widest = np.maximum(widest, seen.splat_path(plane, path, np.linspace(radius, 1.2, len(path) - 1)))
+    return widest
 
 
 def _body(patient: Patient, plane: Plane, rng: np.random.Generator) -> Array:
-    """Chord of trunk, neck and arms in mm of water."""
-    build = patient.build
-    d = plane.rows()
+    """Chord of trunk and neck in mm of water; arms are out of the field."""
+    build, d = patient.build, plane.rows()[:, None]
     wall = 9 * (build.wall - 1)
-    skin_back = curve(_SKIN_BACK, d) + wall
-    skin_front = curve(_SKIN_FRONT, d) * build.depth - wall
+    back, front = curve(_SKIN_BACK, d) + wall, curve(_SKIN_FRONT, d) * build.depth - wall
     half = curve(_SHOULDERS, d) * build.width + wall
-    power = 2.3
-    middle, deep = ((skin_back + skin_front) / 2)[:, None], ((skin_back - skin_front) / 2)[:, None]
     if plane.axis == 0:
-        chord = 2 * deep * np.maximum(1 - np.abs(plane.columns()[None] / half[:, None]) ** power, 0) ** (1 / power)
+        thick, out = back - front, plane.columns() / half
     else:
         narrow = np.minimum(half, 152 * build.width + wall) + 12 * np.exp(-(((d + 6) / 26) ** 2))
-        rest = np.maximum(1 - np.abs((plane.columns()[None] - middle) / deep) ** power, 0)
-        chord = 2 * narrow[:, None] * rest ** (1 / power)
-        chord = chord + _arms(plane)
-    chord = chord + _breasts(patient, plane, skin_front)
-    chord *= 1 + 0.012 * fractal(plane.shape, rng, (28, 60, 130))
-    return np.asarray(chord * 0.97, dtype=np.float32)
+        thick, out = 2 * narrow, (plane.columns() - (back + front) / 2) / ((back - front) / 2)
+    chord = thick * np.maximum(1 - np.abs(out) ** 2.3, 0) ** (1 / 2.3) + _breasts(patient.spec, plane, front)
+    return np.asarray(chord * (1 + 0.012 * seen.fractal(plane.shape, rng, (28, 60, 130))) * 0.97, dtype=np.float32)
 
 
-def _breasts(patient: Patient, plane: Plane, skin_front: Array) -> Array | float:
-    if patient.spec.sex == "M":
+def _breasts(spec: ChestSpec, plane: Plane, front: Array) -> Array | float:
+    if spec.sex == "M":
         return 0.0
-    rng = np.random.default_rng((patient.spec.seed, 4))
+    rng = np.random.default_rng((spec.seed, 4))
     low, size = 196 + rng.uniform(-8, 14), rng.uniform(26, 46)
     d, total = plane.rows()[:, None], np.zeros(plane.shape, np.float32)
     for sign in (-1, 1):
+        down = (d - low - sign) / np.where(d > low, 44, 78)
         if plane.axis == 0:
-            across = (plane.columns()[None] - sign * 80) / 66
-            down = (d - low) / np.where(d > low, 44, 78)
-            total += size * np.maximum(1 - across**2 - down**2, 0) ** 0.75
+            total += size * np.maximum(1 - ((plane.columns() - sign * 80) / 66) ** 2 - down**2, 0) ** 0.75
         else:
-            skin = skin_front[:, None] + 14
-            out = (skin - plane.columns()[None]) / (size + 8)
-            down = (d - low - sign * 3) / np.where(d > low, 42, 80)
+            out = (front + 14 - plane.columns()) / (size + 8)
             total += 66 * np.maximum(1 - out**2 - down**2, 0) ** 1.2
-    return np.asarray(total, dtype=np.float32)
+    return total
 
 
-def _arms(plane: Plane) -> Array:
-    """Raised arms of the lateral view."""
-    one = capsule(plane, (0, 40, 0), (0, -210, -84), 46)
-    other = capsule(plane, (0, 50, 12), (0, -210, -46), 44)
-    bones = capsule(plane, (0, -20, -24), (0, -210, -86), 11) + capsule(plane, (0, -20, -12), (0, -210, -48), 10)
-    return np.asarray(0.48 * (one + 0.8 * other) + 0.45 * bones, dtype=np.float32)
-
-
-def pixels_of(
-    spec: ChestSpec, view: Projection, marker: Literal["R", "L", ""] = "R"
-) -> tuple[NDArray[np.uint16], float, float]:
+def pixels_of(spec: ChestSpec, view: Projection, marker: Marker = "R") -> tuple[NDArray[np.uint16], float, float]:
     """Detector values (more absorption, higher value) with window centre and width."""
-    patient = patient_of(spec)
     plane = FRONTAL if view == "PA" else LATERAL
     rng = np.random.default_rng((spec.seed, 20 + plane.axis))
-    rays = attenuation(patient, plane)
-    if spec.mirrored and plane.axis == 0:
+    rays = attenuation(patient_of(spec), plane)
+    if spec.mirrored and view == "PA":
         rays = np.ascontiguousarray(rays[:, ::-1])
-    _stamp(rays, marker, plane, rng)
-    signal = process(expose(rays, rng), flatten=0.34 if view == "PA" else 0.22, detail=0.55)
-    values, centre, width = quantise(signal, 99.5 if view == "PA" else 96.5)
+    _stamp(rays, marker, rng)
+    signal = seen.process(seen.expose(rays, rng), flatten=0.34 if view == "PA" else 0.22, detail=0.55)
+    values, centre, width = seen.quantise(signal, 99.5 if view == "PA" else 96.5)
     return (values * _shutter(values.shape, rng)).astype(np.uint16), centre, width
 
 
-def _stamp(rays: Array, marker: str, plane: Plane, rng: np.random.Generator) -> None:
-    height, from_top, from_side = (float(value) for value in rng.uniform((15, 14, 14), (18, 22, 24)))
-    if not marker:
-        return
-    letter = marker_letter(marker, height)
-    size, top, from_edge = letter.shape[0], int(from_top / PITCH), int(from_side / PITCH)
-    left = from_edge if marker == "R" or plane.axis == 1 else plane.shape[1] - from_edge - size
-    rays[top : top + size, left : left + size] += OPAQUE * letter
+def _stamp(rays: Array, marker: Marker, rng: np.random.Generator) -> None:
+    """A letter of lead in the upper corner: ``R`` on the left of the picture, ``L`` on the right of a frontal view."""
+    size, top, side = (int(value / PITCH) for value in rng.uniform((15, 14, 14), (18, 22, 24)))
+    letter = Image.new("L", (4 * size, 4 * size))
+    font = ImageFont.load_default(4.2 * size)
+    ImageDraw.Draw(letter).text((2 * size, 2 * size), marker, 255, font, anchor="mm", stroke_width=size // 7)
+    left = rays.shape[1] - side - size if marker == "L" and rays.shape == FRONTAL.shape else side
+    lead = np.asarray(letter.resize((size, size), Image.Resampling.BOX), dtype=np.float32) / 255
+    rays[top : top + size, left : left + size] += OPAQUE * lead
 
 
 def _shutter(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     """The collimated field with a soft edge; some exams are open to the edge of the detector."""
     if rng.uniform() < 0.35:
         return np.ones(shape, np.float32)
-    v = np.arange(shape[0], dtype=np.float32)[:, None]
-    u = np.arange(shape[1], dtype=np.float32)[None]
-    slope = np.float32(rng.uniform(-0.006, 0.006))
-    inset = rng.uniform(8, 34, 4).astype(np.float32)
+    v, u = np.arange(shape[0], dtype=np.float32)[:, None], np.arange(shape[1], dtype=np.float32)
+    slope, inset = rng.uniform(-0.006, 0.006), rng.uniform(8, 34, 4)
     rising = np.minimum(v - inset[0] + slope * u, shape[0] - inset[1] - v - slope * u)
     crossing = np.minimum(u - inset[2] - slope * v, shape[1] - inset[3] - u + slope * v)
-    inside = np.clip(np.minimum(rising, crossing) / np.float32(3), 0, 1)
-    return np.asarray(inside, dtype=np.float32)
+    return np.asarray(np.clip(np.minimum(rising, crossing) / 3, 0, 1), dtype=np.float32)
 
 
 def phantom_dicom(
@@ -247,7 +168,7 @@ def phantom_dicom(
     *,
     photometric: Photometric = "MONOCHROME2",
     modality: Literal["DX", "CR"] = "DX",
-    marker: Literal["R", "L", ""] = "R",
+    marker: Marker = "R",
     study_uid: str = f"{UID_ROOT}.1",
     patient_number: str = "SIM00001",
 ) -> bytes:
@@ -257,35 +178,26 @@ def phantom_dicom(
         values, centre = (4095 - values).astype(np.uint16), 4095 - centre
     number = 1 if view == "PA" else 2
     dataset = _dataset(f"{study_uid}.{number}", study_uid, modality)
-    dataset.PatientID = patient_number
-    dataset.PatientSex = spec.sex
-    dataset.PatientAge = f"{spec.age:03d}Y"
-    dataset.ViewPosition = view
-    dataset.InstanceNumber = number
-    dataset.PhotometricInterpretation = photometric
+    dataset.PatientID, dataset.PatientSex, dataset.PatientAge = patient_number, spec.sex, f"{spec.age:03d}Y"
+    dataset.ViewPosition, dataset.InstanceNumber = view, number
+    dataset.PatientOrientation = ["L", "F"] if view == "PA" else ["P", "F"]
     dataset.PresentationLUTShape = "INVERSE" if photometric == "MONOCHROME1" else "IDENTITY"
     dataset.WindowCenter, dataset.WindowWidth = f"{centre:.1f}", f"{width:.1f}"
-    dataset.Rows, dataset.Columns = values.shape
-    dataset.PixelData = values.astype("<u2").tobytes()
+    dataset.set_pixel_data(values, photometric, bits_stored=12, generate_instance_uid=False)
     buffer = BytesIO()
     dataset.save_as(buffer, enforce_file_format=True)
     return buffer.getvalue()
 
 
 def _dataset(instance_uid: str, study_uid: str, modality: str) -> Dataset:
-    meta = FileMetaDataset()
-    storage = DigitalXRayImageStorageForPresentation if modality == "DX" else ComputedRadiographyImageStorage
-    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = storage, UID(instance_uid)
-    meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    dataset = FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
-    dataset.SOPClassUID, dataset.SOPInstanceUID = storage, instance_uid
-    dataset.StudyInstanceUID, dataset.SeriesInstanceUID = study_uid, f"{study_uid}.0"
-    dataset.Modality, dataset.Manufacturer = modality, "Simulated"
-    dataset.BodyPartExamined, dataset.BurnedInAnnotation = "CHEST", "NO"
-    dataset.PatientOrientation = ["L", "F"] if instance_uid.endswith(".1") else ["P", "F"]
-    dataset.PixelSpacing = [PITCH / 2, PITCH / 2]
-    dataset.ImagerPixelSpacing = [PITCH / 2, PITCH / 2]
-    dataset.SamplesPerPixel, dataset.BitsAllocated, dataset.BitsStored = 1, 16, 12
-    dataset.HighBit, dataset.PixelRepresentation = 11, 0
+    dataset = Dataset()
+    dataset.file_meta = FileMetaDataset()
+    dataset.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    is_digital = modality == "DX"
+    dataset.SOPClassUID = DigitalXRayImageStorageForPresentation if is_digital else ComputedRadiographyImageStorage
+    dataset.SOPInstanceUID, dataset.StudyInstanceUID = instance_uid, study_uid
+    dataset.SeriesInstanceUID, dataset.Modality = f"{study_uid}.0", modality
+    dataset.Manufacturer, dataset.BodyPartExamined, dataset.BurnedInAnnotation = "Simulated", "CHEST", "NO"
+    dataset.PixelSpacing = dataset.ImagerPixelSpacing = [PITCH / 2, PITCH / 2]
     dataset.RescaleIntercept, dataset.RescaleSlope = "0", "1"
     return dataset

@@ -11,19 +11,14 @@ from scipy.ndimage import gaussian_filter
 
 from annotation.demonstration.kernels.phantom_thorax import D_AXIS, STEP, X_AXIS, Y_AXIS, Array
 
-PITCH = 0.43
-"""Ray spacing in mm; the detector's pixel is half of it."""
-WATER = 0.0188
-"""Attenuation of water per mm at the beam's effective energy."""
-BONE = 0.034
-"""What compact bone adds to water, per mm."""
-PHOTONS = 26_000.0
-"""Quanta per detector pixel without a patient."""
+PITCH = 0.43  # ray spacing in mm; the detector's pixel is half of it
+WATER, BONE = 0.0188, 0.034  # attenuation per mm at the beam's effective energy; what compact bone adds to water
+PHOTONS = 26_000.0  # quanta per detector pixel without a patient
 
 
 @dataclass(frozen=True)
 class Plane:
-    """An image plane: columns run along x (frontal) or y (lateral), rows along d."""
+    """An image plane: columns run along x (``axis`` 0, frontal) or y (1, lateral), rows along d."""
 
     axis: int
     u0: float
@@ -41,6 +36,15 @@ class Plane:
         column = (points[:, self.axis] - self.u0) / PITCH
         return ((points[:, 2] - self.v0) / PITCH).astype(np.float32), column.astype(np.float32)
 
+    def summed(self, row: Array, column: Array, weight: Array) -> Array:
+        """An image of ``weight`` at these whole rows and columns; what is beyond the edges is left out."""
+        height, width = self.shape
+        row, column, weight = np.broadcast_arrays(row, column, weight)
+        keep = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        place = row[keep].astype(np.intp) * width + column[keep].astype(np.intp)
+        total = np.bincount(place, weights=weight[keep], minlength=height * width)
+        return total.reshape(self.shape).astype(np.float32)
+
 
 FRONTAL = Plane(0, -175.0, -62.0, (1000, 816))
 LATERAL = Plane(1, -168.0, -72.0, (1000, 744))
@@ -57,76 +61,50 @@ def onto_plane(plane: Plane, air: Array) -> Array:
     axis = X_AXIS if plane.axis == 0 else Y_AXIS
     height, width = round(len(D_AXIS) * STEP / PITCH), round(len(axis) * STEP / PITCH)
     fine = np.maximum(resize(air, (height, width), Image.Resampling.BICUBIC), 0)
-    out = np.zeros(plane.shape, np.float32)
     top = round((float(D_AXIS[0]) - STEP / 2 - plane.v0) / PITCH)
     left = round((float(axis[0]) - STEP / 2 - plane.u0) / PITCH)
-    bottom, right = min(top + height, plane.shape[0]), min(left + width, plane.shape[1])
-    out[max(top, 0) : bottom, max(left, 0) : right] = fine[max(-top, 0) : bottom - top, max(-left, 0) : right - left]
-    return out
+    return plane.summed(top + np.arange(0.0, height)[:, None], left + np.arange(0.0, width), fine)
 
 
 def splat_points(plane: Plane, cloud: Array, blur: float = 0.85) -> Array:
     """Thickness in mm of a cloud (n, 4) of weighted points; ``blur`` in rays hides single points."""
     row, column = plane.pixels_of(cloud)
-    height, width = plane.shape
-    r0, c0 = np.floor(row).astype(np.int64), np.floor(column).astype(np.int64)
-    keep = (r0 >= 0) & (r0 < height - 1) & (c0 >= 0) & (c0 < width - 1)
-    r0, c0, fr, fc = r0[keep], c0[keep], row[keep] - r0[keep], column[keep] - c0[keep]
-    weight = cloud[keep, 3] / PITCH**2
-    total = np.zeros(height * width)
-    for dr, dc, part in (
-        (0, 0, (1 - fr) * (1 - fc)),
-        (0, 1, (1 - fr) * fc),
-        (1, 0, fr * (1 - fc)),
-        (1, 1, fr * fc),
-    ):
-        total += np.bincount((r0 + dr) * width + c0 + dc, weights=part * weight, minlength=height * width)
-    return gaussian_filter(total.reshape(plane.shape).astype(np.float32), blur)
+    top, left = np.floor(row), np.floor(column)
+    total = np.zeros(plane.shape, np.float32)
+    for down, right in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        share = np.abs(1 - down - row + top) * np.abs(1 - right - column + left)
+        total += plane.summed(top + down, left + right, share * cloud[:, 3] / PITCH**2)
+    return gaussian_filter(total, blur)
 
 
-def splat_tubes(plane: Plane, start: Array, end: Array, radius: Array) -> Array:
+def splat_tubes(plane: Plane, start: Array, end: Array, radius: Array | float) -> Array:
     """Thickness in mm of straight round tubes with ends (n, 3), summed."""
     spacing = 0.45
-    pieces = np.maximum(1, np.ceil(np.linalg.norm(end - start, axis=1) / spacing).astype(int))
+    away = np.linalg.norm(end - start, axis=1)
+    pieces = np.maximum(1, np.ceil(away / spacing).astype(int))
     which = np.repeat(np.arange(len(start)), pieces)
     first = np.concatenate([[0], np.cumsum(pieces)[:-1]])
     t = (np.arange(len(which)) - first[which] + 0.5) / pieces[which]
-    points = start[which] + (end - start)[which] * t[:, None]
-    length = (np.linalg.norm(end - start, axis=1) / pieces)[which]
-    return _discs(plane, points.astype(np.float32), radius[which], length)
+    points = (start[which] + (end - start)[which] * t[:, None]).astype(np.float32)
+    return _discs(plane, points, np.broadcast_to(radius, len(start))[which], (away / pieces)[which])
 
 
 def _discs(plane: Plane, points: Array, radius: Array, length: Array) -> Array:
     # A row of flat discs, each as high as the step between them, sums to the chord of a round tube.
     row, column = plane.pixels_of(points)
-    height, width = plane.shape
-    total = np.zeros(height * width)
+    total = np.zeros(plane.shape, np.float32)
     reach = np.ceil(radius / PITCH + 0.5).astype(int)
     for size in np.unique(reach):
-        ours = reach == size
-        r, c = row[ours], column[ours]
+        r, c, wide, high = (one[reach == size][:, None, None] for one in (row, column, radius, length))
         grid = np.arange(-size, size + 1)
-        rr = np.rint(r).astype(int)[:, None, None] + grid[None, :, None]
-        cc = np.rint(c).astype(int)[:, None, None] + grid[None, None, :]
-        away = np.hypot(rr - r[:, None, None], cc - c[:, None, None])
-        value = np.clip(0.5 + radius[ours, None, None] / PITCH - away, 0, 1) * length[ours, None, None]
-        rr, cc = np.broadcast_arrays(rr, cc)
-        keep = (rr >= 0) & (rr < height) & (cc >= 0) & (cc < width)
-        total += np.bincount((rr * width + cc)[keep], weights=value[keep], minlength=height * width)
-    return total.reshape(plane.shape).astype(np.float32)
+        rr, cc = np.rint(r) + grid[:, None], np.rint(c) + grid
+        total += plane.summed(rr, cc, np.clip(0.5 + wide / PITCH - np.hypot(rr - r, cc - c), 0, 1) * high)
+    return total
 
 
-def capsule(plane: Plane, start: tuple[float, float, float], end: tuple[float, float, float], radius: float) -> Array:
-    """Thickness of one thick rod with round ends, seen on ``plane``."""
-    v, u = np.meshgrid(plane.rows(), plane.columns(), indexing="ij")
-    u0, v0, u1, v1 = start[plane.axis], start[2], end[plane.axis], end[2]
-    du, dv = u1 - u0, v1 - v0
-    length = max(du * du + dv * dv, 1e-6)
-    t = np.clip(((u - u0) * du + (v - v0) * dv) / length, 0, 1)
-    away = (u - u0 - t * du) ** 2 + (v - v0 - t * dv) ** 2
-    full = float(np.linalg.norm(np.subtract(end, start)))
-    slant = min(2.2, full / max(length**0.5, 1e-3)) if full > 0 else 1.0
-    return np.asarray(2 * slant * np.sqrt(np.maximum(radius**2 - away, 0)), dtype=np.float32)
+def splat_path(plane: Plane, path: Array, radius: Array | float) -> Array:
+    """Thickness in mm of one tube along ``path`` (n, 3); ``radius`` may be given for each of its n - 1 pieces."""
+    return splat_tubes(plane, path[:-1], path[1:], radius)
 
 
 def fractal(shape: tuple[int, int], rng: np.random.Generator, sizes: tuple[float, ...]) -> Array:
@@ -147,25 +125,13 @@ def expose(attenuation: Array, rng: np.random.Generator) -> Array:
     shape = (attenuation.shape[0] * 2, attenuation.shape[1] * 2)
     fine = gaussian_filter(resize(attenuation, shape, Image.Resampling.BICUBIC), 0.9)
     primary = np.exp(-np.maximum(fine, 0))
-    primary *= _fall_off(shape, rng)
-    primary += _scatter(np.minimum(primary, 0.35))
+    small = (shape[0] // 16, shape[1] // 16)
+    wide = gaussian_filter(resize(np.minimum(primary, 0.35), small, Image.Resampling.BOX), 7, mode="nearest")
+    primary += 0.075 * resize(wide, shape, Image.Resampling.BILINEAR)
     noise = rng.standard_normal(shape, dtype=np.float32)
     noise = (0.55 * noise + 0.9 * gaussian_filter(noise, 0.7)).astype(np.float32)
     counted = primary + np.sqrt(primary / np.float32(PHOTONS)) * noise
     return np.asarray(-np.log(np.maximum(counted, 2e-4)), dtype=np.float32)
-
-
-def _fall_off(shape: tuple[int, int], rng: np.random.Generator) -> Array:
-    """Heel effect and slight unevenness of the field."""
-    v, u = np.linspace(-1, 1, shape[0], dtype=np.float32), np.linspace(-1, 1, shape[1], dtype=np.float32)
-    tilt = rng.uniform(-0.07, 0.07, 2)
-    return np.asarray(1 + tilt[0] * v[:, None] + tilt[1] * u[None, :] - 0.08 * (v[:, None] ** 2 + u**2), np.float32)
-
-
-def _scatter(primary: Array) -> Array:
-    small = (primary.shape[0] // 16, primary.shape[1] // 16)
-    wide = gaussian_filter(resize(primary, small, Image.Resampling.BOX), 7, mode="nearest")
-    return 0.075 * resize(wide, primary.shape[:2], Image.Resampling.BILINEAR)
 
 
 def process(signal: Array, *, flatten: float, detail: float) -> Array:
@@ -182,10 +148,8 @@ def quantise(signal: Array, brightest: float = 99.5) -> tuple[NDArray[np.uint16]
     """12-bit values with the window that shows them: (values, centre, width); more absorption, higher value."""
     inner = signal[signal.shape[0] // 10 : -signal.shape[0] // 12, signal.shape[1] // 8 : -signal.shape[1] // 8]
     sample = inner[::4, ::4]
-    sample = sample[sample > 1.0]
-    low, high = (float(value) for value in np.percentile(sample, (1.0, brightest)))
-    span = high - low
-    level = (signal - low) / span
+    low, high = (float(value) for value in np.percentile(sample[sample > 1.0], (1.0, brightest)))
+    level = (signal - low) / (high - low)
     # The scanner's tone curve: lungs a little lighter, dense parts together.
     toned = np.where(level > 0, 1.24 * level / (0.24 + np.maximum(level, 0)) * 0.45 + 0.55 * level, level)
     values = np.clip(900 + toned * 2200, 0, 4095)

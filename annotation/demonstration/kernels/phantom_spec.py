@@ -6,37 +6,28 @@ Lengths are millimetres of the patient. Sides are the patient's sides.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Side = Literal["right", "left"]
 Projection = Literal["PA", "LL"]
-Lobe = Literal[
-    "right upper lobe",
-    "right middle lobe",
-    "right lower lobe",
-    "left upper lobe",
-    "left lower lobe",
-]
+Lobe = Literal["right upper lobe", "right middle lobe", "right lower lobe", "left upper lobe", "left lower lobe"]
 
 
-@dataclass(frozen=True)
-class Effusion:
+class Effusion(NamedTuple):
     """Free pleural fluid of a standing patient; ``depth`` is its height above the dome's rim."""
 
     side: Side
     depth: float
 
 
-@dataclass(frozen=True)
-class Nodule:
+class Nodule(NamedTuple):
     """A solid round opacity; ``radius`` 6 to 20."""
 
     lobe: Lobe
     radius: float
 
 
-@dataclass(frozen=True)
-class Pneumothorax:
+class Pneumothorax(NamedTuple):
     """Air around a collapsed lung; ``gap`` is the width of the air at the apex."""
 
     side: Side
@@ -49,14 +40,13 @@ class ChestSpec:
 
     ``cardiothoracic_ratio`` is the widest heart over the widest inner thorax of the frontal view, and is exact.
     ``tube_above_carina`` is the distance from the tip of an endotracheal tube to the carina (None: no tube).
-    ``inspiration`` moves both domes, positive is deeper. Everything else varies with ``seed``.
+    ``mirrored`` is situs inversus: every organ on the other side. Everything else varies with ``seed``.
     """
 
     seed: int
     sex: Literal["F", "M"] = "M"
     age: int = 55
     cardiothoracic_ratio: float = 0.45
-    inspiration: float = 0.0
     hyperinflated: bool = False
     raised_dome: Side | None = None
     effusions: tuple[Effusion, ...] = ()
@@ -68,8 +58,3 @@ class ChestSpec:
     pacemaker: bool = False
     sternal_wires: bool = False
     mirrored: bool = False
-    """Situs inversus: every organ on the other side."""
-
-
-def side_of(lobe: Lobe) -> Side:
-    return "right" if lobe.startswith("right") else "left"

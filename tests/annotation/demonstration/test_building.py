@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from pytest_django import Settings
 
 from annotation.demonstration import building
-from annotation.demonstration.question_file import all_questions
+from annotation.demonstration.questions import all_questions
 from annotation.demonstration.registry import all_accounts
 from annotation.demonstration.rehearsing import FINISHED_ROUND, OPEN_ROUND, SHARED_ANSWERS
 from annotation.demonstration.simulated_exams import EXAMS

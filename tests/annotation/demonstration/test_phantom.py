@@ -9,9 +9,9 @@ import pydicom
 import pytest
 from numpy.typing import NDArray
 
-from annotation.demonstration.kernels.phantom import cardiothoracic_masks, patient_of, phantom_dicom
-from annotation.demonstration.kernels.phantom_devices import marker_letter
+from annotation.demonstration.kernels.phantom import patient_of, phantom_dicom
 from annotation.demonstration.kernels.phantom_spec import ChestSpec, Effusion, Nodule, Pneumothorax
+from annotation.demonstration.kernels.phantom_thorax import D_AXIS, build_of, half_width, heart_reach
 
 PLAIN = ChestSpec(seed=101)
 
@@ -41,14 +41,12 @@ def _at(image: NDArray[np.float64], x_mm: float, d_mm: float, size_mm: float = 1
 
 
 @pytest.mark.parametrize("ratio", [0.40, 0.45, 0.58])
-def test_cardiothoracic_ratio_measured_on_the_masks_is_the_one_described(ratio: float) -> None:
-    heart, thorax = cardiothoracic_masks(ChestSpec(seed=7, cardiothoracic_ratio=ratio))
-
-    def widest(mask: NDArray[np.bool_]) -> int:
-        columns = np.flatnonzero(mask.any(axis=0))
-        return int(columns[-1] - columns[0] + 1)
-
-    assert widest(heart) / widest(thorax) == pytest.approx(ratio, abs=0.01)
+def test_the_widest_heart_over_the_widest_inner_thorax_is_the_ratio_described(ratio: float) -> None:
+    spec = ChestSpec(seed=7, cardiothoracic_ratio=ratio)
+    build = build_of(spec)
+    right, left = heart_reach(spec, build)
+    widest = right.max() + left.max()
+    assert widest / (2 * half_width(D_AXIS, build).max()) == pytest.approx(ratio, abs=0.001)
 
 
 def test_the_frontal_view_is_a_twelve_bit_radiograph_of_useful_size(plain_file: bytes) -> None:
@@ -108,8 +106,3 @@ def test_the_side_marker_stands_on_its_own_side(plain: NDArray[np.float64]) -> N
     brighter = left[:400] - plain[:400]
     assert np.flatnonzero((brighter > 0.3).any(axis=0)).min() > 1232
     assert np.flatnonzero((brighter < -0.3).any(axis=0)).max() < 400
-
-
-def test_a_marker_other_than_right_or_left_is_refused() -> None:
-    with pytest.raises(ValueError, match="R or L"):
-        marker_letter("X", 16)
