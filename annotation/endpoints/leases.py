@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.models import EndpointLease
-from annotation.site.kept_queries import KeptQuery
 
 
 class LeaseLost(Exception):
@@ -39,21 +38,11 @@ def lock_lease(endpoint: str, holder: str, *, at: datetime) -> None:
 
     Raises LeaseLost.
     """
-    own = _own_lease.first(endpoint, holder)
+    own = EndpointLease.objects.select_for_update().filter(endpoint=endpoint, holder=holder).first()
     if own is None:
         raise LeaseLost
-    (until,) = own
-    if until - at < timedelta(seconds=settings.JOB_STALE_SECONDS * 2 / 3):
+    if own.expires_at - at < timedelta(seconds=settings.JOB_STALE_SECONDS * 2 / 3):
         renew_lease(endpoint, holder, at=at)
-
-
-_own_lease = KeptQuery(
-    lambda endpoint, holder: (
-        EndpointLease.objects.select_for_update().filter(endpoint=endpoint, holder=holder).values_list("expires_at")
-    ),
-    str,
-    str,
-)  # before each call
 
 
 def renew_lease(endpoint: str, holder: str, *, at: datetime) -> None:

@@ -24,7 +24,6 @@ from annotation.models import (
 )
 from annotation.questionbank.editing import labels_of_exam
 from annotation.questionbank.kernels.kept_source import parsed, read_source
-from annotation.questionbank.kernels.spelling import USUAL_FRAME, USUAL_STYLE, FileFrame, Style
 from annotation.questionbank.known import images_at, keys_of_questions, roots_of
 
 AT_ONCE = 1_000
@@ -53,12 +52,6 @@ class BankContents:
         published = BankImport.objects.filter(bank=self.bank, state=ImportState.PUBLISHED)
         rows = published.exclude(kind=ImportKind.EDITS)
         return list(rows.order_by("finished_at", "pk"))
-
-    @property
-    def style(self) -> tuple[Style, FileFrame]:
-        """How the first file of the bank was written that was one JSON object."""
-        given = next((one.result for one in self.imports if one.result.get("frame")), None)
-        return (Style(*given["style"]), FileFrame(*given["frame"])) if given else (USUAL_STYLE, USUAL_FRAME)
 
     def chosen(self) -> QuerySet[Question]:
         """Questions that a published import brought, and that are in one of the states."""

@@ -21,7 +21,7 @@ from annotation.questionbank.kernels.states import STATE
 class BankForm(Word):
     """The forms of a bank; each of them comes in again."""
 
-    REXVQA = "rexvqa", _("ReXVQA: one JSON object, as it came")
+    REXVQA = "rexvqa", _("ReXVQA: one JSON object")
     CSV = "csv", "CSV"
     JSONL = "jsonl", "JSON Lines"
     PARQUET = "parquet", "Parquet"
@@ -60,7 +60,7 @@ def write_questions(
     path = folder / form.file_name
     with path.open("w+b") as file:
         if form == BankForm.REXVQA:
-            _write_object(file, stored, contents)
+            _write_object(file, stored)
         elif form == BankForm.JSONL:
             for one in stored:
                 file.write(json.dumps(fields_of_line(one), ensure_ascii=False).encode() + b"\n")
@@ -78,14 +78,12 @@ def _checked(stored: Iterable[StoredQuestion], done: QuestionsWritten) -> Iterat
         yield one
 
 
-def _write_object(file: BinaryIO, stored: Iterable[StoredQuestion], contents: BankContents) -> None:
-    style, frame = contents.style
-    before = "{" + frame.start
+def _write_object(file: BinaryIO, stored: Iterable[StoredQuestion]) -> None:
+    before = "{"
     for one in stored:
-        file.write((before + text_of(one, style)).encode())
-        before = "," + frame.between
-    is_empty = before[0] == "{"
-    file.write(("{}" if is_empty else frame.end).encode())
+        file.write((before + text_of(one)).encode())
+        before = ","
+    file.write(b"{}" if before == "{" else b"\n}\n")
 
 
 def _write_table(

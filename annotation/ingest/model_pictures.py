@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,9 +17,6 @@ from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import storage
 from annotation.models import Exam, Image, ModelPicture, QuestionBank, Rendition
 from annotation.refusals import Refused
-from annotation.site.kept_queries import KeptQuery
-
-AT_ONCE = 16  # images whose pictures are looked up together
 
 
 class PictureRefused(Refused):
@@ -77,24 +74,12 @@ def images_never_sent(bank: QuestionBank) -> NeverSent:
     )
 
 
-_known = KeptQuery(
-    lambda policy, *images: ModelPicture.objects.filter(image__in=images, policy=policy),
-    str,
-    *[int] * AT_ONCE,
-)  # by the rows of images: by exams, PostgreSQL read all pictures of the policy while it had no statistics of them
-
-
-def in_batches(keys: Collection[int], size: int) -> Iterator[list[int]]:
-    """Always as many as a kept query takes: the last one is named again where there are too few."""
-    left = sorted(keys)
-    for start in range(0, len(left), size):
-        some = left[start : start + size]
-        yield some + some[-1:] * (size - len(some))
-
-
 def known_pictures(images: Collection[int], policy: PicturePolicy) -> dict[int, ModelPicture]:
-    """Those of these images that were made before, by the row of the image. One query for each batch."""
-    return {one.image_id: one for some in in_batches(images, AT_ONCE) for one in _known(policy.name, *some)}
+    """Those of these images that were made before, by the row of the image.
+
+    Not by exams: PostgreSQL read all pictures of the policy while it had no statistics of them.
+    """
+    return {one.image_id: one for one in ModelPicture.objects.filter(image__in=images, policy=policy.name)}
 
 
 def pictures_for(

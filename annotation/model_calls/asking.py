@@ -37,7 +37,6 @@ from annotation.model_calls.request_bodies import contents_of
 from annotation.model_calls.sent_pictures import CallPictures, pictures_of
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused
-from annotation.site.kept_queries import KeptQuery
 
 log = logging.getLogger(__name__)
 
@@ -88,11 +87,14 @@ def _at_work(endpoint: str) -> QuerySet[CallBatch]:
 
 
 # What may change in the batches of an endpoint while they are at work: read anew before each call.
-_changes = KeptQuery(
-    lambda endpoint: _at_work(endpoint).values_list(
-        "pk", "state", "n_first", "cap", "permission__withdrawn_at", "permission__expires_at", "bank__holds_quarters"
-    ),
-    str,
+_CHANGING = (
+    "pk",
+    "state",
+    "n_first",
+    "cap",
+    "permission__withdrawn_at",
+    "permission__expires_at",
+    "bank__holds_quarters",
 )
 
 
@@ -181,7 +183,7 @@ class Asker:
 
     def _at_work_now(self) -> list[CallBatch]:
         """Loaded anew only where something has changed: five models for each batch take longer than a look."""
-        known = _changes(self.endpoint.name)
+        known = list(_at_work(self.endpoint.name).values_list(*_CHANGING))
         was_paused = any(batch.state not in AT_WORK for batch in self._batches)  # by us; a person may have resumed it
         if known != self._known or was_paused:
             self._known, self._batches = known, list(_at_work(self.endpoint.name))

@@ -17,24 +17,14 @@ from annotation.imaging.kernels.picture_policies import BLANK, PicturePolicy, po
 from annotation.ingest.model_pictures import (
     PictureRefused,
     images_of_exam,
-    in_batches,
     known_pictures,
     pictures_for,
     policy_for,
 )
 from annotation.models import CallBatch, Exam, Image, ModelCall, ModelPicture, QuestionBank
-from annotation.site.kept_queries import KeptQuery
 
-EXAMS_AT_ONCE = 8
-
-_images_of = KeptQuery(
-    lambda *exams: (
-        Image.objects.filter(exam__in=exams)
-        .order_by("position", "pk")
-        .only("exam", "public_id", "state", "object_name", "display")
-    ),
-    *[int] * EXAMS_AT_ONCE,
-)  # what making a picture needs: a row has 40 columns
+# What making a picture needs: a row has 40 columns.
+_IMAGES = Image.objects.order_by("position", "pk").only("exam", "public_id", "state", "object_name", "display")
 
 
 @dataclass(frozen=True)
@@ -68,9 +58,8 @@ def pictures_of(batch: CallBatch, calls: Sequence[ModelCall]) -> list[CallPictur
     """Of each of these calls, with exam and question loaded, as their images are now."""
     exams = {call.exam_id for call in calls if call.exam_id is not None and _sends_images(batch, call)}
     images: dict[int, list[Image]] = defaultdict(list)
-    for some in in_batches(exams, EXAMS_AT_ONCE):
-        for image in _images_of(*some):
-            images[image.exam_id].append(image)
+    for image in _IMAGES.filter(exam__in=exams):
+        images[image.exam_id].append(image)
     found = [image.pk for of_exam in images.values() for image in of_exam]
     known = known_pictures(found, _policy_of(batch)) if found else {}
     return [CallPictures(batch, call, images.get(call.exam_id or 0, ()), known) for call in calls]

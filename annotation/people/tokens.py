@@ -25,7 +25,6 @@ from annotation.models import AccessToken, Membership, QuestionBank, ReviewRound
 from annotation.models.programs import TokenScope
 from annotation.people.links import PeopleRefused, token_sha256
 from annotation.site.hooks import Hooks
-from annotation.site.kept_queries import KeptQuery
 from annotation.site.permissions import site_roles
 
 PREFIX = "rexvqa_"
@@ -34,7 +33,6 @@ MOST_NETWORKS = 20
 MOST_TOKENS = 50  # of one person that are open
 _LETTERS = string.ascii_letters + string.digits
 _TOKEN = re.compile(rf"{PREFIX}([0-9A-Za-z]{{12}})_[0-9A-Za-z]{{43}}")
-_by_name = KeptQuery(lambda name: AccessToken.objects.select_related("owner").filter(public_id=name), str)
 _MINUTE = timedelta(minutes=1)
 _OF_BANKS = frozenset({Role.COORDINATOR, Role.ADMINISTRATOR, Role.MODEL_SUBMITTER})
 
@@ -230,7 +228,7 @@ def _token_of(text: str) -> AccessToken | None:
     found = _TOKEN.fullmatch(text)
     if found is None:
         return None
-    token = _by_name.first(found[1])
+    token = AccessToken.objects.select_related("owner").filter(public_id=found[1]).first()
     if token is None or not secrets.compare_digest(token.token_sha256, token_sha256(text)):
         return None
     return token

@@ -35,7 +35,6 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.kernels.spelling import FileFrame, Style, with_end
 from annotation.questionbank.new_banks import store_bank
 from annotation.questionbank.priors import link_priors
 from annotation.questionbank.question_states import move_questions
@@ -44,7 +43,6 @@ from annotation.site.advisory_locks import OneAtATime, lock
 Clock = Callable[[], datetime]
 Watcher = Callable[[int, int], object]  # bytes read, bytes in all; may raise to stop the import
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
-TAIL_BYTES = 64
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
@@ -78,8 +76,6 @@ class ImportResult:
     priors: Counter[str] = field(default_factory=Counter)  # known once the questions are stored
     bank_import: BankImport | None = None  # once it is published
     layouts: Sequence[tuple[str, ...]] = ()
-    style: Style | None = None
-    frame: FileFrame | None = None
 
     def is_acceptable(self, skip_refused: bool) -> bool:
         """Whether what was read may be stored."""
@@ -99,7 +95,7 @@ class ImportResult:
         self.read += batch.n_read
         self.rejected += batch.n_refused
         self.unreadable = batch.unreadable
-        self.layouts, self.style, self.frame = batch.layouts, batch.style, batch.frame
+        self.layouts = batch.layouts
         self.n_errors += len(batch.problems)
         self.errors += batch.problems[: max(0, MAX_ERRORS - len(self.errors))]
         if batch.unreadable:  # what is wrong with the file goes before what is wrong with its rows
@@ -172,9 +168,6 @@ def import_questions(
                 return result
             stream.seek(0)
             bank_import.file_sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-            if result.style is not None and result.frame is not None:
-                stream.seek(max(0, stream.tell() - TAIL_BYTES))
-                result.frame = with_end(result.frame, stream.read())
             _publish(bank_import, source, result, actor=actor, at=clock())
         except BaseException:
             sweep_import(bank_import)
@@ -248,8 +241,6 @@ def _publish(
     bank_import.finished_at = at
     result.priors = link_priors(bank_import.bank_id)
     written: dict[str, Any] = {"layouts": result.layouts}  # for the export of the bank
-    if result.style is not None:
-        written |= {"style": result.style, "frame": result.frame}
     if source.matching is not None:
         written["matching"] = source.matching.as_json()
     bank_import.result = {**result.as_json(), "images_root": source.root, **written}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, jo
 from annotation.questionbank.kernels.kept_source import NOTHING_KEPT, KeptSource
 from annotation.questionbank.kernels.left_out import IMAGE_LISTS, LEFT_OUT, take_out
 from annotation.questionbank.kernels.records import RecordReader, RecordRules
-from annotation.questionbank.kernels.spelling import Style, member_text, with_fields
 from annotation.questionbank.kernels.states import STATE
 
 TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
@@ -138,16 +138,10 @@ def record_of(question: StoredQuestion) -> dict[str, Any]:
     return record
 
 
-def text_of(question: StoredQuestion, style: Style) -> str:
-    """The record as a member of the one object of a file; byte for byte as it came where nothing changed.
-
-    A record without a state is as it was imported.
-    """
-    spelling = question.source.spelling
+def text_of(question: StoredQuestion) -> str:
+    """The record as a member of the one object of a file. A record without a state is as it was imported."""
     mark = {STATE: question.state} if question.state not in ("", QuestionState.IMPORTED) else {}
-    if spelling.text and question.imported == question.written:
-        return with_fields(spelling.text, mark, style) if mark else spelling.text
-    return member_text(question.key, record_of(question) | mark, style, is_ascii=spelling.is_ascii)
+    return json.dumps({question.key: record_of(question) | mark}, indent=1, ensure_ascii=False)[1:-1].rstrip()
 
 
 def is_given_back(question: StoredQuestion) -> bool:

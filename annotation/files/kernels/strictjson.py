@@ -57,7 +57,6 @@ class Entry(NamedTuple):
     key: str
     value: Any
     faults: tuple[Fault, ...]
-    spelling: Any = None  # how it was written; only where somebody watches
 
 
 class FileRefused(Refused):
@@ -134,13 +133,12 @@ class StrictDecoder:
 class ObjectReader:
     """Iterate over the entries of the one JSON object in ``stream`` (binary, read once, never seeked).
 
-    A leading byte order mark is skipped. ``watch`` says what to keep of the spelling. Raises FileRefused.
+    A leading byte order mark is skipped. Raises FileRefused.
     """
 
     opening, closing = "{", "}"
 
-    def __init__(self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS, watch: Any = None) -> None:
-        self._watch = watch
+    def __init__(self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS) -> None:
         self._bytes_read = 0
         self._stream = stream
         self._max_entry_chars = max_entry_chars
@@ -156,12 +154,8 @@ class ObjectReader:
                 raise self._unreadable("empty_file", "The file is empty")
             raise self._unreadable("schema", "The file must hold one JSON object, question id to record")
         self._at += 1
-        start = self._at
         more = self._next_character() != self.closing
-        if more:
-            self._at = min(start, self._at)  # before the white space, which belongs to the first entry
-        else:
-            self._at += 1
+        self._at += not more
         while more:
             entry = self._next_entry()
             more = self._buffer[self._at - 1] == ","
@@ -198,14 +192,9 @@ class ObjectReader:
                 raise self._unreadable("syntax", f"The file is not JSON: {fault}", at=self._at + offset)
         self._check_size(end)
         faults = self._decoder.faults(key, value, self._buffer, self._at, end)
-        spelling = None
-        if self._watch is not None and not faults:
-            start = self._after_space(self._at)
-            text, before = self._buffer[start:end].rstrip(" \t\r\n"), self._buffer[self._at : start]
-            spelling = self._watch.look(key, value, text, before=before, is_odd=self._decoder.is_odd)
         self._last_key = key[:80] if key.isascii() else ""
         self._at = end + 1
-        return Entry(key, value, faults, spelling)
+        return Entry(key, value, faults)
 
     def _parse_entry(self) -> tuple[str, Any, int]:
         """Name, value and the position of the comma or brace that follows.

@@ -41,7 +41,6 @@ from annotation.questionbank.kernels.cells import read_cell
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
 from annotation.questionbank.kernels.left_out import LEFT_OUT
-from annotation.questionbank.kernels.spelling import SpellingWatch
 from annotation.questionbank.kernels.states import STATE
 from annotation.refusals import Refused
 
@@ -73,8 +72,8 @@ def field_of_column(name: str) -> str:
     return _field_of.get(_folded(name), name)
 
 
-def read_entries(stream: BinaryIO, watch: SpellingWatch | None = None) -> Iterator[Entry]:
-    """The entries of a question file, one after the other; ``watch`` sees those of an object. Raises FileRefused."""
+def read_entries(stream: BinaryIO) -> Iterator[Entry]:
+    """The entries of a question file, one after the other. Raises FileRefused."""
     form = form_of_questions(stream)
     if form == LIST:
         raise unreadable("form", _A_LIST)
@@ -83,7 +82,7 @@ def read_entries(stream: BinaryIO, watch: SpellingWatch | None = None) -> Iterat
     elif form == LINES:
         yield from (_under_its_id(number, entry) for number, entry in entries_of_lines(stream))
     else:
-        yield from ObjectReader(stream, watch=watch)
+        yield from ObjectReader(stream)
 
 
 def form_of_questions(stream: BinaryIO) -> str:
@@ -108,7 +107,7 @@ def lines_of_questions(stream: BinaryIO, form: str, **options: Any) -> Iterator[
 
 
 def _under_its_id(number: int, entry: Entry) -> Entry:
-    _name, value, faults, _spelling = entry
+    _name, value, faults = entry
     name = f"line {number}"
     if type(value) is not dict:
         return entry._replace(key=name)

@@ -1,8 +1,8 @@
-"""What is kept of a record beside its columns, so that the export of a bank writes it as it came. Pure.
+"""What is kept of a record beside its columns, so that the export of a bank writes an equal one. Pure.
 
 It is in the JSON text ``AnswerKey.extra`` under ``source``, outside of what is hashed: the layout (names of the
 fields in their order, as a number in the list of the import, since most records of a file have the same), how many
-images it names, what its columns do not give back (null or "", a number or its text), and seldom the whole text.
+images it names, and what its columns do not give back (null or "", a number or its text).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from annotation.questionbank.kernels.fields import encode_in_order
-from annotation.questionbank.kernels.spelling import AS_USUAL, Spelling
 
 MOST_LAYOUTS = 200  # in the list of an import; a further one is stored with its record
 
@@ -21,10 +20,9 @@ class KeptSource(NamedTuple):
     layout: tuple[str, ...]
     n_images: int
     as_written: dict[str, Any]
-    spelling: Spelling
 
 
-NOTHING_KEPT = KeptSource((), 0, {}, AS_USUAL)  # of a record that an earlier version imported
+NOTHING_KEPT = KeptSource((), 0, {})  # of a record that an earlier version imported
 
 
 class Layouts:
@@ -45,17 +43,8 @@ class Layouts:
         return str(number)
 
 
-def source_text(layout: str, n_images: int, spelling: Spelling) -> str:
-    """Members of a JSON object: what is kept but for ``as``."""
-    text = f'"layout":{layout},"images":{n_images}'
-    if spelling is AS_USUAL:
-        return text
-    text += ',"ascii":true' if spelling.is_ascii else ""
-    return text + (f',"text":{encode_in_order(spelling.text)}' if spelling.text else "")
-
-
 def with_source(extra: str, source: str, *as_written: str) -> str:
-    """``extra`` with what is kept; ``as_written`` are members of a JSON object, or empty."""
+    """``extra`` with what is kept; ``source`` and ``as_written`` are members of JSON objects, the latter or empty."""
     members = ",".join(filter(None, as_written))
     written = f',"as":{{{members}}}' if members else ""
     return f'{extra[:-1]},"source":{{{source}{written}}}}}'
@@ -68,8 +57,7 @@ def read_source(extra: dict[str, Any], layouts: Sequence[Sequence[str]]) -> Kept
         return NOTHING_KEPT
     named = kept["layout"]
     layout = layouts[named] if isinstance(named, int) else named
-    spelling = Spelling(kept.get("ascii", False), kept.get("text", ""))
-    return KeptSource(tuple(layout), kept["images"], kept.get("as", {}), spelling)
+    return KeptSource(tuple(layout), kept["images"], kept.get("as", {}))
 
 
 def parsed(extra: str) -> dict[str, Any]:

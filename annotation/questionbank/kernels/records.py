@@ -13,7 +13,6 @@ other names. Its split is published without answers: there, and only there, key 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -27,9 +26,8 @@ from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.column_matching import MatchedEntries, Matching
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord
-from annotation.questionbank.kernels.kept_source import Layouts, source_text
+from annotation.questionbank.kernels.kept_source import Layouts
 from annotation.questionbank.kernels.left_out import LEFT_OUT, put_back
-from annotation.questionbank.kernels.spelling import AS_USUAL, FileFrame, Spelling, SpellingWatch, Style
 from annotation.questionbank.kernels.states import STATE
 
 PRIVATE_NAMES = {
@@ -48,7 +46,6 @@ _COUNTS_FROM_1 = (
     "A key is 4, and none is 0: the keys of the file count from 1. In a question file a key is A, B, C or D, or a "
     "number from 0 to 3. Write letters, or count from 0."
 )
-_written_state = re.compile(rf',\s*"{STATE}"\s*:\s*"[a-z_]*"(?=\s*\}}\Z)')
 _read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty", LEFT_OUT}
 
 
@@ -123,8 +120,6 @@ class Batch(NamedTuple):
     problems: list[RecordProblem]
     unreadable: bool  # the file could not be read on; the last problem says where
     layouts: Sequence[tuple[str, ...]] = ()  # of all records so far
-    style: Style | None = None  # of a file that is a JSON object
-    frame: FileFrame | None = None
 
 
 def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator[Batch]:
@@ -132,10 +127,9 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
 
     The ids read so far are remembered by their 64-bit hashes: 50 MB for 600,000 questions.
     """
-    watch = SpellingWatch()
     records, matching = RecordReader(rules), rules.matching
     matched: MatchedEntries | None = None
-    entries = read_entries(stream, watch)
+    entries = read_entries(stream)
     seen: set[int] = set()
     ended = False
     while not ended:
@@ -169,7 +163,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
         if ended and not seen and not unreadable:
             problems.append(RecordProblem("", "", "schema", "The file holds no question."))
         so_far = n_read, n_refused, stream.tell()
-        yield Batch(*so_far, questions, problems, unreadable, records.layouts.listed, watch.style, watch.frame)
+        yield Batch(*so_far, questions, problems, unreadable, records.layouts.listed)
 
 
 def _in_their_file(problem: RecordProblem, matched: MatchedEntries) -> RecordProblem:
@@ -191,10 +185,10 @@ class RecordReader:
 
     def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[RecordProblem]]:
         """The record of one entry, or None and every problem that it has."""
-        key, value, faults, spelling = entry
+        key, value, faults = entry
         check = reading.FieldCheck(value if type(value) is dict else {}, faults)
         if type(value) is dict:
-            record = self._read(key, check, spelling or AS_USUAL)
+            record = self._read(key, check)
         elif not faults:
             found = reading.kind_of(value)
             check.refuse("", "schema", f"A question must be an object of fields, in braces, not {found}.")
@@ -202,10 +196,10 @@ class RecordReader:
             return None, [RecordProblem(key, *problem) for problem in check.problems]
         return record, []
 
-    def _read(self, key: str, check: reading.FieldCheck, spelling: Spelling) -> QuestionRecord | None:
+    def _read(self, key: str, check: reading.FieldCheck) -> QuestionRecord | None:
         form: dict[str, Any] = {}  # of what the columns hold in another form than the file
         if STATE in check.value:
-            spelling = _without_state(check, spelling)
+            _take_out_state(check)
         written = check.value
         places = _put_back(check) if LEFT_OUT in written else ()
         if not _other_names.isdisjoint(check.value):
@@ -243,12 +237,9 @@ class RecordReader:
         groups = (task, category, subcategory, question_class)
         if self._rules.difficulties:
             difficulty = self._rules.difficulties.get(key, difficulty)
-        odd = _odd_fields(written, check.value, further, answer, explanation, difficulty)
-        layout = tuple(written)
-        if _PREDICTION in written or exam.age_years == reading.OLDEST_AGE:
-            layout = tuple(name for name in layout if name != _PREDICTION)
-            spelling = Spelling(spelling.is_ascii)  # its text holds what is left out, or the age of a very old person
-        source = source_text(self.layouts.named(layout), len(exam.images), spelling)
+        odd = _odd_fields(written, check.value, answer, explanation, difficulty)
+        layout = self.layouts.named(tuple(name for name in written if name != _PREDICTION))
+        source = f'"layout":{layout},"images":{len(exam.images)}'
         odd = f"{exam.odd},{odd}".strip(",")
         left_out = tuple(exam.images[place].path for place in places) if places else ()
         return QuestionRecord(
@@ -257,14 +248,12 @@ class RecordReader:
         )
 
 
-def _without_state(check: reading.FieldCheck, spelling: Spelling) -> Spelling:
+def _take_out_state(check: reading.FieldCheck) -> None:
     """The record from here on without what an export wrote of its reviews; another field of that name is not lost."""
     if check.value[STATE] not in (None, "", *QuestionState.values()):
         states = ", ".join(QuestionState.values())
         check.refuse(STATE, "format", f"{STATE!r} must be one of: {states}. Or give the field another name.")
     check.value = {name: member for name, member in check.value.items() if name != STATE}
-    without, n_taken = _written_state.subn("", spelling.text)
-    return Spelling(spelling.is_ascii, without if n_taken else "")
 
 
 def _put_back(check: reading.FieldCheck) -> tuple[int, ...]:
@@ -277,7 +266,7 @@ def _put_back(check: reading.FieldCheck) -> tuple[int, ...]:
 
 
 def _odd_fields(
-    written: dict[str, Any], usual: dict[str, Any], further: str, answer: str, explanation: str, level: Difficulty
+    written: dict[str, Any], usual: dict[str, Any], answer: str, explanation: str, level: Difficulty
 ) -> str:
     """Members of a JSON object: what the columns of a question do not give back as it was written."""
     get = usual.get
@@ -290,8 +279,6 @@ def _odd_fields(
         odd.append("difficulty")
     if LEFT_OUT in usual and not usual[LEFT_OUT]:
         odd.append(LEFT_OUT)
-    if "{" in further[1:]:  # in an object the order of names is lost
-        odd += [name for name in usual if name not in _read_here and isinstance(usual[name], list | dict)]
     if written is not usual:
         odd += [name for name in written if name in PRIVATE_NAMES and written[name] is not get(PRIVATE_NAMES[name])]
     if not odd:

@@ -1,4 +1,4 @@
-"""A bank written as files: byte for byte as it came, with what people changed, and in again."""
+"""A bank written as files: equal records in their order, with what people changed, and in again."""
 
 from __future__ import annotations
 
@@ -58,11 +58,10 @@ def export(folder: Path, form: BankForm = BankForm.REXVQA, *, bank: str = "Bank"
     return (folder / form.file_name).read_bytes()
 
 
-def bring_bytes(path: Path, content: bytes, **options: Any) -> bytes:
+def bring(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    assert run_import(path, **options).stored
-    return content
+    path.write_text(text)
+    assert run_import(path).stored
 
 
 def edit(number: int, cora: User, reason: str = "Side was wrong", **changes: Any) -> Revision:
@@ -75,49 +74,19 @@ def edit(number: int, cora: User, reason: str = "Side was wrong", **changes: Any
     return revise(question, wording, reason, based_on=current.number, actor=cora, at=NOON + timedelta(days=2))
 
 
-STYLES: list[dict[str, Any]] = [
-    {"indent": 1, "ensure_ascii": False},
-    {"indent": 4},
-    {"separators": (",", ":")},
-    {"ensure_ascii": False},
-    {"indent": "\t"},
-    {"indent": 7},  # of no style that is known
-]
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_an_unchanged_bank_is_given_back_byte_for_byte(tmp_path: Path, style: dict[str, Any]) -> None:
-    content = bring_bytes(tmp_path / "in/questions.json", (json.dumps(RECORDS, **style) + "\n").encode())
-    assert export(tmp_path / "out").decode() == content.decode()
+@pytest.mark.parametrize("style", [{"indent": 4}, {"separators": (",", ":"), "ensure_ascii": False}])
+def test_an_unchanged_bank_is_given_back_as_equal_records_in_their_order(tmp_path: Path, style: dict[str, Any]) -> None:
+    text = json.dumps(RECORDS, **style).replace("Pleural Effusion", "Pleural \\/ Effusion", 2)
+    bring(tmp_path / "in/questions.json", text)
+    assert list(json.loads(export(tmp_path / "out")).items()) == list(json.loads(text).items())
     assert "could not be written" not in (tmp_path / "out/card.md").read_text()
 
 
-def test_numbers_escapes_and_white_space_of_a_record_are_kept(tmp_path: Path) -> None:
-    text = json.dumps(PLAIN, indent=1)
-    text = text.replace('"PatientSex"', '"code": 1.50,\n  "small": 1E-2,\n  "none": -0,\n  "PatientSex"', 1)
-    text = text.replace("Pleural Effusion", "Pleural \\/ Effusion", 2)
-    content = bring_bytes(tmp_path / "in/questions.json", text.encode())
-    assert export(tmp_path / "out").decode() == content.decode()
-
-
-@pytest.mark.parametrize("frame", ["{%s,\n%s}\n", "{\n%s,\n%s\n}", "\n{ %s,%s } \n\n", "{%s, %s}"])
-def test_what_stands_between_records_is_kept(tmp_path: Path, frame: str) -> None:
-    first, second = (f'"{key}": {json.dumps(record)}' for key, record in list(PLAIN.items())[:2])
-    content = bring_bytes(tmp_path / "in/questions.json", (frame % (first, second)).encode())
-    assert export(tmp_path / "out") == content.lstrip()
-
-
-def test_lists_in_one_line_are_kept_as_they_were(tmp_path: Path) -> None:
-    text = json.dumps(RECORDS, indent=3, ensure_ascii=False)
-    text = re.sub(r"\[[^\[\]]*\]", lambda found: " ".join(found[0].split()), text)
-    content = bring_bytes(tmp_path / "in/questions.json", text.encode())
-    assert export(tmp_path / "out").decode() == content.decode()
-
-
 @pytest.mark.parametrize("name", ["rexvqa_sample.json", "rexvqa_release_layout/metadata/test_vqa_data.json"])
-def test_the_sample_files_are_given_back_byte_for_byte(tmp_path: Path, shared_data: Path, name: str) -> None:
+def test_the_sample_files_are_given_back(tmp_path: Path, shared_data: Path, name: str) -> None:
     assert run_import(shared_data / name).stored
-    assert export(tmp_path / "out") == (shared_data / name).read_bytes()
+    source = json.loads((shared_data / name).read_bytes())
+    assert list(json.loads(export(tmp_path / "out")).items()) == list(source.items())
 
 
 @pytest.mark.parametrize("form", list(BankForm))
@@ -136,7 +105,7 @@ def test_what_is_exported_comes_in_and_goes_out_the_same(
 
 def test_an_age_above_89_and_the_answer_of_a_model_stay_away(tmp_path: Path) -> None:
     records = {"old": make_record(1, PatientAge="097Y", odd=1.0), "model": make_record(2, model_prediction="C")}
-    bring_bytes(tmp_path / "in/questions.json", json.dumps(records, indent=7).encode())
+    bring(tmp_path / "in/questions.json", json.dumps(records, indent=7))
     told = export(tmp_path / "out").decode()
     assert "097Y" not in told
     assert '"090Y"' in told
@@ -159,20 +128,19 @@ def test_a_bank_of_an_earlier_version_is_written_by_its_known_fields(tmp_path: P
 
 def test_what_was_edited_is_replaced_and_the_rest_stays(tmp_path: Path, cora: User) -> None:
     records = {**PLAIN, "z": make_record(9, exam=9, **LETTERED)}
-    content = bring_bytes(tmp_path / "in/questions.json", json.dumps(records, indent=1).encode()).decode()
+    run_import(write_file(tmp_path, records))
     edit(2, cora, options=["Yes, on the right side", "No", "Yes, on the right", "On both sides"], key="A")
     edit(2, cora, reason="Harder than said", difficulty="hard")
     edit(6, cora, options=["a", "b", "c", "changed"])
-    told = export(tmp_path / "out").decode()
-    wanted = json.loads(content)
+    told = export(tmp_path / "out")
+    wanted = json.loads(json.dumps(records))
     changed = wanted["q2 ä;=1"]
     changed["options"][0], changed["correct_answer"] = "A. Yes, on the right side", "A"
     changed["difficulty"] = "hard"
     wanted["z"]["options"][3] = "D) changed"
     changed["review_state"] = wanted["z"]["review_state"] = "revised"
     assert json.loads(told) == wanted
-    assert told.splitlines()[:10] == content.splitlines()[:10]
-    assert export(tmp_path / "before", wordings=Wordings.AS_IMPORTED).decode() == content
+    assert json.loads(export(tmp_path / "before", wordings=Wordings.AS_IMPORTED)) == records
     rows = (tmp_path / "out/changes.csv").read_text().splitlines()
     assert rows[0] == "id,field,before,after,why,round"
     assert rows[1] == 'q2 ä;=1,option_a,"Yes, on the left","Yes, on the right side",Side was wrong,'
@@ -202,10 +170,12 @@ def test_the_round_that_prompted_an_edit_is_named(tmp_path: Path, cora: User, ri
 
 
 def test_an_edit_that_was_taken_back_is_no_change(tmp_path: Path, cora: User) -> None:
-    content = bring_bytes(tmp_path / "in/questions.json", json.dumps(PLAIN).encode())
+    run_import(write_file(tmp_path, PLAIN))
     edit(1, cora, category="Other")
     edit(1, cora, category="Pleural Effusion")
-    assert export(tmp_path / "out").replace(b', "review_state": "revised"', b"") == content
+    told = json.loads(export(tmp_path / "out"))
+    assert told["q1 ä;=1"].pop("review_state") == "revised"
+    assert told == PLAIN
     assert (tmp_path / "out/changes.csv").read_text().splitlines() == ["id,field,before,after,why,round"]
     assert "No question differs from its file." in (tmp_path / "out/changes.md").read_text()
 
@@ -223,7 +193,7 @@ def test_the_newest_file_is_what_edits_are_compared_with(tmp_path: Path, cora: U
 
 
 def test_a_correction_that_comes_back_changes_nothing(tmp_path: Path, cora: User) -> None:
-    bring_bytes(tmp_path / "in/questions.json", json.dumps({**PLAIN, "z": make_record(9, exam=9, **LETTERED)}).encode())
+    bring(tmp_path / "in/questions.json", json.dumps({**PLAIN, "z": make_record(9, exam=9, **LETTERED)}))
     edit(1, cora, stem="Is there an effusion?", explanation="Both angles are sharp on both of the views.")
     edit(2, cora, difficulty="hard")
     edit(6, cora, options=["a", "b", "c", "changed"], key="A")
@@ -287,12 +257,11 @@ def test_what_was_found_wanting_stays_back_and_records_carry_their_state(tmp_pat
 
 
 def test_a_mark_changes_nothing_else_of_a_record(tmp_path: Path) -> None:
-    """Numbers and escapes that the style of the file would not give back stay as they were written."""
-    record = json.dumps(make_record(1, odd=0)).replace('"odd": 0', '"odd": 1.50, "more": "\\u0041"')
-    content = bring_bytes(tmp_path / "in/questions.json", f'{{"a": {record}}}'.encode())
+    record = make_record(1, odd=1.5, more="A")
+    bring(tmp_path / "in/questions.json", json.dumps({"a": record}))
     Question.objects.update(state=QuestionState.ACCEPTED)
     told = export(tmp_path / "out")
-    assert told == content[:-2] + b', "review_state": "accepted"}}'
+    assert json.loads(told) == {"a": {**record, "review_state": "accepted"}}
     assert run_import(tmp_path / "out/questions.json").counts.unchanged == 1
     assert export(tmp_path / "again") == told
     other = told.replace(b'"accepted"', b'"for Tuesday"')
