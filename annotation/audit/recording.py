@@ -12,10 +12,9 @@ from django.db import connection, models, transaction
 
 from annotation.models import AuditEvent, User
 from annotation.site.advisory_locks import OneAtATime, lock
-from annotation.site.kept_queries import KeptInsert, KeptQuery
+from annotation.site.kept_queries import KeptQuery
 
 FIRST = "0" * 64
-_insert = KeptInsert(AuditEvent)
 _NEWEST = KeptQuery(lambda: AuditEvent.objects.order_by("-id").values_list("sha256")[:1])
 
 
@@ -32,7 +31,7 @@ def record(
     ``facts`` hold neither a tag value of an image nor an answer key. Must run inside the transaction of the act.
     """
     event = _event(act, actor, at, subject, facts, previous=_newest())
-    _insert(event)
+    event.save(force_insert=True)
     return event
 
 

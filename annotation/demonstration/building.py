@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 
@@ -116,26 +117,52 @@ def _fill_bank(
     tell: Stage,
     processes: int,
 ) -> QuestionBank:
-    """Import the questions, take in the images, say who made them."""
+    bank = fill_bank(
+        BANK,
+        records_of(all_questions(exams)),
+        [exam.path_of(view) for exam in exams for view in VIEWS],
+        lambda: expose_all(exams, folder, tell=tell, processes=processes),
+        folder=folder,
+        coordinator=coordinator,
+        at=at,
+        watch=lambda done, total: tell("Taking the images in and searching them for text", done, total),
+    )
+    check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=coordinator, at=at)
+    return bank
+
+
+def fill_bank(
+    name: str,
+    records: dict[str, dict[str, Any]],
+    paths: Sequence[str],
+    draw: Callable[[], None],
+    *,
+    folder: Path,
+    coordinator: User,
+    at: datetime,
+    watch: Callable[[int, int], None],
+) -> QuestionBank:
+    """Import the questions, take in the images of these ``paths``, which ``draw`` writes into the folder, say who made
+    them. What is there already is left alone. Raises DemonstrationRefused.
+    """
     with _empty_again(folder):
         questions = folder / "questions.json"
-        questions.write_text(json.dumps(records_of(all_questions(exams)), ensure_ascii=False))
+        questions.write_text(json.dumps(records, ensure_ascii=False))
         result = import_questions(
-            locate(questions), bank_name=BANK, actor=coordinator, clock=lambda: at, simulated=True
+            locate(questions), bank_name=name, actor=coordinator, clock=lambda: at, simulated=True
         )
         if not result.stored:
             raise DemonstrationRefused("questions", f"The questions were refused: {result.as_json()['errors'][:3]}")
-        bank = QuestionBank.objects.get(name=BANK)
-        check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=coordinator, at=at)
+        bank = QuestionBank.objects.get(name=name)
         if Image.objects.filter(exam__bank=bank, state=ImageState.PENDING).exists():
-            expose_all(exams, folder, tell=tell, processes=processes)
+            draw()
             taken = ingest_paths(
                 [folder / "images"],
                 bank=bank,
                 actor=coordinator,
                 at=at,
                 simulated=True,
-                watch=lambda done, total: tell("Taking the images in and searching them for text", done, total),
+                watch=watch,
                 search_text=lambda image: search_drawn(image, actor=coordinator, at=at),
             )
             if taken.refusals:
@@ -144,8 +171,7 @@ def _fill_bank(
     for image in Image.objects.filter(exam__bank=bank, state=ImageState.CHECKING):
         search_drawn(image, actor=coordinator, at=at)
     if Image.objects.filter(exam__bank=bank, attribution="").exists():
-        pairs = [(exam, view) for exam in exams for view in VIEWS]
-        rows = [Credit(n, exam.path_of(view), ATTRIBUTION, LICENCE, None) for n, (exam, view) in enumerate(pairs, 2)]
+        rows = [Credit(n, path, ATTRIBUTION, LICENCE, None) for n, path in enumerate(paths, 2)]
         credit_images(rows, bank=bank, actor=coordinator, at=at)
     return bank
 

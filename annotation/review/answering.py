@@ -35,9 +35,7 @@ from annotation.review.trace_events import (
     store_events,
     time_of,
 )
-from annotation.site.kept_queries import KeptInsert
 
-_insert = KeptInsert(BlindAnswer)
 STEP_ONE_FIELDS = frozenset({"best", "defensible", "difficulty"})
 STEP_TWO_FIELDS = frozenset(
     {
@@ -118,7 +116,7 @@ def answer_blind(
     locked.opened_at = locked.opened_at or at
     locked.save(update_fields=["state", "opened_at"])
     stored = make_answer(locked, blind, at=at, unreadable=sorted(trace.unreadable), viewport=trace.viewport, **time)
-    _insert(stored)
+    stored.save(force_insert=True)
     drop_draft(locked)  # it contained step 1
     record("review.answered", actor=actor, at=at, subject=locked)
     assignment.state = locked.state

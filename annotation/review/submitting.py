@@ -35,10 +35,9 @@ from annotation.review.kernels.transitions import UNFINISHED, Act, ReviewRefused
 from annotation.review.kernels.visibility import Step
 from annotation.review.repeats import withdraw_repeats
 from annotation.review.trace_events import add_trace, check_seen, simulated_time, store_events, time_of
-from annotation.site.kept_queries import KeptInsert, KeptQuery
+from annotation.site.kept_queries import KeptQuery
 
 REASON_LIMIT = 300
-_insert = KeptInsert(Review)
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
 
 
@@ -101,7 +100,7 @@ def submit_review(
     time = simulated_time() if simulated else time_of(locked, seen, step=Step.JUDGE, at=at)
     for column, value in {**time, "unreadable": unreadable, "viewport": trace.viewport}.items():
         setattr(review, column, value)
-    _insert(review)
+    review.save(force_insert=True)
     locked.state = following
     locked.opened_at = locked.opened_at or at
     locked.save(update_fields=["state", "opened_at"])

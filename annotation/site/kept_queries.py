@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from django.db import DEFAULT_DB_ALIAS, connection, models, transaction
+from django.db import connection, models, transaction
 
 from annotation.site.internals import Compiled, compile_queryset, prepare
 
@@ -100,21 +100,3 @@ class KeptQuery(Generic[Row]):
             raise ValueError("a value of the query is not among the parameters of its SQL")
         statement = self._statements[connection.vendor] = KeptSQL(compiled.sql, places), compiled
         return statement
-
-
-class KeptInsert:
-    """Call it with a new row: it is inserted as ``save(force_insert=True)`` would, without a signal."""
-
-    def __init__(self, model: type[models.Model]) -> None:
-        meta = model._meta
-        self._fields = [field for field in meta.concrete_fields if not field.primary_key]
-        columns = ", ".join(f'"{field.column}"' for field in self._fields)
-        places = ", ".join("%s" for _ in self._fields)
-        self._sql = f'INSERT INTO "{meta.db_table}" ({columns}) VALUES ({places}) RETURNING "{meta.pk.column}"'  # noqa: S608 - names of ours
-
-    def __call__(self, row: models.Model) -> None:
-        values = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in self._fields]
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, values)
-            (row.pk,) = cursor.fetchone()
-        row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS

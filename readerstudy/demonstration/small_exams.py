@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,20 +13,14 @@ from typing import Any
 import numpy as np
 from PIL import Image as Picture
 
-from annotation.demonstration.building import search_drawn
+from annotation.demonstration.building import fill_bank
 from annotation.demonstration.kernels.phantom_spec import Projection
 from annotation.demonstration.questions import DemonstrationQuestion, questions_of, records_of
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
-from annotation.enums import ImageState, RenditionKind
+from annotation.enums import RenditionKind
 from annotation.ingest import storage
-from annotation.ingest.describing import credit_images
-from annotation.ingest.exams import ingest_paths
-from annotation.ingest.kernels.credits import Credit
-from annotation.models import Image, QuestionBank, Rendition, User
-from annotation.questionbank.importing import import_questions, locate
-from readerstudy.study.locking import StudyRefused
+from annotation.models import QuestionBank, Rendition, User
 
-ATTRIBUTION = "made by this program"
 HEIGHT = 256  # pixels; the search for text in larger ones would keep the first start waiting
 VIEW: Projection = "PA"
 EXPLANATION = "Simulated: the key follows from what the simulated chest was made to show."
@@ -105,33 +97,16 @@ def fill_small_bank(
 
     ``folder`` holds the files for as long as this takes.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        file = folder / "questions.json"
-        file.write_text(json.dumps(records_of_one_view(exams), ensure_ascii=False))
-        result = import_questions(locate(file), bank_name=name, actor=coordinator, clock=lambda: at, simulated=True)
-        if not result.stored:
-            raise StudyRefused("demonstration", f"The questions were refused: {result.as_json()['errors'][:3]}")
-        found = QuestionBank.objects.get(name=name)
-        if Image.objects.filter(exam__bank=found, state=ImageState.PENDING).exists():
-            _draw_small(of, exams, folder)
-            taken = ingest_paths(
-                [folder / "images"],
-                bank=found,
-                actor=coordinator,
-                at=at,
-                simulated=True,
-                watch=lambda done, total: tell(f"Taking in the images of “{name}”", done, total),
-                search_text=lambda image: search_drawn(image, actor=coordinator, at=at),
-            )
-            if taken.refusals:
-                raise StudyRefused("demonstration", f"An image was refused: {taken.refusals[0].as_json()['message']}")
-            rows = [Credit(n, exam.path_of(VIEW), ATTRIBUTION, "", None) for n, exam in enumerate(exams, 2)]
-            credit_images(rows, bank=found, actor=coordinator, at=at)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return found
+    return fill_bank(
+        name,
+        records_of_one_view(exams),
+        [exam.path_of(VIEW) for exam in exams],
+        lambda: _draw_small(of, exams, folder),
+        folder=folder,
+        coordinator=coordinator,
+        at=at,
+        watch=lambda done, total: tell(f"Taking in the images of “{name}”", done, total),
+    )
 
 
 def _draw_small(bank: QuestionBank, exams: Sequence[SmallExam], folder: Path) -> None:

@@ -12,7 +12,6 @@ from annotation.case.kernels.parsing import SentEvent
 from annotation.case.kernels.traces import SERVER
 from annotation.enums import EventKind
 from annotation.models import User
-from annotation.site.kept_queries import KeptInsert
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import RemarkKind, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Remark, Response
@@ -27,8 +26,6 @@ from readerstudy.reading.write_checks import (
     not_prefetched,
     rules_of,
 )
-
-_insert = KeptInsert(Reading)
 
 
 @transaction.atomic
@@ -71,7 +68,7 @@ def _open(locked: Enrolment, presented: PresentedCase, lease: ReadingSession, *,
     _check_remarks(locked, rules_of(locked))
     place = presented.case_id, presented.order.arm_id, presented.position
     reading = make_reading(locked, *place, presented=presented, opened_at=at)
-    _insert(reading)
+    reading.save(force_insert=True)
     insert_events(reading, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], session=lease, at=at)
     return reading
 

@@ -20,7 +20,7 @@ from annotation.case.kernels.time_flags import TimeFlag
 from annotation.case.kernels.traces import check_all_seen, time_columns
 from annotation.enums import EventKind
 from annotation.models import User
-from annotation.site.kept_queries import KeptInsert, KeptQuery
+from annotation.site.kept_queries import KeptQuery
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal
@@ -119,7 +119,6 @@ def check_option(presented: PresentedCase, option: str) -> None:
 
 
 # --- the answer -----------------------------------------------------------------------------------
-_insert = KeptInsert(Response)
 _IMAGES: KeptQuery[tuple[str, dict[str, Any]]] = KeptQuery(
     lambda case: ShownImage.objects.filter(case=case).values_list("image__state", "frozen"), int
 )
@@ -178,7 +177,7 @@ def _commit(
         reading = open_answered(locked, presented, lease, at=at)
     response = _response(locked, presented, reading, answer, rules, lease, at=at)
     check_still_open(locked)
-    _insert(response)
+    response.save(force_insert=True)
     reading.closed_at = reading.closed_at or at
     reading.save(update_fields=["painted_at", "deadline_at", "closed_at"])
     facts = {"position": reading.position, "block": presented.block}

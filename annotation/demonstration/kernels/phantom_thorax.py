@@ -143,7 +143,7 @@ def heart_reach(spec: ChestSpec, build: Build) -> Array:
     wanted = spec.cardiothoracic_ratio * 2 * half_width(D_AXIS, build).max() / reach.max(axis=(1, 2)).sum()
     # A large heart is large below; the great vessels above keep their size.
     low = np.clip((_D - 120 - sag) / 60, 0, 1)
-    return reach * (1 + (wanted - 1) * low * low * (3 - 2 * low)).astype(np.float32)
+    return np.asarray(reach * (1 + (wanted - 1) * low * low * (3 - 2 * low)), dtype=np.float32)
 
 
 def mediastinal_reach(spec: ChestSpec, build: Build) -> Array:

@@ -89,7 +89,7 @@ def _of_table(content: bytes, known: Collection[str]) -> Iterator[Row]:
 
 
 def _of_lines(content: bytes, known: Collection[str]) -> Iterator[Row]:
-    for number, (_name, found, faults, *_rest) in entries_of_lines(io.BytesIO(content)):
+    for number, (_name, found, faults) in entries_of_lines(io.BytesIO(content)):
         if wrong := [fault for fault in faults if fault.code not in NO_CHARACTERS]:  # the others are named by column
             raise unreadable("syntax", _with_line(number, wrong[0].message.rstrip(".")))
         if not isinstance(found, dict):

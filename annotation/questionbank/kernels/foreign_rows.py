@@ -139,12 +139,12 @@ def _starts_with_a_record(stream: BinaryIO) -> bool:
 
 
 def _records_of_lines(stream: BinaryIO) -> Iterator[ForeignRow]:
-    for number, (_name, value, faults, _spelling) in entries_of_lines(stream):
+    for number, (_name, value, faults) in entries_of_lines(stream):
         yield _record(f"line {number}", value, faults)
 
 
 def _records_of_list(stream: BinaryIO) -> Iterator[ForeignRow]:
-    for number, (_name, value, faults, _spelling) in enumerate(ListReader(stream), start=1):
+    for number, (_name, value, faults) in enumerate(ListReader(stream), start=1):
         yield _record(f"record {number}", value, faults)
 
 

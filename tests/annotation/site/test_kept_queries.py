@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F, QuerySet
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import Assignment, Review, User
-from annotation.site.kept_queries import KeptInsert, KeptQuery, KeptSQL
-from tests.annotation.review.cases import NOON, assignments_of, make_round
+from annotation.models import Assignment, User
+from annotation.site.kept_queries import KeptQuery, KeptSQL
+from tests.annotation.review.cases import assignments_of, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -121,26 +121,3 @@ def test_a_statement_that_the_database_refuses_is_an_error_of_django(rita: User)
         transaction.set_rollback(True)
         with pytest.raises(transaction.TransactionManagementError):
             KeptSQL("SELECT CAST(%s AS INTEGER)")(1)
-
-
-def test_a_row_is_inserted_as_saving_would(rita: User, assigned: list[Assignment]) -> None:
-    def review(version: int) -> Review:
-        return Review(
-            assignment=assigned[0],
-            version=version,
-            grades={"clinical_quality": 4},
-            flags=["key_wrong"],
-            verdict="accept",
-            comment="50 % of the “ribs”",
-            submitted_at=NOON,
-        )
-
-    saved, kept = review(1), review(2)
-    saved.save(force_insert=True)
-    KeptInsert(Review)(kept)
-    assert kept.pk != saved.pk
-    assert not kept._state.adding
-    as_saved, as_kept = Review.objects.filter(pk__in=[saved.pk, kept.pk]).order_by("version").values()
-    assert as_kept == {**as_saved, "id": kept.pk, "version": 2}
-    with pytest.raises(IntegrityError), transaction.atomic():
-        KeptInsert(Review)(review(2))
