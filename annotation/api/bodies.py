@@ -36,7 +36,7 @@ class StrictJSONParser(BaseParser):
         if len(content) > MOST_BYTES:
             raise _too_large(_("%(most)s MB") % {"most": MOST_BYTES // 1024**2})
         try:
-            _name, value, faults, *_rest = read_value(content)
+            _name, value, faults = read_value(content)
         except FileRefused as refusal:
             raise _as_body_refused(refusal) from None
         _check_depth(value)

@@ -58,7 +58,7 @@ def read_json(path: Path) -> object:
     if len(data) > MAX_BYTES:
         raise CommandError(f"{path} is larger than 32 MB.", returncode=2)
     try:
-        _name, found, faults, *_rest = read_value(data.removeprefix(BOM))
+        _name, found, faults = read_value(data.removeprefix(BOM))
     except FileRefused as refusal:
         raise CommandError(f"{path} is not a JSON file. {refusal}", returncode=2) from None
     if wrong := [fault.message for fault in faults if fault.code not in NO_CHARACTERS]:  # the others are named later

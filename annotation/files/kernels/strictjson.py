@@ -80,7 +80,6 @@ class StrictDecoder:
     """Parses values out of texts by the decoder of :mod:`json`, and knows what spoils the last one."""
 
     def __init__(self) -> None:
-        self.is_odd = False
         self._repeated: list[str] = []
         self._spoiled = False
         self.value_at = json.JSONDecoder(  # of a text and a place: the value and where it ends, or JSONDecodeError
@@ -92,7 +91,7 @@ class StrictDecoder:
 
     def begin(self) -> None:
         """Forget what was wrong with the value before."""
-        self._repeated, self._spoiled, self.is_odd = [], False, False
+        self._repeated, self._spoiled = [], False
 
     def faults(self, key: str, value: Any, text: str, start: int = 0, end: int | None = None) -> tuple[Fault, ...]:
         """What is wrong with this value of that name, which were parsed out of that piece of the text."""
@@ -115,11 +114,9 @@ class StrictDecoder:
 
     def _parse_float(self, text: str) -> float | _Rejected:
         number = float(text)
-        self.is_odd |= repr(number) != text
         return number if math.isfinite(number) else self._reject("not_finite", "is too large for a number")
 
     def _parse_int(self, text: str) -> int | _Rejected:
-        self.is_odd |= text == "-0"
         try:
             return int(text)
         except ValueError:  # more than 4,300 digits

@@ -22,7 +22,7 @@ def schema_problem(text: str) -> str:
     if len(text) > LONGEST_SCHEMA:
         return f"it is longer than {LONGEST_SCHEMA:,} characters"
     try:
-        _name, schema, faults, *_rest = read_value(text)
+        _name, schema, faults = read_value(text)
     except FileRefused as refusal:
         if refusal.code == "too_deep":
             return "it is nested too deeply"
