@@ -25,6 +25,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.accounts import parts as parts_of_people
         from annotation.people.event_log import readings_under_way, scopes
         from annotation.people.event_things import register_things
+        from annotation.people.invitations import register_kind
         from annotation.people.revived import openers
         from annotation.people.roles import conflict_rules
         from annotation.people.tokens import place_rules
@@ -36,7 +37,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
-        from readerstudy.enrolment.inviting import INVITED
+        from readerstudy.enrolment import inviting, joining
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.enrolment.removed_accounts import data_of_reader, forget_reader, readings_to_end
@@ -89,7 +90,7 @@ class ReaderstudyConfig(AppConfig):
         conflict_rules.register("readers", readers_look_nothing_up)
         conflict_rules.register("submitters", submitters_do_not_judge)
         place_rules.register("study", token_places)
-        openers.register("links of readers", INVITED)
+        register_kind(inviting.KIND, joining.READERS)
         openers.register("links to results", SHARED)
         parts_of_people.register("studies", parts_in_studies)
         hooks.bank_readings.register("studies", read_of_bank)

@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Role
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
-from annotation.models import ReviewRound, User
-from annotation.models.people import OneTimeLink
+from annotation.models import Invitation, ReviewRound, User
 from annotation.people.invitation_file import MOST_BYTES
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
 
@@ -90,7 +89,7 @@ class AcceptForm(NewPasswordMixin):
     time_zone = TimeZoneField(initial="UTC")
     field_order = ["email", "name", "password", "password_again", "time_zone"]
 
-    def __init__(self, link: OneTimeLink, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, link: Invitation, *args: Any, **kwargs: Any) -> None:
         kwargs["initial"] = {"email": link.email, "name": link.name}
         super().__init__(*args, **kwargs)
         if link.email:

@@ -120,7 +120,8 @@ def _own_tables(person: User) -> Iterator[PersonFile]:
         "mentions.csv", "comments that name the person", Mention.objects.filter(person=person), "comment__public_id"
     )
     asked = Invitation.objects.filter(used_by=person)
-    yield _table("invitations.csv", "links that the person used", asked, "role", "email", "name", "used_at")
+    yield _table("invitations.csv", "links that the person used", asked, "kind", "role", "email", "name",
+                 "used_at")  # fmt: skip
     factors = Authenticator.objects.filter(user=person)
     yield _table("second_factors.csv", "second factors, without their secrets", factors, "type", "created_at",
                  "last_used_at")  # fmt: skip

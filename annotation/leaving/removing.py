@@ -14,7 +14,7 @@ from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.apps import apps
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Model, Q, TextField
+from django.db.models import Count, F, Model, Q, TextField
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
@@ -83,6 +83,7 @@ def _forget_traces(person: User, *, actor: User | None, at: datetime) -> None:
     revoke_issued_by(person, actor=actor, at=at)
     asked = Invitation.objects.filter(Q(email__iexact=person.email) | Q(used_by=person))
     revoke_links(asked, actor=actor, at=at)
+    asked.filter(used_at=None).update(expires_at=F("created_at"))  # without an address nobody may restore them
     asked.update(email="", name="")
     person.memberships.all().delete()
     person.competences.all().delete()

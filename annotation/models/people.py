@@ -99,49 +99,35 @@ class Membership(models.Model):
         return f"{self.user}: {self.role}"
 
 
-class OneTimeLink(models.Model):
-    """A link that works once, until a day. Only the hash of its token is stored."""
+class Invitation(models.Model):
+    """What a one-time link gives; only the hash of its token is stored. It works once, until a day.
 
-    kind: ClassVar[str]  # in the names of its acts in the audit log
+    A link for several roles has a row for each, with the same token. Using it creates or equips one person with all.
+    Kinds other than ROLE are registered by the app that knows what they give: annotation.people.invitations.Kind.
+    """
 
+    ROLE: ClassVar[str] = "role"  # on the site, or in a round
+
+    kind = models.CharField(max_length=16, default=ROLE)
     token_sha256 = models.CharField(max_length=64, db_index=True)
     email = models.EmailField(_("e-mail"), blank=True)  # empty: whoever opens the link gives theirs
     name = models.CharField(_("name"), max_length=200, blank=True)
-    created_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
-    used_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        abstract = True
-        ordering = ("-created_at",)
-
-    def state(self, at: datetime) -> LinkState:
-        if self.used_at is not None:
-            return LinkState.USED
-        if self.revoked_at is not None:
-            return LinkState.REVOKED
-        return LinkState.OPEN if at < self.expires_at else LinkState.EXPIRED
-
-
-class Invitation(OneTimeLink):
-    """One role that a one-time link gives; a link for several roles has a row for each, with the same token.
-
-    Using the link creates or equips one person with all its roles.
-    """
-
-    kind = "invitation"
-
     role = WordField(Role, max_length=20)
     round = models.ForeignKey(
         "annotation.ReviewRound", on_delete=models.CASCADE, null=True, blank=True, related_name="invitations"
     )
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    reminded_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
     used_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects: KeptWithRound[Invitation] = KeptWithRound()
 
-    class Meta(OneTimeLink.Meta):
+    class Meta:
+        ordering = ("-created_at",)
         constraints = (
             models.UniqueConstraint(fields=["token_sha256", "role", "round"], name="invitation_once_per_round"),
             models.UniqueConstraint(
@@ -153,3 +139,15 @@ class Invitation(OneTimeLink):
 
     def __str__(self) -> str:
         return f"{self.role} {self.email}"
+
+    @property
+    def word(self) -> str:
+        """Begins the names of its acts in the audit log."""
+        return "invitation" if self.kind == self.ROLE else f"{self.kind}_invitation"
+
+    def state(self, at: datetime) -> LinkState:
+        if self.used_at is not None:
+            return LinkState.USED
+        if self.revoked_at is not None:
+            return LinkState.REVOKED
+        return LinkState.OPEN if at < self.expires_at else LinkState.EXPIRED

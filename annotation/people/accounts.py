@@ -21,8 +21,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import Role
-from annotation.models import AuditEvent, Competence, Membership, User
-from annotation.models.people import OneTimeLink
+from annotation.models import AuditEvent, Competence, Invitation, Membership, User
 from annotation.people.links import PeopleRefused
 from annotation.people.open_sessions import end_sessions
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
@@ -55,7 +54,7 @@ def add_person(*, email: str, name: str, time_zone: str, roles: Collection[Role]
     return person
 
 
-def account_for(link: OneTimeLink, *, email: str, name: str, password: str | None, time_zone: str) -> User:
+def account_for(link: Invitation, *, email: str, name: str, password: str | None, time_zone: str) -> User:
     """The account of somebody new behind a link, in the transaction of the act that needs it. Raises PeopleRefused.
 
     The address of a link that has one cannot be changed: it is how the person was meant.

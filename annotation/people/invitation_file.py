@@ -16,8 +16,9 @@ from django.utils.translation import gettext as _
 from annotation.files.kernels.sent_tables import lines_of_csv
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.people.accounts import has_account
+from annotation.people.invitations import IssuedInvitation
 from annotation.people.links import PeopleRefused
-from annotation.people.mailing import can_send
+from annotation.people.mailing import can_send, send_invitation
 from annotation.refusals import Refused
 
 NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")
@@ -47,24 +48,33 @@ class RowFault(NamedTuple):
 
 
 @dataclass(frozen=True)
-class InvitedLink:
-    """The link of one row, and how it is sent."""
-
-    row: InvitedRow
-    gives: tuple[str, ...]
-    link: str
-    until: datetime
-    send: Callable[[], bool]
-
-
-@dataclass(frozen=True)
 class CheckedRow:
     """What one row will give and do, as the preview says it, and how its link is made."""
 
     row: InvitedRow
     gives: tuple[str, ...]
     effects: tuple[str, ...]
-    issue: Callable[[], InvitedLink]  # raises Refused
+    issue: Callable[[], IssuedInvitation]  # raises Refused
+
+
+@dataclass(frozen=True)
+class InvitedLink:
+    """The link of one row."""
+
+    row: InvitedRow
+    gives: tuple[str, ...]
+    issued: IssuedInvitation
+
+    @property
+    def link(self) -> str:
+        return self.issued.link
+
+    @property
+    def until(self) -> datetime:
+        return self.issued.invitation.expires_at
+
+    def send(self) -> bool:
+        return send_invitation(self.issued)
 
 
 Check = Callable[[InvitedRow], CheckedRow]  # stores nothing; raises Refused
@@ -88,7 +98,7 @@ def issue_all(checked: Iterable[CheckedRow]) -> tuple[list[InvitedLink], list[Ro
     for one in checked:
         try:
             with transaction.atomic():
-                links.append(one.issue())
+                links.append(InvitedLink(one.row, one.gives, one.issue()))
         except Refused as refusal:
             faults.append(_fault_of(one.row, refusal))
     if faults:

@@ -1,15 +1,19 @@
-"""Invitations to the site and its rounds: whoever opens the link gets the roles that it names."""
+"""Invitations: a link is given out, taken back, restored and accepted; and the roles that a link of the site gives.
+
+What another app gives by a link is a Kind of its own, which it registers when it starts.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -18,7 +22,7 @@ from annotation.enums import Role, RoundState
 from annotation.models import Invitation, Membership, ReviewRound, User
 from annotation.people import links
 from annotation.people.accounts import account_for
-from annotation.people.links import PeopleRefused
+from annotation.people.links import PeopleRefused, check_open
 from annotation.people.roles import add_role, check_no_role_conflict, check_scope, revoke_issued_by
 
 
@@ -44,9 +48,45 @@ class Grant:
 Agreed = set[tuple[frozenset[Grant], frozenset[Grant]]]
 
 
+@dataclass(frozen=True)
+class InvitationMail:
+    """The words of an e-mail with a link; the template knows ``invitation`` and ``link`` as well."""
+
+    subject: str
+    template: str
+    context: dict[str, Any]
+
+
+def _no_lock(_invitation: Invitation) -> None:
+    """A link of this kind depends on nothing else."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What invitations of one kind give, and to whom."""
+
+    page: str  # the name of the address behind the link, which holds the token
+    mail: Callable[[Sequence[Invitation]], InvitationMail]
+    check_may_accept: Callable[[User, Invitation], None]  # raises Refused where this account cannot use an open link
+    give: Callable[[Invitation, User, datetime], None]  # in the transaction of the act; raises Refused
+    lock: Callable[[Invitation], None] = _no_lock  # what is locked before the link
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def register_kind(name: str, kind: Kind) -> None:
+    """Apps call this when they start; twice changes nothing."""
+    KINDS[name] = kind
+
+
+def kind_of(invitation: Invitation) -> Kind:
+    return KINDS[invitation.kind]
+
+
 @dataclass(frozen=True, slots=True)
 class IssuedInvitation:
-    """A link: its token and the roles that it gives. The token exists nowhere else and cannot be shown again."""
+    """A link: its token and the rows of what it gives. The token exists nowhere else and cannot be shown again."""
 
     invitations: tuple[Invitation, ...]
     token: str
@@ -55,7 +95,119 @@ class IssuedInvitation:
     def invitation(self) -> Invitation:
         return self.invitations[0]
 
+    @property
+    def link(self) -> str:
+        return f"{settings.PUBLIC_URL}{reverse(kind_of(self.invitation).page, args=[self.token])}"
 
+
+# --- a link of any kind ---------------------------------------------------------------------------
+def store_link(
+    grants: Sequence[Grant],
+    *,
+    email: str,
+    name: str,
+    actor: User | None,
+    at: datetime,
+    kind: str = Invitation.ROLE,
+) -> IssuedInvitation:
+    """Store what one new link gives, in the transaction of the act that decided on it."""
+    token = links.new_token()
+    rows = [
+        Invitation.objects.create(
+            kind=kind,
+            token_sha256=links.token_sha256(token),
+            email=email,
+            name=name.strip(),
+            role=grant.role,
+            round=grant.round,
+            created_by=actor,
+            created_at=at,
+            expires_at=links.last_day(at),
+        )
+        for grant in grants
+    ]
+    return IssuedInvitation(tuple(rows), token)
+
+
+def find_invitation(token: str, kind: str = Invitation.ROLE) -> Invitation | None:
+    """The invitation of a token, whatever its state; None for a token that was never given out."""
+    found = _all().filter(token_sha256=links.token_sha256(token), kind=kind)
+    return found.order_by(F("revoked_at").asc(nulls_first=True), "pk").first()
+
+
+@transaction.atomic
+def revoke(invitation: Invitation, *, actor: User, at: datetime) -> None:
+    """Take what this row gives from its link, which is useless without another one. One that is used, revoked or
+    expired stays as it is.
+    """
+    kind_of(invitation).lock(invitation)
+    links.revoke_links(Invitation.objects.filter(pk=invitation.pk), actor=actor, at=at)
+    invitation.refresh_from_db()
+
+
+@transaction.atomic
+def restore(invitation: Invitation, *, actor: User, at: datetime) -> bool:
+    """Let a link give again what was revoked, until its day; False where it is used, expired or not revoked."""
+    kind_of(invitation).lock(invitation)
+    rows = restorable(_all(), at).select_for_update(of=("self",))
+    link = rows.filter(pk=invitation.pk).first()
+    if link is None:
+        return False
+    link.revoked_at = None
+    link.save(update_fields=["revoked_at"])
+    record(f"{link.word}.restored", actor=actor, at=at, subject=link)
+    return True
+
+
+def restorable(rows: QuerySet[Invitation], at: datetime) -> QuerySet[Invitation]:
+    """Those that were revoked and would still work."""
+    used = Invitation.objects.filter(token_sha256=OuterRef("token_sha256"), used_at__isnull=False)
+    return rows.filter(~Exists(used), used_at__isnull=True, revoked_at__isnull=False, expires_at__gt=at)
+
+
+@transaction.atomic
+def accept_as_new_person(
+    invitation: Invitation, *, email: str, name: str, password: str | None, time_zone: str, at: datetime
+) -> User:
+    """Make an account with what the link gives; without a password for who logs in by the provider.
+
+    Raises Refused; then there is no account.
+    """
+    rows = _locked(invitation, at)
+    person = account_for(invitation, email=email, name=name, password=password, time_zone=time_zone)
+    _use(rows, person, at)
+    return person
+
+
+@transaction.atomic
+def accept_as(person: User, invitation: Invitation, *, at: datetime) -> None:
+    """Give an account what the link gives. Raises Refused."""
+    rows = _locked(invitation, at)
+    kind_of(invitation).check_may_accept(person, rows[0])
+    _use(rows, person, at)
+
+
+def _all() -> QuerySet[Invitation]:
+    return Invitation.objects.select_related("round", "created_by")
+
+
+def _locked(invitation: Invitation, at: datetime) -> list[Invitation]:
+    """What an open link gives, locked until the transaction ends: it is used once even when opened twice at a time."""
+    kind_of(invitation).lock(invitation)
+    rows = _all().filter(token_sha256=invitation.token_sha256).select_for_update(of=("self",)).order_by("pk")
+    locked = sorted(rows, key=lambda link: link.revoked_at is not None)
+    check_open(locked[0], at)
+    return [one for one in locked if one.revoked_at is None]
+
+
+def _use(rows: Iterable[Invitation], person: User, at: datetime) -> None:
+    for one in rows:
+        one.used_at, one.used_by = at, person
+        one.save(update_fields=["used_at", "used_by"])
+        kind_of(one).give(one, person, at)
+
+
+# --- roles on the site and in rounds --------------------------------------------------------------
 @transaction.atomic
 def invite(
     *grants: Grant,
@@ -72,9 +224,15 @@ def invite(
     """
     email = email.strip().lower()
     check_can_invite(*grants, email=email, name=name, at=at, agreed=agreed)
-    token = links.new_token()
-    rows = [_stored(grant, token, email, name, actor, at) for grant in grants]
-    return IssuedInvitation(tuple(rows), token)
+    if email:
+        for grant in grants:
+            same = role_invitations().filter(email=email, role=grant.role, round=grant.round)
+            links.revoke_links(same, actor=actor, at=at)
+    issued = store_link(grants, email=email, name=name, actor=actor, at=at)
+    for row in issued.invitations:
+        facts = {"role": row.role, "round": row.round.slug if row.round else None}
+        record("person.invited", actor=actor, at=at, subject=row, facts=facts)
+    return issued
 
 
 def check_can_invite(*grants: Grant, email: str, name: str, at: datetime, agreed: Agreed | None = None) -> None:
@@ -99,45 +257,24 @@ def check_can_invite(*grants: Grant, email: str, name: str, at: datetime, agreed
         agreed.add(question)
 
 
-@transaction.atomic
-def revoke(invitation: Invitation, *, actor: User, at: datetime) -> None:
-    """Take this role from its link, which is useless without another one. One that is used, revoked or expired stays
-    as it is.
-    """
-    links.revoke_links(Invitation.objects.filter(pk=invitation.pk), actor=actor, at=at)
-    invitation.refresh_from_db()
-
-
-@transaction.atomic
-def restore(invitation: Invitation, *, actor: User, at: datetime) -> bool:
-    """Let a link give a revoked role again until its day; False where it is used, expired or not revoked."""
-    return links.restore_link(revoked_invitations(at), invitation.pk, actor=actor, at=at)
+def role_invitations() -> QuerySet[Invitation]:
+    return _all().filter(kind=Invitation.ROLE)
 
 
 def open_invitations(at: datetime) -> QuerySet[Invitation]:
-    """Links that can still be used, newest first."""
-    return links.open_links(_all(), at)
+    """Links to roles that can still be used, newest first."""
+    return links.open_links(role_invitations(), at)
 
 
 def revoked_invitations(at: datetime) -> QuerySet[Invitation]:
-    """Links that were revoked and would still work, newest first."""
-    used = Invitation.objects.filter(token_sha256=OuterRef("token_sha256"), used_at__isnull=False)
-    return links.revoked_links(_all().filter(~Exists(used)), at)
-
-
-def find_invitation(token: str) -> Invitation | None:
-    """The invitation of a token, whatever its state; None for a token that was never given out."""
-    return links.find_link(_all(), token)
+    """Links to roles that were revoked and would still work, newest first."""
+    return restorable(role_invitations(), at)
 
 
 def roles_of_link(invitation: Invitation) -> list[Invitation]:
     """Every role that the link of this invitation gives; those that were revoked are not among them."""
     rows = _all().filter(token_sha256=invitation.token_sha256, revoked_at__isnull=True)
     return list(rows.order_by("pk"))
-
-
-def invitation_link(token: str) -> str:
-    return f"{settings.PUBLIC_URL}{reverse('invitation', args=[token])}"
 
 
 @transaction.atomic
@@ -150,33 +287,11 @@ def first_administrator_link(at: datetime) -> str | None:
     if administrators.exists():
         return None
     revoke_issued_by(None, actor=None, at=at)
-    return invitation_link(invite(Grant(Role.ADMINISTRATOR), email="", name="", actor=None, at=at).token)
+    return invite(Grant(Role.ADMINISTRATOR), email="", name="", actor=None, at=at).link
 
 
-@transaction.atomic
-def accept_as_new_person(
-    invitation: Invitation, *, email: str, name: str, password: str | None, time_zone: str, at: datetime
-) -> User:
-    """Make an account with the roles of the link; without a password for who logs in by the provider.
-
-    Raises PeopleRefused; then there is no account.
-    """
-    roles = _locked(invitation, at)
-    person = account_for(invitation, email=email, name=name, password=password, time_zone=time_zone)
-    _use(roles, person, at)
-    return person
-
-
-@transaction.atomic
-def accept_as(person: User, invitation: Invitation, *, at: datetime) -> None:
-    """Add the roles to an account. Raises PeopleRefused."""
-    roles = _locked(invitation, at)
-    check_may_accept(person, invitation)
-    _use(roles, person, at)
-
-
-def check_may_accept(person: User, invitation: Invitation) -> None:
-    """Raises PeopleRefused where this account cannot use an open invitation."""
+def _check_may_accept(person: User, invitation: Invitation) -> None:
+    """Raises PeopleRefused."""
     if invitation.created_by_id == person.pk:
         sentence = _(
             "You gave this link out yourself. Nobody gives roles to themselves: send it to the person it is for."
@@ -199,49 +314,16 @@ def people_of(review_round: ReviewRound, at: datetime) -> RoundPeople:
     return RoundPeople(list(members), list(open_invitations(at).filter(round=review_round)))
 
 
-def _all() -> QuerySet[Invitation]:
-    return Invitation.objects.select_related("round", "created_by")
-
-
-def _locked(invitation: Invitation, at: datetime) -> list[Invitation]:
-    """The roles that an open link gives."""
-    locked = links.lock_links(_all().filter(token_sha256=invitation.token_sha256), at)
-    return [one for one in locked if one.revoked_at is None]
-
-
-def _use(roles: Sequence[Invitation], person: User, at: datetime) -> None:
-    for one in roles:
-        one.used_at = at
-        one.used_by = person
-        one.save(update_fields=["used_at", "used_by"])
-        record("invitation.accepted", actor=person, at=at, subject=one)
-        for role in _given_by(one):
-            add_role(person, role, one.round, granted_by=one.created_by, actor=person, at=at)
+def _give_role(invitation: Invitation, person: User, at: datetime) -> None:
+    record("invitation.accepted", actor=person, at=at, subject=invitation)
+    for role in _given_by(invitation):
+        add_role(person, role, invitation.round, granted_by=invitation.created_by, actor=person, at=at)
 
 
 def _given_by(invitation: Invitation) -> tuple[Role, ...]:
     """The role of the invitation; whoever founds a site can start alone, since nobody else could give them a role."""
     is_founding = invitation.created_by_id is None and invitation.role == Role.ADMINISTRATOR
     return (Role.ADMINISTRATOR, Role.COORDINATOR, Role.DEIDENTIFIER) if is_founding else (Role(invitation.role),)
-
-
-def _stored(grant: Grant, token: str, email: str, name: str, actor: User | None, at: datetime) -> Invitation:
-    if email:
-        same = Invitation.objects.filter(email=email, role=grant.role, round=grant.round)
-        links.revoke_links(same, actor=actor, at=at)
-    invitation = Invitation.objects.create(
-        token_sha256=links.token_sha256(token),
-        email=email,
-        name=name,
-        role=grant.role,
-        round=grant.round,
-        created_by=actor,
-        created_at=at,
-        expires_at=links.last_day(at),
-    )
-    facts = {"role": grant.role.value, "round": grant.round.slug if grant.round else None}
-    record("person.invited", actor=actor, at=at, subject=invitation, facts=facts)
-    return invitation
 
 
 def _check_is_running(review_round: ReviewRound | None) -> None:
@@ -279,3 +361,11 @@ def _check_go_together(person: User | None, grants: Sequence[Grant], pending: Se
         for grant in grants:
             check_no_role_conflict(with_roles, grant.role, grant.round, field="roles")
         transaction.set_rollback(True)
+
+
+def _role_mail(roles: Sequence[Invitation]) -> InvitationMail:
+    subject = _("Invitation to the reading room")
+    return InvitationMail(subject, "annotation/people/_role_invitation_mail.txt", {"roles": roles})
+
+
+register_kind(Invitation.ROLE, Kind("invitation", _role_mail, _check_may_accept, _give_role))

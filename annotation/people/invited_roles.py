@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import Role, RoundState
 from annotation.models import ReviewRound, User
-from annotation.people import invitations, mailing
-from annotation.people.invitation_file import ROLES, Check, CheckedRow, InvitedLink, InvitedRow, effects_of
-from annotation.people.invitations import Agreed, Grant, invitation_link
+from annotation.people import invitations
+from annotation.people.invitation_file import ROLES, Check, CheckedRow, InvitedRow, effects_of
+from annotation.people.invitations import Agreed, Grant, IssuedInvitation
 from annotation.people.links import PeopleRefused
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, roles_given_in
 
@@ -114,13 +114,9 @@ def check_for(offered: OfferedRoles, *, actor: User, at: datetime) -> Check:
         with _advice_for_a_row():
             invitations.check_can_invite(*grants, email=row.email, name=row.name, at=at, agreed=agreed)
 
-        def issue() -> InvitedLink:
+        def issue() -> IssuedInvitation:
             with _advice_for_a_row():
-                issued = invitations.invite(*grants, email=row.email, name=row.name, actor=actor, at=at, agreed=agreed)
-            until = issued.invitation.expires_at
-            return InvitedLink(
-                row, gives, invitation_link(issued.token), until, lambda: mailing.send_invitation(issued)
-            )
+                return invitations.invite(*grants, email=row.email, name=row.name, actor=actor, at=at, agreed=agreed)
 
         return CheckedRow(row, gives, effects, issue)
 

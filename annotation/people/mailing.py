@@ -27,7 +27,7 @@ from annotation.jobs.queueing import enqueue
 from annotation.models import User
 from annotation.models.fields import public_id
 from annotation.people.accounts import password_link
-from annotation.people.invitations import IssuedInvitation, invitation_link
+from annotation.people.invitations import IssuedInvitation, kind_of
 
 log = logging.getLogger(__name__)
 EMAIL, PASSWORD_LINK = "send_letter", "send_password_link"  # kinds of jobs
@@ -81,9 +81,9 @@ def send_invitation(issued: IssuedInvitation) -> bool:
     invitation = issued.invitation
     if not invitation.email:
         return False
-    context = {"invitation": invitation, "roles": issued.invitations, "link": invitation_link(issued.token)}
-    body = render_to_string("annotation/people/_invitation_mail.txt", context)
-    return send_email(_("Invitation to the reading room"), body, invitation.email)
+    mail = kind_of(invitation).mail(issued.invitations)
+    body = render_to_string(mail.template, {**mail.context, "invitation": invitation, "link": issued.link})
+    return send_email(mail.subject, body, invitation.email)
 
 
 def try_to_send(send: Callable[[], bool]) -> bool:

@@ -123,11 +123,11 @@ def _take_back(person: User, role: Role, at: datetime) -> None:
 
 
 def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -> None:
-    """Make the open links useless that this person (None: the program) gave out.
+    """Make the open links to roles useless that this person (None: the program) gave out.
 
     Runs in the transaction of the act that needs it.
     """
-    revoke_links(Invitation.objects.filter(created_by=person), actor=actor, at=at)
+    revoke_links(Invitation.objects.filter(kind=Invitation.ROLE, created_by=person), actor=actor, at=at)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""Invitations of readers from a file, and what becomes of one: a new link for somebody who has not come, restored."""
+"""Readers who are invited to a study: singly, from a file, or in the place of another; and what becomes of a link."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -13,8 +15,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import BodyRefused, SentBody, rows_refused
-from annotation.api.resources import ActOn, OneOf, Shown
-from annotation.api.shown_fields import Moment
+from annotation.api.resources import ActOn, ListOf, OneOf, Shown
+from annotation.api.review.round_invitations import LinkOnce
+from annotation.api.shown_fields import Moment, PersonName
+from annotation.models import Invitation
 from annotation.people.invitation_file import (
     MOST_BYTES,
     CheckedRow,
@@ -24,15 +28,132 @@ from annotation.people.invitation_file import (
     issue_all,
     read_invited,
 )
+from annotation.people.invitations import restore, revoke
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import try_to_send
-from readerstudy.api.reader_list import LinkOnce, ReaderInvitationShape
 from readerstudy.api.study_list import OfStudy
-from readerstudy.enrolment.inviting import remind_invited, restore_invitation
-from readerstudy.enrolment.inviting_many import check_for_readers
-from readerstudy.models import StudyInvitation
+from readerstudy.enrolment.inviting import (
+    check_for_readers,
+    invitations_of,
+    invite_reader,
+    open_invitations,
+    remind_invited,
+)
+from readerstudy.enrolment.participation import replace_reader
+from readerstudy.models import CaseSet
+from readerstudy.study.locking import StudyRefused
+from readerstudy.views.monitoring.readers import reader_of
 
 
+class ReaderInvitationShape(Shown):
+    id = serializers.IntegerField(source="to_study.pk")
+    email = serializers.CharField()
+    name = serializers.CharField()
+    case_set = serializers.IntegerField(source="to_study.case_set.number")
+    created_by = PersonName()
+    created_at = Moment()
+    expires_at = Moment()
+    reminded_at = Moment(allow_null=True)
+    revoked_at = Moment(allow_null=True)
+    link = serializers.CharField(
+        default=None, allow_null=True, help_text="in the answer that makes it, and never again"
+    )
+    was_sent = serializers.BooleanField(default=None, allow_null=True, help_text="by e-mail, in that answer")
+
+
+class ReaderSent(SentBody):
+    email = serializers.EmailField(
+        max_length=254, default="", allow_blank=True, help_text="empty: you hand the link over yourself"
+    )
+    name = serializers.CharField(max_length=200, default="", allow_blank=True)
+    case_set = serializers.IntegerField(required=False, help_text="its number, where the study has several")
+
+
+class StudyInvitations(LinkOnce, OfStudy, ListOf[Invitation]):
+    """Links that can still be used. A POST invites a reader: the answer holds the link, which is kept nowhere. Sent
+    again with the same Idempotency-Key, the answer says the same without the link.
+    """
+
+    shape, body = ReaderInvitationShape, ReaderSent
+    makes, status = True, 201
+    summary, post_summary = "List open invitations to a study", "Invite a reader"
+
+    def rows(self) -> QuerySet[Invitation]:
+        return open_invitations(self.study, timezone.now())
+
+    def post(self, request: Request, **named: Any) -> Response:
+        study, sent = self.study, self.sent(ReaderSent)
+        case_set = self._case_set(sent.pop("case_set", None))
+        return self.once_with_link(lambda: invite_reader(study, case_set, **sent, **self.by()))
+
+    def _case_set(self, number: int | None) -> CaseSet:
+        """The only one of the study, or the one that was asked for. Raises StudyRefused."""
+        sets = [one for one in self.study.sets.order_by("number") if number in (None, one.number)]
+        if len(sets) != 1:
+            sentence = _("Say which of the sets of cases of this study is meant.")
+            raise StudyRefused("which_set", sentence, status=422, field="case_set")
+        return sets[0]
+
+
+class _OneInvitation(OfStudy, OneOf[Invitation]):
+    http_method_names = ["post"]
+    shape = ReaderInvitationShape
+
+    def one(self) -> Invitation:
+        return get_object_or_404(invitations_of(self.study), to_study__pk=self.kwargs["pk"])
+
+
+class RevokeStudyInvitation(ActOn[Invitation], _OneInvitation):
+    """The link does not work any more. One that was used or has expired stays as it is."""
+
+    summary = "Revoke an invitation to a study"
+
+    def act_on(self, invitation: Invitation) -> None:
+        revoke(invitation, **self.by())
+
+
+class RemindInvitation(LinkOnce, _OneInvitation):
+    """A new link for somebody who has not come yet; the old one ends. It stands in this answer, and is kept nowhere."""
+
+    makes = True
+    summary = "Give out a new link of an invitation"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        invitation = self.one()
+        return self.once_with_link(lambda: remind_invited(invitation, **self.by()), status=200)
+
+
+class RestoreInvitation(ActOn[Invitation], _OneInvitation):
+    """A link that was revoked works again until its day."""
+
+    summary = "Restore an invitation to a study"
+
+    def act_on(self, invitation: Invitation) -> None:
+        if not restore(invitation, **self.by()):
+            raise BodyRefused("link_ended", _("This link is used or has ended: it cannot be restored."))
+
+
+class SuccessorSent(SentBody):
+    reason = serializers.CharField(max_length=1000)
+    email = serializers.EmailField(max_length=254, default="", allow_blank=True, help_text="of the successor")
+    name = serializers.CharField(max_length=200, default="", allow_blank=True)
+
+
+class ReplaceReader(LinkOnce, OfStudy):
+    """Somebody else is invited and takes the next order; what the reader answered stays. The answer is the invitation
+    with its link, which is kept nowhere.
+    """
+
+    shape, body = ReaderInvitationShape, SuccessorSent
+    makes, status = True, 201
+    summary = "Replace a reader"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        enrolment, sent = reader_of(self.study, named["public_id"]), self.sent(SuccessorSent)
+        return self.once_with_link(lambda: replace_reader(enrolment, **sent, **self.by()))
+
+
+# --- from a file ----------------------------------------------------------------------------------
 class InvitedReaderShape(Shown):
     row = serializers.IntegerField(source="row.number", help_text="as a spreadsheet counts it")
     name = serializers.CharField(source="row.name")
@@ -102,33 +223,3 @@ class InviteReadersFromFile(OfStudy):
 def _refuse(faults: Sequence[RowFault]) -> None:
     if faults:
         raise rows_refused([_Fault(*one) for one in sorted(faults)])
-
-
-class _OneInvitation(OfStudy, OneOf[StudyInvitation]):
-    http_method_names = ["post"]
-    shape = ReaderInvitationShape
-
-    def one(self) -> StudyInvitation:
-        rows = self.study.invitations.select_related("case_set", "created_by", "study")
-        return get_object_or_404(rows, pk=self.kwargs["pk"])
-
-
-class RemindInvitation(LinkOnce, _OneInvitation):
-    """A new link for somebody who has not come yet; the old one ends. It stands in this answer, and is kept nowhere."""
-
-    makes = True
-    summary = "Give out a new link of an invitation"
-
-    def post(self, request: Request, **named: Any) -> Response:
-        invitation = self.one()
-        return self.once_with_link(lambda: remind_invited(invitation, **self.by()), status=200)
-
-
-class RestoreInvitation(ActOn[StudyInvitation], _OneInvitation):
-    """A link that was revoked works again until its day."""
-
-    summary = "Restore an invitation to a study"
-
-    def act_on(self, invitation: StudyInvitation) -> None:
-        if not restore_invitation(invitation, **self.by()):
-            raise BodyRefused("link_ended", _("This link is used or has ended: it cannot be restored."))

@@ -14,7 +14,7 @@ from annotation.bin import deleting
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
-from annotation.models import Job, QuestionBank, User
+from annotation.models import Invitation, Job, QuestionBank, User
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import commitment_holds
 from readerstudy.enums import Block, StudyState
@@ -145,7 +145,7 @@ def purge_study(study: ReaderStudy, at: datetime) -> bool:
     if ReaderStudy.everywhere.filter(copy_of=study).exists():
         return False
     note_purged(study, at=at)
-    study.invitations.all().delete()
+    Invitation.objects.filter(to_study__study=study).delete()
     study.delete()
     return True
 

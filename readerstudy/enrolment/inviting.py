@@ -1,4 +1,4 @@
-"""One-time links into a study. Whoever opens one becomes its reader; only the hash of a token is kept."""
+"""Readers are invited, one by one or from a file: whoever opens the link becomes a reader of the study."""
 
 from __future__ import annotations
 
@@ -10,22 +10,17 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import LinkState
-from annotation.models import User
-from annotation.people import links
-from annotation.people.revived import Opener
+from annotation.enums import LinkState, Role
+from annotation.models import Invitation, User
+from annotation.people.invitation_file import ROLES, Check, CheckedRow, InvitedRow, effects_of
+from annotation.people.invitations import Grant, IssuedInvitation, store_link
+from annotation.people.links import last_day, new_token, open_links, revoke_links, token_sha256
 from readerstudy.enrolment.reader_eligibility import reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import DECLINED, CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study
 
-
-@dataclass(frozen=True, slots=True)
-class IssuedInvitation:
-    """An invitation with its token. The token exists nowhere else: shown once, it cannot be shown again."""
-
-    invitation: StudyInvitation
-    token: str
+KIND = "study"  # of invitations that give a place in a study
 
 
 @transaction.atomic
@@ -42,78 +37,51 @@ def invite_reader(
     email = email.strip().lower()
     if email:
         check_address(study, case_set, email)
-        links.revoke_links(study.invitations.filter(email=email), actor=actor, at=at)
-    n_promised = open_invitations(study, at).filter(case_set=case_set).count()
+        revoke_links(Invitation.objects.filter(to_study__study=study, email=email), actor=actor, at=at)
+    n_promised = open_invitations(study, at).filter(to_study__case_set=case_set).count()
     check_order_left(case_set, free_orders(case_set).count(), n_promised)
-    token = links.new_token()
-    invitation = StudyInvitation.objects.create(
-        study=study,
-        case_set=case_set,
-        token_sha256=links.token_sha256(token),
-        email=email,
-        name=name.strip(),
-        created_by=actor,
-        created_at=at,
-        expires_at=links.last_day(at),
-    )
+    issued = store_link([Grant(Role.READER)], email=email, name=name, actor=actor, at=at, kind=KIND)
+    StudyInvitation.objects.create(invitation=issued.invitation, study=study, case_set=case_set)
     facts = {"study": study.slug, "set": case_set.number}
-    record("reader.invited", actor=actor, at=at, subject=invitation, facts=facts)
-    return IssuedInvitation(invitation, token)
+    record("reader.invited", actor=actor, at=at, subject=issued.invitation, facts=facts)
+    return issued
 
 
 @transaction.atomic
-def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) -> IssuedInvitation:
+def remind_invited(invitation: Invitation, *, actor: User, at: datetime) -> IssuedInvitation:
     """Give the same person a new link, since the old one cannot be shown again; the old one ends.
 
     Raises StudyRefused for a link that is used, revoked or too old, and for a study in which nobody can start any more.
     """
-    lock_study(invitation.study)
-    check_takes_readers(invitation.study)
-    invitation.refresh_from_db(from_queryset=StudyInvitation.objects.select_for_update())
+    study = invitation.to_study.study
+    lock_study(study)
+    check_takes_readers(study)
+    invitation.refresh_from_db(from_queryset=Invitation.objects.select_for_update())
     if invitation.state(at) is not LinkState.OPEN:
         raise StudyRefused(
             "link_ended", _("This link was used, revoked or has expired: there is nobody to remind. Invite again.")
         )
-    token = links.new_token()
-    invitation.token_sha256 = links.token_sha256(token)
+    token = new_token()
+    invitation.token_sha256 = token_sha256(token)
     invitation.reminded_at = at
-    invitation.expires_at = links.last_day(at)
+    invitation.expires_at = last_day(at)
     invitation.save(update_fields=["token_sha256", "reminded_at", "expires_at"])
     record("study_invitation.renewed", actor=actor, at=at, subject=invitation)
-    return IssuedInvitation(invitation, token)
+    return IssuedInvitation((invitation,), token)
 
 
-@transaction.atomic
-def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> None:
-    """Make a link useless. One that is used, revoked or expired stays as it is."""
-    lock_study(invitation.study)
-    links.revoke_links(invitation.study.invitations.filter(pk=invitation.pk), actor=actor, at=at)
-    invitation.refresh_from_db()
+def invitations_of(study: ReaderStudy) -> QuerySet[Invitation]:
+    """All that were given out, newest first."""
+    return study_invitations().filter(to_study__study=study)
 
 
-INVITED = Opener(StudyInvitation.objects.filter(used_at=None), links.revoke_links)
+def study_invitations() -> QuerySet[Invitation]:
+    return Invitation.objects.filter(kind=KIND).select_related("to_study__case_set", "to_study__study", "created_by")
 
 
-@transaction.atomic
-def restore_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> bool:
-    """Let a revoked link work again until its day; False where it is used, expired or not revoked."""
-    lock_study(invitation.study)
-    return links.restore_link(revoked_invitations(invitation.study, at), invitation.pk, actor=actor, at=at)
-
-
-def open_invitations(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:
+def open_invitations(study: ReaderStudy, at: datetime) -> QuerySet[Invitation]:
     """Links that can still be used, newest first."""
-    return links.open_links(study.invitations.select_related("case_set", "created_by"), at)
-
-
-def revoked_invitations(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:
-    """Links that were revoked and would still work, newest first."""
-    return links.revoked_links(study.invitations.select_related("case_set", "created_by"), at)
-
-
-def find_invitation(token: str) -> StudyInvitation | None:
-    """The invitation of a token, whatever its state; None for a token that was never given out."""
-    return links.find_link(StudyInvitation.objects.select_related("study", "case_set", "created_by"), token)
+    return open_links(invitations_of(study), at)
 
 
 def free_orders(case_set: CaseSet) -> QuerySet[PresentationOrder]:
@@ -184,3 +152,62 @@ def check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
     against = reasons_against(person, study, case_set)
     if against:
         raise StudyRefused("may_not_read", " ".join(against))
+
+
+# --- many from one file ---------------------------------------------------------------------------
+def check_for_readers(study: ReaderStudy, *, actor: User, at: datetime) -> Check:
+    """How a row becomes the link of a reader. Raises StudyRefused for a study that takes nobody.
+
+    The orders that the rows before take, and those that replaced links give back, are counted here: nothing is stored.
+    """
+    check_takes_readers(study)
+    sets = list(study.sets.order_by("number"))
+    n_free = {one.pk: free_orders(one).count() for one in sets}
+    promised = list(open_invitations(study, at).values_list("email", "to_study__case_set_id"))
+
+    def check(row: InvitedRow) -> CheckedRow:
+        case_set = _set_named(row, sets)
+        others = [(email, of_set) for email, of_set in promised if not row.email or email != row.email]
+        effects = effects_of(row, is_replacing=len(others) < len(promised))
+        if row.email:
+            check_address(study, case_set, row.email)
+        check_order_left(case_set, n_free[case_set.pk], sum(of_set == case_set.pk for _email, of_set in others))
+        promised[:] = [*others, (row.email, case_set.pk)]
+        gives = _("reader") if len(sets) == 1 else _("reader of “%(set)s”") % {"set": case_set.name}
+
+        def issue() -> IssuedInvitation:
+            return invite_reader(study, case_set, email=row.email, name=row.name, actor=actor, at=at)
+
+        return CheckedRow(row, (gives,), effects, issue)
+
+    return check
+
+
+def roles_meaning(study: ReaderStudy) -> str:
+    """What the column of roles may hold."""
+    sets = list(study.sets.order_by("number"))
+    if len(sets) == 1:
+        return _("“reader”, or empty.")
+    names = ", ".join(f"reader of {one.name}" for one in sets)
+    return _("Which cases the person reads: %(names)s.") % {"names": names}
+
+
+def _set_named(row: InvitedRow, sets: list[CaseSet]) -> CaseSet:
+    """Raises StudyRefused; a person reads one set."""
+    by_spelling = {f"reader {of} {one.name}".casefold(): one for one in sets for of in ("of", "of set", "in")}
+    by_spelling |= {one.name.casefold(): one for one in sets}
+    if len(sets) == 1:
+        by_spelling |= {"reader": sets[0], "": sets[0]}
+    if len(row.roles) > 1:
+        sentence = _("Nobody is a reader and something else in one study, or reads two sets: keep one role.")
+        raise StudyRefused("row_refused", sentence, status=422, field=ROLES)
+    text = row.roles[0] if row.roles else ""
+    found = by_spelling.get("".join(letter for letter in text if letter not in "“”\"'").casefold())
+    if found is not None:
+        return found
+    names = ", ".join(["reader"] if len(sets) == 1 else [f"reader of {one.name}" for one in sets])
+    sentence = _(
+        "“%(text)s” is not given here, where readers are invited. Write: %(names)s. Other roles need a link of their "
+        "own, from the page of the round or the people of the site."
+    )
+    raise StudyRefused("row_refused", sentence % {"text": text[:80], "names": names}, status=422, field=ROLES)

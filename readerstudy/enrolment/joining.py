@@ -9,30 +9,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.models import User
-from annotation.people import links
-from annotation.people.accounts import account_for
+from annotation.models import Invitation, User
+from annotation.people.invitations import Kind
+from annotation.people.links import check_is_for
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders
+from readerstudy.enrolment.mailing import invitation_mail
 from readerstudy.enrolment.reader_eligibility import noted_reasons
 from readerstudy.models import DECLINED, CaseSet, Enrolment, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study
-
-
-@transaction.atomic
-def join_as_new_person(
-    invitation: StudyInvitation, *, email: str, name: str, password: str, time_zone: str, at: datetime
-) -> Enrolment:
-    """Make an account and enrol it. Raises PeopleRefused and StudyRefused; then there is no account either."""
-    locked = _locked(invitation, at)
-    return _use(locked, account_for(locked, email=email, name=name, password=password, time_zone=time_zone), at)
-
-
-@transaction.atomic
-def join_as(person: User, invitation: StudyInvitation, *, at: datetime) -> Enrolment:
-    """Enrol an account that is there. Raises PeopleRefused and StudyRefused."""
-    locked = _locked(invitation, at)
-    links.check_is_for(person, locked)
-    return _use(locked, person, at)
 
 
 @transaction.atomic
@@ -78,26 +62,31 @@ def check_may_join(reader: User, study: ReaderStudy, case_set: CaseSet) -> None:
         raise StudyRefused("may_not_read", " ".join(against))
 
 
-def check_may_use(person: User, invitation: StudyInvitation) -> None:
-    """Raises PeopleRefused and StudyRefused where this account cannot use an open link."""
-    links.check_is_for(person, invitation)
-    check_takes_readers(invitation.study)
-    check_may_join(person, invitation.study, invitation.case_set)
+def _check_may_accept(person: User, invitation: Invitation) -> None:
+    """Raises PeopleRefused and StudyRefused."""
+    place = invitation.to_study
+    check_is_for(person, invitation)
+    check_takes_readers(place.study)
+    check_may_join(person, place.study, place.case_set)
 
 
-def _locked(invitation: StudyInvitation, at: datetime) -> StudyInvitation:
-    """The row of an open link. The study is locked first, as by whoever invites, so that the two never wait for each
-    other.
-    """
-    lock_study(invitation.study)
-    rows = StudyInvitation.objects.select_related("study", "case_set", "created_by").filter(pk=invitation.pk)
-    return links.lock_links(rows, at)[0]
+def _give_place(invitation: Invitation, person: User, at: datetime) -> None:
+    place = invitation.to_study
+    enrol_reader(place.study, person, place.case_set, actor=person, at=at, invitation=place)
 
 
-def _use(invitation: StudyInvitation, person: User, at: datetime) -> Enrolment:
-    invitation.used_at = at
-    invitation.save(update_fields=["used_at"])
-    return enrol_reader(invitation.study, person, invitation.case_set, actor=person, at=at, invitation=invitation)
+def _lock_study(invitation: Invitation) -> None:
+    """Before the link, as by whoever invites, so that the two never wait for each other."""
+    lock_study(invitation.to_study.study)
+
+
+READERS = Kind(
+    "study-invitation",
+    lambda invitations: invitation_mail(invitations[0]),
+    _check_may_accept,
+    _give_place,
+    _lock_study,
+)
 
 
 def as_spoken(name: str) -> str:

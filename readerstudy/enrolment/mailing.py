@@ -7,35 +7,25 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation.models import Invitation
+from annotation.people.invitations import InvitationMail
 from annotation.people.mailing import send_email
 from annotation.site.zones import time_text
-from readerstudy.enrolment.inviting import IssuedInvitation
 from readerstudy.enrolment.participation import asks_consent, consent_copy
 from readerstudy.models import Enrolment
 from readerstudy.study.deadlines import deadline_text, study_deadline_text
 
 
-def study_link(token: str) -> str:
-    return f"{settings.PUBLIC_URL}{reverse('study-invitation', args=[token])}"
-
-
-def send_study_invitation(issued: IssuedInvitation) -> bool:
-    """Send the link to the address of the invitation. False: no address, no mail server, or it refused."""
-    invitation = issued.invitation
-    if not invitation.email:
-        return False
+def invitation_mail(invitation: Invitation) -> InvitationMail:
+    study = invitation.to_study.study
     context = {
-        "invitation": invitation,
-        "study": invitation.study,
-        "asks_consent": asks_consent(invitation.study),
-        "link": study_link(issued.token),
-        "deadline": study_deadline_text(invitation.study),
-        "until": time_text(invitation.expires_at, invitation.study.time_zone),
+        "study": study,
+        "asks_consent": asks_consent(study),
+        "deadline": study_deadline_text(study),
+        "until": time_text(invitation.expires_at, study.time_zone),
     }
-    body = render_to_string("readerstudy/enrolment/_invitation_mail.txt", context)
-    return send_email(
-        _("Invitation to read in “%(study)s”") % {"study": _one_line(invitation.study.name)}, body, invitation.email
-    )
+    subject = _("Invitation to read in “%(study)s”") % {"study": _one_line(study.name)}
+    return InvitationMail(subject, "readerstudy/enrolment/_invitation_mail.txt", context)
 
 
 def send_consent_copy(enrolment: Enrolment) -> bool:

@@ -16,10 +16,11 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record, record_once
 from annotation.models import User
+from annotation.people.invitations import IssuedInvitation
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.design.kernels.rules import Rules, read_rules
-from readerstudy.enrolment.inviting import IssuedInvitation, invite_reader
+from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.kernels.steps import Corner, ReaderFacts, Screen, corners_of, is_large_enough
 from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, Reading, ReadingSession

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, F, QuerySet, Value, When
 from django.utils.translation import gettext as _
 
 from annotation.leaving.person_data import PersonFile
 from annotation.models import User
 from readerstudy.enums import StudyState
-from readerstudy.models import Enrolment, Remark, Response, StudyInvitation, StudyRole
+from readerstudy.models import Enrolment, Remark, Response, StudyRole
 
 OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
@@ -24,13 +24,8 @@ def readings_to_end(person: User) -> Iterator[str]:
 
 
 def forget_reader(person: User) -> None:
-    """Roles in studies and addresses of invitations go; the enrolment has a pseudonym of its own, and stays."""
+    """Roles in studies go; the enrolment has a pseudonym of its own, and stays."""
     StudyRole.objects.filter(user=person).delete()
-    asked = Q(email__iexact=person.email) | Q(enrolment__reader=person)
-    pks = list(StudyInvitation.objects.filter(asked).values_list("pk", flat=True))
-    now_useless = StudyInvitation.objects.filter(pk__in=pks, used_at=None)
-    now_useless.update(expires_at=F("created_at"))
-    StudyInvitation.objects.filter(pk__in=pks).update(email="", name="")
 
 
 def data_of_reader(person: User) -> Iterator[PersonFile]:

@@ -5,20 +5,16 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models.fields import PublicIdField
-from annotation.models.people import OneTimeLink
+from annotation.models.people import Invitation
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase
 
 
-class StudyInvitation(OneTimeLink):
-    """A one-time link into a study: whoever opens it becomes its reader."""
+class StudyInvitation(models.Model):
+    """The place in a study that an invitation gives: whoever opens its link becomes a reader."""
 
-    kind = "study_invitation"
-
+    invitation = models.OneToOneField(Invitation, on_delete=models.CASCADE, related_name="to_study")
     study = models.ForeignKey(ReaderStudy, on_delete=models.CASCADE, related_name="invitations")
     case_set = models.ForeignKey(CaseSet, on_delete=models.PROTECT, related_name="+")
-    token_sha256 = models.CharField(max_length=64, unique=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    reminded_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"invitation {self.pk} to study {self.study_id}"

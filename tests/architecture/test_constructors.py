@@ -10,13 +10,21 @@ import pytest
 from tests.architecture.source import name_of, python_files, tree_of
 
 MADE_IN = {  # model -> the module, and the function in it, that makes its rows
+    "annotation.models.Invitation": ("annotation/people/invitations.py", "store_link"),
     "annotation.models.Review": ("annotation/review/submitting.py", "make_review"),
     "annotation.models.BlindAnswer": ("annotation/review/answering.py", "make_answer"),
     "readerstudy.models.Reading": ("readerstudy/reading/case_opening.py", "make_reading"),
     "readerstudy.models.Response": ("readerstudy/reading/expiring.py", "make_response"),
     "readerstudy.models.Prediction": ("readerstudy/predictions/importing.py", "_store"),
 }
-RELATED = {"reviews", "blind_answer", "readings", "responses", "predictions"}  # managers that could make them, too
+RELATED = {
+    "invitations",
+    "reviews",
+    "blind_answer",
+    "readings",
+    "responses",
+    "predictions",
+}  # managers that could make them, too
 MAKING = {"create", "get_or_create", "update_or_create", "acreate"}
 BLANK = {("readerstudy/exports/responses.py", "_response_cells")}  # of a case without a response: never stored
 

@@ -24,7 +24,7 @@ from annotation.models import (
     SamplingPlan,
     User,
 )
-from annotation.people.invitations import Grant, invite
+from annotation.people.invitations import Grant, accept_as, accept_as_new_person, invite
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import grant, withdraw
 from annotation.review.kernels.transitions import ReviewRefused
@@ -34,7 +34,6 @@ from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.enrolment.inviting import invite_reader
-from readerstudy.enrolment.joining import join_as, join_as_new_person
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.listing import Target, close_submissions, open_submissions
@@ -222,10 +221,11 @@ def test_a_submitter_joins_no_study_of_the_bank(study: ReaderStudy, submitter: U
         invite_reader(study, study.sets.get(), email=submitter.email, name="", actor=cora, at=NOON)
     issued = invite_reader(study, study.sets.get(), email="", name="", actor=cora, at=NOON)
     with pytest.raises(StudyRefused, match="submits predictions"):
-        join_as(submitter, issued.invitation, at=NOON)
+        accept_as(submitter, issued.invitation, at=NOON)
     other = make_study("Other")
     issued = invite_reader(other, other.sets.get(), email=submitter.email, name="", actor=cora, at=NOON)
-    assert join_as(submitter, issued.invitation, at=NOON).reader == submitter
+    accept_as(submitter, issued.invitation, at=NOON)
+    assert other.enrolments.get().reader == submitter
 
 
 def test_a_submitter_reviews_nothing_of_the_bank(
@@ -366,7 +366,6 @@ def test_who_was_asked_to_both_becomes_one_of_them(
     invite(Grant(Role.MODEL_SUBMITTER), email="new@example.org", name="", actor=ada, at=NOON)
     to_read = invite_reader(study, study.sets.get(), email="new@example.org", name="", actor=cora, at=NOON)
     said = {"email": "new@example.org", "name": "New", "password": "correct horse battery", "time_zone": "UTC"}
-    person = join_as_new_person(to_read.invitation, **said, at=NOON).reader
-    assert person is not None
+    person = accept_as_new_person(to_read.invitation, **said, at=NOON)
     with refuses(PeopleRefused, "role_conflict"):
         grant(person, Role.MODEL_SUBMITTER, actor=ada, at=NOON)

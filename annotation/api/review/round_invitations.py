@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -11,12 +12,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import Role
 from annotation.forms.people import round_invitation_form
 from annotation.models import Invitation, User
-from annotation.people.invitations import Grant, IssuedInvitation, invitation_link, invite, open_invitations, revoke
+from annotation.people.invitations import Grant, IssuedInvitation, invite, open_invitations, revoke
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import send_invitation, try_to_send
 from annotation.site.permissions import ROUND_ROLES, roles_given_in
@@ -45,7 +46,24 @@ class RoundInvitationSent(SentBody):
     role = serializers.ChoiceField(choices=[(role.value, role.label) for role in ROUND_ROLES], default=Role.REVIEWER)
 
 
-class RoundInvitations(ListOf[Invitation]):
+class LinkOnce(Resource):
+    """What gives out the link of an invitation says it in that answer alone, and sends it where it has an address."""
+
+    def once_with_link(self, issue: Callable[[], IssuedInvitation], *, status: int = 201) -> Response:
+        made: list[IssuedInvitation] = []
+
+        def give_out() -> MadeAnswer:
+            made.append(issue())
+            return MadeAnswer(status, self.shown(made[0].invitation))
+
+        response = self.once(give_out)
+        if made:
+            response.data["link"] = made[0].link
+            response.data["was_sent"] = try_to_send(lambda: send_invitation(made[0]))
+        return response
+
+
+class RoundInvitations(LinkOnce, ListOf[Invitation]):
     """Links into a round that can still be used, of the roles that the person gives. A POST invites: the answer holds
     the link, which is kept nowhere. Sent again with the same Idempotency-Key, the answer says the same without it.
     """
@@ -63,18 +81,8 @@ class RoundInvitations(ListOf[Invitation]):
         sent = self.sent(RoundInvitationSent)
         form = round_invitation_form(self.person, review_round, {**sent, "roles": [sent["role"]]})
         data = cleaned(form)
-        made: list[IssuedInvitation] = []
-
-        def issue() -> MadeAnswer:
-            grants = [Grant(role, review_round) for role in data["roles"]]
-            made.append(invite(*grants, email=data["email"], name=data["name"], **self.by()))
-            return MadeAnswer(201, self.shown(made[0].invitation))
-
-        response = self.once(issue)
-        if made:
-            response.data["link"] = invitation_link(made[0].token)
-            response.data["was_sent"] = try_to_send(lambda: send_invitation(made[0]))
-        return response
+        grants = [Grant(role, review_round) for role in data["roles"]]
+        return self.once_with_link(lambda: invite(*grants, email=data["email"], name=data["name"], **self.by()))
 
 
 def _invitations_of(person: User, slug: str) -> QuerySet[Invitation]:

@@ -19,17 +19,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.enums import Role
 from annotation.forms.people import InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
-from annotation.people import invitations, mailing
-from annotation.people.accounts import has_account
-from annotation.people.invitations import Grant, invitation_link, people_of
-from annotation.people.links import PeopleRefused, check_open
+from annotation.people import invitations
+from annotation.people.invitations import Grant, people_of
+from annotation.people.links import check_open
 from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
 from annotation.views.people.links import (
-    closed_page,
+    LinkPage,
     flash_restored,
-    new_account_page,
-    own_account_page,
+    page_behind_link,
     revoking,
+    show_once,
     stops_at_once,
     whom,
 )
@@ -86,7 +85,7 @@ def invitation_resend(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         return _("This link takes the place of the one before, which works no longer.")
 
     if run_and_flash(request, send):
-        return _show_once(request, issued[0])
+        return show_once(request, issued[0])
     return redirect(_list_of(invitation))
 
 
@@ -100,7 +99,7 @@ def invitation_restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _managed_invitation(person: User, pk: int) -> Invitation:
-    invitation = get_object_or_404(Invitation.objects.select_related("round"), pk=pk)
+    invitation = get_object_or_404(invitations.role_invitations(), pk=pk)
     if not may_manage_people(person):
         if invitation.round is None:
             raise Http404
@@ -137,52 +136,22 @@ def _what_revoking_does(person: User, invitation: Invitation) -> str:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """The page behind a one-time link: make an account, or add the role to the one that is logged in."""
-    invited = invitations.find_invitation(token)
-    try:
-        check_open(invited, timezone.now())
-    except PeopleRefused as refusal:
-        return closed_page(request, refusal)
-    assert invited is not None
+    """The page behind a one-time link to roles."""
+    return page_behind_link(request, token, Invitation.ROLE, lambda invited: _page_of(invited, token))
+
+
+def _page_of(invited: Invitation, token: str) -> LinkPage:
     roles = invitations.roles_of_link(invited)
-    person = request.user
-    if not person.is_authenticated:
-        return new_account_page(
-            request,
-            invited,
-            "annotation/people/invitation.html",
-            invitations.accept_as_new_person,
-            next_page=lambda _person: "home",
-            context={"roles": roles, "provider": settings.OIDC_PROVIDER, "token": token},
-        )
-
-    def accept() -> HttpResponse:
-        invitations.accept_as(person, invited, at=timezone.now())
-        sentence = ngettext(
-            "Your account has the role now: %(roles)s.", "Your account has these roles now: %(roles)s.", len(roles)
-        )
-        messages.success(request, sentence % {"roles": ", ".join(Grant.of(one).label for one in roles)})
-        return redirect("home")
-
-    return own_account_page(
-        request,
-        invited,
-        "annotation/people/invitation_join.html",
-        lambda: invitations.check_may_accept(person, invited),
-        accept,
-        context={"roles": roles},
+    sentence = ngettext(
+        "Your account has the role now: %(roles)s.", "Your account has these roles now: %(roles)s.", len(roles)
     )
-
-
-def _show_once(request: AuthenticatedRequest, issued: invitations.IssuedInvitation) -> HttpResponse:
-    context = {
-        "invitation": issued.invitation,
-        "roles": issued.invitations,
-        "link": invitation_link(issued.token),
-        "was_sent": mailing.try_to_send(lambda: mailing.send_invitation(issued)),
-        "knows_account": has_account(issued.invitation.email),
-    }
-    return render(request, "annotation/people/invited.html", context)
+    return LinkPage(
+        "annotation/people/invitation.html",
+        "annotation/people/invitation_join.html",
+        next_page=reverse("home"),
+        context={"roles": roles, "provider": settings.OIDC_PROVIDER, "token": token},
+        done=sentence % {"roles": ", ".join(Grant.of(one).label for one in roles)},
+    )
 
 
 def _invitation_page(
@@ -197,7 +166,7 @@ def _invitation_page(
             lambda: invitations.invite(*grants, email=data["email"], name=data["name"], actor=request.user, at=now),
         )
         if issued is not None:
-            return _show_once(request, issued)
+            return show_once(request, issued)
     context: dict[str, Any] = {"form": form, "round": review_round, "n_days": settings.INVITATION_DAYS}
     if review_round is not None:
         context["round_people"] = people_of(review_round, now)

@@ -12,25 +12,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.people.accounts import has_account
-from annotation.people.links import check_open
-from annotation.people.mailing import try_to_send
-from annotation.refusals import Refused
+from annotation.models import Invitation
+from annotation.people.invitations import IssuedInvitation, restorable, restore, revoke
 from annotation.views.people.invitation_files import FilePage, file_page
 from annotation.views.people.links import (
-    closed_page,
+    LinkPage,
     flash_restored,
-    new_account_page,
-    own_account_page,
+    page_behind_link,
     revoking,
+    show_once,
     stops_at_once,
 )
 from annotation.views.site.confirming import is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
-from readerstudy.enrolment import inviting, joining
-from readerstudy.enrolment.inviting import check_takes_readers, find_invitation
-from readerstudy.enrolment.inviting_many import check_for_readers, roles_meaning
-from readerstudy.enrolment.mailing import send_study_invitation, study_link
+from readerstudy.enrolment import inviting
+from readerstudy.enrolment.inviting import check_for_readers, check_takes_readers, roles_meaning
 from readerstudy.enrolment.participation import asks_consent
 from readerstudy.forms.enrolment import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
@@ -50,7 +46,7 @@ def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         data, now = form.cleaned_data, timezone.now()
         issued = run_on_form(form, lambda: inviting.invite_reader(study, **data, actor=request.user, at=now))
         if issued is not None:
-            return show_once(request, issued)
+            return show_reader_link(request, issued)
     return _page(request, study, form)
 
 
@@ -85,11 +81,11 @@ def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     study = coordinated_study(request.user, slug)
-    invitation = get_object_or_404(study.invitations, pk=pk)
+    invitation = _invitation_of(study, pk)
     if not is_confirmed(request):
         asked = revoking(stops_at_once(invitation), back=reverse("study-invite", args=[slug]))
         return confirm_in_study(request, study, asked)
-    inviting.revoke_invitation(invitation, actor=request.user, at=timezone.now())
+    revoke(invitation, actor=request.user, at=timezone.now())
     messages.success(request, _("The link does not work any more. It can be restored below."))
     return redirect("study-invite", slug)
 
@@ -98,9 +94,8 @@ def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -
 @require_POST
 def study_invitation_restore(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     """Let a link that was revoked work again."""
-    study = coordinated_study(request.user, slug)
-    invitation = get_object_or_404(study.invitations, pk=pk)
-    flash_restored(request, inviting.restore_invitation(invitation, actor=request.user, at=timezone.now()))
+    invitation = _invitation_of(coordinated_study(request.user, slug), pk)
+    flash_restored(request, restore(invitation, actor=request.user, at=timezone.now()))
     return redirect("study-invite", slug)
 
 
@@ -109,28 +104,23 @@ def study_invitation_restore(request: AuthenticatedRequest, slug: str, pk: int) 
 @require_POST
 def study_invitation_remind(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     """A new link for somebody who has not come yet."""
-    study = coordinated_study(request.user, slug)
-    invitation = get_object_or_404(study.invitations.select_related("study", "case_set"), pk=pk)
+    invitation = _invitation_of(coordinated_study(request.user, slug), pk)
     try:
         issued = inviting.remind_invited(invitation, actor=request.user, at=timezone.now())
     except StudyRefused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-invite", slug)
-    return show_once(request, issued)
+    return show_reader_link(request, issued)
 
 
-def show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation) -> HttpResponse:
-    """The page with the link, which is nowhere else, and whether it was mailed."""
-    invitation = issued.invitation
-    context = {
-        "invitation": invitation,
-        "study": invitation.study,
-        "link": study_link(issued.token),
-        "was_sent": try_to_send(lambda: send_study_invitation(issued)),
-        "knows_account": has_account(invitation.email),
-        "several_sets": invitation.study.sets.count() > 1,
-    }
-    return render(request, "readerstudy/enrolment/invited.html", context)
+def _invitation_of(study: ReaderStudy, pk: int) -> Invitation:
+    return get_object_or_404(inviting.invitations_of(study), to_study__pk=pk)
+
+
+def show_reader_link(request: AuthenticatedRequest, issued: IssuedInvitation) -> HttpResponse:
+    study = issued.invitation.to_study.study
+    several = study.sets.count() > 1
+    return show_once(request, issued, "readerstudy/enrolment/invited.html", study=study, several_sets=several)
 
 
 def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitationForm) -> HttpResponse:
@@ -141,7 +131,7 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitat
         "takes_readers": inviting.takes_readers(study),
         "sets": inviting.orders_of(study),
         "invitations": list(inviting.open_invitations(study, timezone.now())),
-        "revoked": list(inviting.revoked_invitations(study, timezone.now())),
+        "revoked": list(restorable(inviting.invitations_of(study), timezone.now())),
         "enrolments": list(study.enrolments.select_related("reader", "case_set")),
     }
     return render(request, "readerstudy/enrolment/invite.html", context, status=422 if form.errors else 200)
@@ -152,34 +142,16 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitat
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Become a reader: with a new account, or with the one that is logged in."""
-    invited = find_invitation(token)
-    try:
-        check_open(invited, timezone.now())
-        assert invited is not None
-        check_takes_readers(invited.study)
-    except Refused as refusal:
-        return closed_page(request, refusal, 410 if isinstance(refusal, StudyRefused) else 0)
-    study, person = invited.study, request.user
-    context = {"study": study, "deadline": study_deadline_text(study), "asks_consent": asks_consent(study)}
-    if not person.is_authenticated:
-        return new_account_page(
-            request,
-            invited,
-            "readerstudy/enrolment/join_new.html",
-            lambda *args, **kwargs: joining.join_as_new_person(*args, **kwargs).reader,
-            next_page=lambda _person: reverse("reading", args=[study.slug]),
-            context=context,
-        )
+    return page_behind_link(request, token, inviting.KIND, _page_of)
 
-    def join() -> HttpResponse:
-        joining.join_as(person, invited, at=timezone.now())
-        return redirect("reading", study.slug)
 
-    return own_account_page(
-        request,
-        invited,
+def _page_of(invited: Invitation) -> LinkPage:
+    """Raises StudyRefused for a study that takes nobody any more."""
+    study = invited.to_study.study
+    check_takes_readers(study)
+    return LinkPage(
+        "readerstudy/enrolment/join_new.html",
         "readerstudy/enrolment/join.html",
-        lambda: joining.check_may_use(person, invited),
-        join,
-        context=context,
+        next_page=reverse("reading", args=[study.slug]),
+        context={"study": study, "deadline": study_deadline_text(study), "asks_consent": asks_consent(study)},
     )

@@ -16,7 +16,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, by, person_re
 from readerstudy.acts.studies import reader_of
 from readerstudy.enrolment.participation import replace_reader
 from readerstudy.forms.studies import ReplaceForm
-from readerstudy.views.enrolment.inviting import show_once
+from readerstudy.views.enrolment.inviting import show_reader_link
 from readerstudy.views.study.access import coordinated_study
 
 
@@ -34,4 +34,4 @@ def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> 
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-reader", slug, public_id)
-    return show_once(request, issued)
+    return show_reader_link(request, issued)

@@ -25,8 +25,9 @@ from annotation.models import AnswerKey, AuditEvent, Competence, Invitation, Mem
 from annotation.people import invitations, mailing
 from annotation.people.accounts import change_profile, reactivate
 from annotation.people.links import PeopleRefused
+from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import StudyState
-from readerstudy.models import StudyInvitation
+from readerstudy.models import ReaderStudy
 from tests.annotation.review.cases import make_round
 from tests.processes import manage
 from tests.readerstudy.studies import enrol, make_study
@@ -51,16 +52,13 @@ def zoe(ada: User, noon: datetime) -> User:
 
 
 def with_work(zoe: User, ada: User, noon: datetime) -> None:
+    study = make_study()
+    issued = invite_reader(study, study.sets.get(), email=EMAIL, name=NAME, actor=ada, at=noon)
+    invitations.accept_as(zoe, issued.invitation, at=noon)
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
     made = make_round(zoe, n_questions=1)
     Review.objects.create(assignment=made.assignments.get(), verdict=Verdict.ACCEPT, comment="Good", submitted_at=noon)
     made.assignments.update(state=AssignmentState.SUBMITTED)
-    study = make_study(state=StudyState.CLOSED)
-    enrolment = enrol(study, zoe)
-    enrolment.invitation = StudyInvitation.objects.create(
-        study=study, case_set=study.sets.get(), token_sha256="0" * 64, created_by=ada, email=EMAIL,
-        name=NAME, created_at=noon, expires_at=noon, used_at=noon,
-    )  # fmt: skip
-    enrolment.save()
 
 
 def columns_with(*words: str) -> list[str]:

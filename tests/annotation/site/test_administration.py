@@ -22,7 +22,7 @@ from annotation.site.site_overview import parts_of_site
 from annotation.views.site.decorators import By
 from annotation.views.site.policies import ROLES, policies_by_room
 from readerstudy.enrolment.inviting import invite_reader
-from readerstudy.models import CaseSet, ResultsLink, StudyInvitation
+from readerstudy.models import CaseSet, ResultsLink
 from readerstudy.sharing.linking import share_results
 from rexvqa_site.env import HIDDEN, env_provider, env_secret, env_str, env_url, settings_read, without_password
 from tests.annotation.api.asking import program_of
@@ -165,7 +165,7 @@ def restored(ada: User, cora: User, rita: User) -> None:
 
 
 def still_open() -> int:
-    models: list[Any] = [AccessToken, Invitation, StudyInvitation, ResultsLink]
+    models: list[Any] = [AccessToken, Invitation, ResultsLink]
     return sum(model.objects.filter(revoked_at=None).count() for model in models)
 
 

@@ -9,10 +9,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from pytest_django.fixtures import Settings
 
-from annotation.models import AuditEvent, KeptAnswer, ReviewRound, User
-from readerstudy.enrolment.inviting import find_invitation
+from annotation.models import AuditEvent, Invitation, KeptAnswer, ReviewRound, User
+from annotation.people.invitations import find_invitation
+from readerstudy.enrolment.inviting import KIND
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import Enrolment, ReaderStudy, StudyInvitation
+from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.api.asking import V1, Program, problem_of
 from tests.annotation.api.schema import faults_of
 from tests.conftest import NOON
@@ -135,10 +136,10 @@ def test_a_successor_takes_the_next_order_and_the_link_is_told_once(script: Prog
     address = f"{reader()}replace/"
     made = script.post(address, sent, idempotency_key="n")
     token = made.json()["link"].rstrip("/").rpartition("/")[2]
-    assert (made.status_code, made.json()["email"], find_invitation(token)) == (
+    assert (made.status_code, made.json()["email"], find_invitation(token, KIND)) == (
         201,
         "nina@example.org",
-        StudyInvitation.objects.get(),
+        Invitation.objects.get(),
     )
     assert script.post(address, sent, idempotency_key="n").json() == {**made.json(), "link": None, "was_sent": None}
     assert token not in json.dumps(KeptAnswer.objects.get().body)
@@ -153,14 +154,14 @@ def test_a_new_link_ends_the_old_one_and_a_revoked_one_is_restored(script: Progr
     address = f"studies/trial/invitations/{first['id']}/"
     second = script.post(f"{address}remind/", {}, idempotency_key="n")
     links = [one["link"].rstrip("/").rpartition("/")[2] for one in (first, second.json())]
-    assert (second.status_code, find_invitation(links[0])) == (200, None)
-    assert find_invitation(links[1]) == StudyInvitation.objects.get()
+    assert (second.status_code, find_invitation(links[0], KIND)) == (200, None)
+    assert find_invitation(links[1], KIND) == Invitation.objects.get()
     assert links[1] not in json.dumps(KeptAnswer.objects.get().body)
     problem_of(script.post(f"{address}restore/"), 409, "link_ended")  # it is not revoked
     assert script.post(f"{address}revoke/").json()["revoked_at"]
     problem_of(script.post(f"{address}remind/"), 409, "link_ended")
     assert script.post(f"{address}restore/").json()["revoked_at"] is None
-    assert find_invitation(links[1]) == StudyInvitation.objects.get()
+    assert find_invitation(links[1], KIND) == Invitation.objects.get()
     for act in ("remind", "restore"):
         problem_of(script.post(f"studies/trial/invitations/99/{act}/"), 404, "not_found")
 
@@ -170,17 +171,17 @@ def test_readers_are_invited_from_a_file(script: Program) -> None:
     dry = send_file(script, dry_run="true").json()
     assert (dry["stored"], [one["link"] for one in dry["invitations"]]) == (False, [None, None])
     assert dry["invitations"][0]["effects"] == ["makes an account", "is sent by e-mail"]
-    assert not StudyInvitation.objects.exists()
+    assert not Invitation.objects.exists()
     made = send_file(script, key="one").json()
     nina, omar = made["invitations"]
     assert (nina["row"], nina["email"], nina["was_sent"], omar["was_sent"]) == (2, "nina@example.org", True, False)
     tokens = [one["link"].rstrip("/").rpartition("/")[2] for one in (nina, omar)]
-    assert {find_invitation(one) for one in tokens} == set(StudyInvitation.objects.all())
+    assert {find_invitation(one, KIND) for one in tokens} == set(Invitation.objects.all())
     again = send_file(script, key="one").json()["invitations"]
     assert [(one["name"], one["link"]) for one in again] == [("Nina", None), ("Omar", None)]
     kept = json.dumps(KeptAnswer.objects.get().body)
     assert [one for one in tokens if one in kept] == []
-    assert (StudyInvitation.objects.count(), len(delivered())) == (2, 1)
+    assert (Invitation.objects.count(), len(delivered())) == (2, 1)
 
 
 def test_one_wrong_row_stores_nothing(script: Program) -> None:
@@ -188,7 +189,7 @@ def test_one_wrong_row_stores_nothing(script: Program) -> None:
     assert [one["field"] for one in told["errors"]] == ["4.email", "5.email"]
     for content in (b"", b"\0", b"a,b\n1,2\n", b"x" * 300_000):
         problem_of(send_file(script, content), 422, "file_unreadable")
-    assert not StudyInvitation.objects.exists()
+    assert not Invitation.objects.exists()
     over()
     problem_of(send_file(script), 409, "closed")
 
@@ -198,7 +199,7 @@ def test_nobody_else_invites_from_a_file(study: ReaderStudy) -> None:
     read_only = {"site", "administrator", "reviewer", "submitter"}
     found = {name: send_file(one).status_code for name, one in programs.items()}
     assert found == {name: 403 if name in read_only else 404 for name in programs}
-    assert not StudyInvitation.objects.exists()
+    assert not Invitation.objects.exists()
 
 
 # --- a re-review ----------------------------------------------------------------------------------

@@ -11,12 +11,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation.enums import Role
-from annotation.models import AuditEvent, KeptAnswer, SeenKey, User
+from annotation.models import AuditEvent, Invitation, KeptAnswer, SeenKey, User
 from annotation.models.programs import TokenScope
-from readerstudy.enrolment.inviting import find_invitation
+from annotation.people.invitations import find_invitation
+from readerstudy.enrolment.inviting import KIND
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable
-from readerstudy.models import Enrolment, ReaderStudy, StudyInvitation, Voiding
+from readerstudy.models import Enrolment, ReaderStudy, Voiding
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON
 from tests.readerstudy.api.programs import coordinating, everybody, read_as, statuses
@@ -107,8 +108,8 @@ def test_an_invitation_shows_its_link_once(script: Program) -> None:
     sent = {"email": "Nina@example.org", "name": "Nina"}
     made = script.post("studies/trial/invitations/", sent, idempotency_key="n")
     token = made.json()["link"].rstrip("/").rpartition("/")[2]
-    found = find_invitation(token)
-    assert (made.status_code, found) == (201, StudyInvitation.objects.get())
+    found = find_invitation(token, KIND)
+    assert (made.status_code, found) == (201, Invitation.objects.get())
     assert (made.json()["email"], made.json()["was_sent"]) == ("nina@example.org", False)
     again = script.post("studies/trial/invitations/", sent, idempotency_key="n").json()
     assert again == {**made.json(), "link": None, "was_sent": None}
@@ -126,7 +127,7 @@ def test_an_invitation_that_cannot_be(script: Program) -> None:
     problem_of(script.post("studies/trial/invitations/9/revoke/"), 404, "not_found")
     over()
     problem_of(script.post("studies/trial/invitations/", {}), 409, "closed")
-    assert not StudyInvitation.objects.exists()
+    assert not Invitation.objects.exists()
 
 
 # --- tables and answers ---------------------------------------------------------------------------

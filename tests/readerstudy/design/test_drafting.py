@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from annotation.enums import Role
 from annotation.models import AuditEvent, User
+from annotation.people.invitations import Grant, store_link
 from readerstudy.design.case_selection import draw_cases, list_cases
 from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import create_study
@@ -24,6 +25,7 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.drawing import DrawRequest, Quota
 from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.enrolment.inviting import KIND
 from readerstudy.enums import Block, Information
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused
@@ -135,14 +137,8 @@ def test_a_set_that_somebody_is_invited_to_stays(cora: User) -> None:
     study = draft()
     draw_cases(study, DrawRequest(n=6, n_sets=2), actor=cora, at=NOON, accepted_because=REASON)
     second = study.sets.get(number=2)
-    StudyInvitation.objects.create(
-        study=study,
-        case_set=second,
-        token_sha256="0" * 64,
-        created_by=cora,
-        created_at=NOON,
-        expires_at=NOON + timedelta(days=1),
-    )
+    issued = store_link([Grant(Role.READER)], email="", name="", actor=cora, at=NOON, kind=KIND)
+    StudyInvitation.objects.create(invitation=issued.invitation, study=study, case_set=second)
     with pytest.raises(StudyRefused, match="revoke the invitation first"):
         list_cases(study, [1], actor=cora, at=NOON, accepted_because=REASON)
     draw_cases(study, DrawRequest(n=8, n_sets=2), actor=cora, at=NOON, accepted_because=REASON)

@@ -100,7 +100,7 @@ def test_an_order_that_a_replaced_link_frees_is_given_again(coordinator: Client,
     page = check(coordinator, check_text + "C,,\n")
     assert [(row, column) for row, column, _words in faults_of(page)] == [("4", "name")]
     second = CaseSet.objects.create(study=study, name="Second", number=2)
-    StudyInvitation.objects.filter(email="b@example.org").update(case_set=second)
+    StudyInvitation.objects.filter(invitation__email="b@example.org").update(case_set=second)
     text = HEAD + "A,a@example.org,reader of All cases\nB,b@example.org,reader of All cases\n"
     assert check(coordinator, text).status_code == 200
     assert faults_of(check(coordinator, text + "C,,reader of All cases\n"))[0][0] == "4"

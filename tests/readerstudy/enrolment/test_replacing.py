@@ -5,8 +5,7 @@ from datetime import datetime
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.enrolment.inviting import IssuedInvitation
-from readerstudy.enrolment.joining import join_as
+from annotation.people.invitations import IssuedInvitation, accept_as
 from readerstudy.enrolment.participation import replace_reader
 from readerstudy.models import Enrolment, PresentationOrder, ReadingSession
 from readerstudy.study.locking import StudyRefused
@@ -28,7 +27,8 @@ def test_the_successor_takes_the_next_order_and_nothing_is_lost(
     first.refresh_from_db()
     assert (first.replaced_at, first.readings.count()) == (noon, 1)
     assert ReadingSession.objects.get().ended_at == noon
-    second = join_as(stan, issued.invitation, at=noon)
+    accept_as(stan, issued.invitation, at=noon)
+    second = Enrolment.objects.get(reader=stan)
     orders = PresentationOrder.objects.order_by("number").values_list("number", "enrolment")
     assert list(orders) == [(1, first.pk), (2, second.pk)]
     assert AuditEvent.objects.get(act="reader.replaced").facts == {"reason": "ill", "n_answered": 1}

@@ -11,9 +11,9 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.models import AuditEvent, User
+from annotation.people.mailing import send_invitation
 from readerstudy.enrolment.inviting import check_address, invite_reader
 from readerstudy.enrolment.joining import enrol_reader
-from readerstudy.enrolment.mailing import send_study_invitation
 from readerstudy.enrolment.participation import agree, consent_sha256, corners_now, declare, instruct, withdraw
 from readerstudy.exports.plain_tables import READER_COLUMNS, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy
@@ -131,7 +131,7 @@ def test_an_invitation_announces_a_consent_only_where_there_is_one(
     settings.EMAIL_HOST = "mail.example.org"
     study = make_study(consent=text)
     issued = invite_reader(study, study.sets.get(), email="n@example.org", name="", actor=cora, at=timezone.now())
-    assert send_study_invitation(issued)
+    assert send_invitation(issued)
     page = client.get(f"/read/join/{issued.token}/").content.decode()
     [letter] = delivered()
     assert ("for your consent first" in str(letter.body)) == bool(text)
