@@ -32,14 +32,19 @@ class PeopleSearchForm(forms.Form):
     q = forms.CharField(label=_("Name or e-mail"), max_length=200, required=False)
 
 
-class InvitationForm(forms.Form):
-    """Whom to ask, and for what. Without an address the link is passed on by hand."""
+class WhomForm(forms.Form):
+    """Whom to ask. Without an address the link is passed on by hand."""
 
     email = EmailField(
         required=False,
         help_text=_("Leave it empty when you hand the link over yourself: whoever opens it gives their own."),
     )
     name = forms.CharField(label=_("Name"), max_length=200, required=False, help_text=_("They can change it."))
+
+
+class InvitationForm(WhomForm):
+    """Whom to ask, and for what."""
+
     roles = forms.TypedMultipleChoiceField(
         label=_("Roles"),
         coerce=Role,

@@ -103,7 +103,7 @@ class Invitation(models.Model):
     """What a one-time link gives; only the hash of its token is stored. It works once, until a day.
 
     A link for several roles has a row for each, with the same token. Using it creates or equips one person with all.
-    Kinds other than ROLE are registered by the app that knows what they give: annotation.people.invitations.Kind.
+    Kinds other than ROLE belong to the app that knows what they give: InvitationKind in annotation.people.invitations.
     """
 
     ROLE: ClassVar[str] = "role"  # on the site, or in a round

@@ -1,6 +1,6 @@
 """Invitations: a link is given out, taken back, restored and accepted; and the roles that a link of the site gives.
 
-What another app gives by a link is a Kind of its own, which it registers when it starts.
+What another app gives by a link is an InvitationKind of its own, which it registers when it starts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _no_lock(_invitation: Invitation) -> None:
 
 
 @dataclass(frozen=True)
-class Kind:
+class InvitationKind:
     """What invitations of one kind give, and to whom."""
 
     page: str  # the name of the address behind the link, which holds the token
@@ -72,15 +72,15 @@ class Kind:
     lock: Callable[[Invitation], None] = _no_lock  # what is locked before the link
 
 
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, InvitationKind] = {}
 
 
-def register_kind(name: str, kind: Kind) -> None:
+def register_kind(name: str, kind: InvitationKind) -> None:
     """Apps call this when they start; twice changes nothing."""
     KINDS[name] = kind
 
 
-def kind_of(invitation: Invitation) -> Kind:
+def kind_of(invitation: Invitation) -> InvitationKind:
     return KINDS[invitation.kind]
 
 
@@ -368,4 +368,4 @@ def _role_mail(roles: Sequence[Invitation]) -> InvitationMail:
     return InvitationMail(subject, "annotation/people/_role_invitation_mail.txt", {"roles": roles})
 
 
-register_kind(Invitation.ROLE, Kind("invitation", _role_mail, _check_may_accept, _give_role))
+register_kind(Invitation.ROLE, InvitationKind("invitation", _role_mail, _check_may_accept, _give_role))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -58,13 +58,15 @@ def asked_sorting(query: Mapping[str, str], columns: Mapping[str, Any]) -> Sorti
     return Sorting(column, asked.startswith("-")) if column in columns else Sorting()
 
 
-def sorted_page(
-    query: Mapping[str, str], rows: QuerySet[Row], columns: Columns, per_page: int
-) -> dict[str, Page[Row] | Sorting]:
+def numbered_page(query: Mapping[str, str], rows: QuerySet[Row] | Sequence[One], per_page: int) -> Page[Any]:
+    """The page that an address asks for: ?page=2; nonsense shows the first or the last."""
+    return Paginator(rows, per_page).get_page(query.get("page"))
+
+
+def sorted_page(query: Mapping[str, str], rows: QuerySet[Row], columns: Columns, per_page: int) -> dict[str, Any]:
     """The page of a table that an address asks for, and its order, as templates know them."""
     sorting = asked_sorting(query, columns)
-    page = Paginator(sorting.of_rows(rows, columns), per_page).get_page(query.get("page"))
-    return {"page": page, "sorting": sorting}
+    return {"page": numbered_page(query, sorting.of_rows(rows, columns), per_page), "sorting": sorting}
 
 
 def by_rank(field: str, values: list[str]) -> Case:

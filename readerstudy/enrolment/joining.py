@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import Invitation, User
-from annotation.people.invitations import Kind
+from annotation.people.invitations import InvitationKind
 from annotation.people.links import check_is_for
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders
 from readerstudy.enrolment.mailing import invitation_mail
@@ -80,7 +80,7 @@ def _lock_study(invitation: Invitation) -> None:
     lock_study(invitation.to_study.study)
 
 
-READERS = Kind(
+READERS = InvitationKind(
     "study-invitation",
     lambda invitations: invitation_mail(invitations[0]),
     _check_may_accept,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms.account import EmailField
+from annotation.forms.people import WhomForm
 from readerstudy.enrolment.kernels.steps import (
     MOST_FILMS,
     MOST_YEARS,
@@ -32,14 +32,9 @@ class CaseSetChoice(CaseSetModelChoice):
         return obj.name
 
 
-class ReaderInvitationForm(forms.Form):
-    """Whom to ask to read. Without an address the link goes by other ways."""
+class ReaderInvitationForm(WhomForm):
+    """Whom to ask to read."""
 
-    email = EmailField(
-        required=False,
-        help_text=_("Leave it empty when you hand the link over yourself: whoever opens it gives their own."),
-    )
-    name = forms.CharField(label=_("Name"), max_length=200, required=False, help_text=_("They can change it."))
     case_set = CaseSetChoice(label=_("Cases"), queryset=CaseSet.objects.none(), empty_label=None)
 
     def __init__(self, study: ReaderStudy, *args: Any, **kwargs: Any) -> None:

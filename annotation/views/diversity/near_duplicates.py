@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -16,6 +15,7 @@ from annotation.forms.diversity import EmbeddingForm
 from annotation.models import QuestionBank
 from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 from annotation.views.validators.bank_validators import bank_of
@@ -32,7 +32,7 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
     counts = counts_of_similar(found)
     asked = request.GET.get("rule", "")
     chosen = asked if asked in BANKWIDE else ""
-    page = Paginator(found.filter(rule=chosen) if chosen else found, PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, found.filter(rule=chosen) if chosen else found, PER_PAGE)
     context = {
         "bank": bank,
         "rules": [(RULES[code], counts[code]) for code in BANKWIDE],

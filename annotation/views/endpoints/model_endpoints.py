@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -26,6 +25,7 @@ from annotation.endpoints.probing import ask_for_probe, counts_of
 from annotation.enums import Role
 from annotation.forms.model_endpoints import PriceForm, ProbeForm
 from annotation.site.permissions import is_administrator
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
@@ -94,7 +94,7 @@ def _page(
         "findings": [(ProbeQuestion.label_of(one["code"]), one) for one in shown.findings] if shown else [],
         "under_way": under_way,
         "failed": failed,
-        "page": Paginator(probes, PROBES_PER_PAGE).get_page(request.GET.get("page")),
+        "page": numbered_page(request.GET, probes, PROBES_PER_PAGE),
         "probe_form": probe_form or ProbeForm(initial={"model": model}, auto_id="probe_%s"),
     }
     if asks_for_part(request):

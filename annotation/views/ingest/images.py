@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -22,6 +21,7 @@ from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
 from annotation.models import AuditEvent, Image, Rendition
 from annotation.site import hooks
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
@@ -51,7 +51,7 @@ def images(request: AuthenticatedRequest) -> HttpResponse:
     if upload := wanted.get("upload"):
         found = found.filter(pk__in=images_of_upload(upload))
     previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
-    page = Paginator(found.prefetch_related(previews), IMAGES_PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, found.prefetch_related(previews), IMAGES_PER_PAGE)
     template = "_image_list.html" if asks_for_part(request) else "list.html"
     context = {"form": form, "page": page, "is_filtered": any(wanted.values()), "only_bank": wanted.get("bank")}
     return render(request, f"annotation/images/{template}", context)

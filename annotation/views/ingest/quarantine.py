@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -31,6 +30,7 @@ from annotation.ingest.serving import image_descriptors
 from annotation.jobs.queueing import job_under_way
 from annotation.models import AuditEvent, Image, Rendition
 from annotation.site.health import has_text_search
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
@@ -43,9 +43,9 @@ UNDOABLE = "undoable_release"  # in the session: what the last decision released
 @require_safe
 def quarantine(request: AuthenticatedRequest) -> HttpResponse:
     """All images in quarantine, oldest first, with the reason."""
-    page = Paginator(quarantined().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
+    images = quarantined().select_related("exam__bank").prefetch_related(previews())
     context = {
-        "page": page.get_page(request.GET.get("page")),
+        "page": numbered_page(request.GET, images, IMAGES_PER_PAGE),
         "n_undo": undoable(request).images.count(),
     }
     return render(request, "annotation/images/quarantine.html", context)
@@ -264,13 +264,13 @@ def quarantine_word_remove(request: AuthenticatedRequest) -> HttpResponse:
 def _words_page(request: AuthenticatedRequest, form: WordForm) -> HttpResponse:
     now = searching.current_words()
     images = searching.quarantined_for_words() if now.words else Image.objects.none()
-    pages = Paginator(images.select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
+    shown = images.select_related("exam__bank").prefetch_related(previews())
     context = {
         "form": form,
         "number": now.number,
         "words": sorted(now.words),
         "built_in": sorted(ALLOWED),
-        "page": pages.get_page(request.GET.get("page")),
+        "page": numbered_page(request.GET, shown, IMAGES_PER_PAGE),
         "job": job_under_way(searching.AGAIN_JOB_KIND),
         "is_searchable": has_text_search(),
     }

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -56,7 +55,7 @@ from annotation.questionbank.listing import (
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of, withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import asked_sorting
+from annotation.site.sorted_tables import asked_sorting, numbered_page
 from annotation.validators.validator_exams import examined
 from annotation.views.discussion.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
@@ -276,7 +275,7 @@ def bank_missing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     one = get_object_or_404(QuestionBank, slug=slug)
     sorting = asked_sorting(request.GET, MISSING_SORTED_BY)
     found = sorting.of_list(list_missing(one), MISSING_SORTED_BY)
-    page = Paginator(found, MISSING_PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, found, MISSING_PER_PAGE)
     return render(request, "annotation/bank/missing.html", {"bank": one, "page": page, "sorting": sorting})
 
 

@@ -6,7 +6,6 @@ import io
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.db.models.functions import Lower
 from django.http import FileResponse, Http404, HttpResponse
@@ -53,7 +52,7 @@ from annotation.site.permissions import (
     may_invite_to_round,
     roles_given_in,
 )
-from annotation.site.sorted_tables import Columns, by_rank, sorted_page
+from annotation.site.sorted_tables import Columns, by_rank, numbered_page, sorted_page
 from annotation.views.review.outcome_context import check_not_blinded, outcomes_context, scope_of
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 
@@ -195,7 +194,7 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         raise Http404
     person = reviewer.person
     is_blinded = not may_see_outcomes(request.user, review_round)
-    page = Paginator(past_reviews(review_round, person), PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, past_reviews(review_round, person), PER_PAGE)
     reviews = [] if is_blinded else list(page.object_list)
     keys = read_keys(review_round, reviews, person=request.user, at=timezone.now())
     myself = User.objects.filter(pk=person.pk)

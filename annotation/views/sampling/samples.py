@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Page
 from django.db.models import Count
 from django.db.models.functions import Lower
 from django.http import HttpResponse
@@ -32,7 +32,7 @@ from annotation.sampling.samples import (
     preview_sample,
 )
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Columns, sorted_page
+from annotation.site.sorted_tables import Columns, numbered_page, sorted_page
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
@@ -121,7 +121,7 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
         context["search"] = search = _search(request, data["bank"])
         found = run_on_form(form, lambda: preview_sample(data["bank"], wanted=search.wanted, **asked))
         if found is not None:
-            page = Paginator(found.revision_ids, PER_PAGE).get_page(request.GET.get("page"))
+            page = numbered_page(request.GET, found.revision_ids, PER_PAGE)
             context |= {
                 "frame_rows": frame_rows(found.frame, found.n_frame),
                 "default_name": default_name(found),

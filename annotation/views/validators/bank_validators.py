@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -24,6 +23,7 @@ from annotation.quality.keeping_out import keep_out, n_kept_out
 from annotation.quality.kernels.validity_parts import BIAS, JUDGED, PARTS, RATING, STATED
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
+from annotation.site.sorted_tables import numbered_page
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.validator_exam import REFERENCES
@@ -100,7 +100,7 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
     if code not in JUDGED:
         raise Http404
     hidden = withheld_questions(request.user)
-    page = Paginator(failing(bank, code, request.user), PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, failing(bank, code, request.user), PER_PAGE)
     shown = list(page.object_list)
     note_read(shown, person=request.user, at=timezone.now())
     context: dict[str, Any] = {

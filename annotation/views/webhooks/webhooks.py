@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.enums import Role
 from annotation.models import WebhookDelivery
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 from annotation.webhooks.deliveries import deliveries, send_again, send_test, webhook_lines, webhook_named
 from annotation.webhooks.kernels.webhook_list import EVENTS
@@ -23,7 +23,7 @@ DELIVERIES_PER_PAGE = 50
 @never_cache
 @require_safe
 def webhooks(request: AuthenticatedRequest) -> HttpResponse:
-    page = Paginator(deliveries(), DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, deliveries(), DELIVERIES_PER_PAGE)
     context = {"lines": webhook_lines(), "page": page, "events": ", ".join(EVENTS.values())}
     return render(request, "annotation/webhooks/webhooks.html", context)
 

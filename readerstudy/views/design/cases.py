@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -16,7 +15,7 @@ from annotation.enums import Difficulty
 from annotation.models import Revision
 from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import is_coordinator
-from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
+from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.design.case_selection import CasePreview, CaseRequest, preview_cases, store_cases
 from readerstudy.design.indications import Hint, hints_in
@@ -135,14 +134,13 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, context: dict[str, 
 def _stored(request: AuthenticatedRequest, study: ReaderStudy) -> dict[str, Any]:
     """The cases that the study has, page by page."""
     rows = study.cases.select_related("revision__question").prefetch_related("sets").order_by("block", "number")
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    page = Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
+    table = sorted_page(request.GET, rows, SORTED_BY, PER_PAGE)
+    page = table["page"]
     hints = hints_in(study, [case.revision for case in page]) if may_coordinate_study(request.user, study) else {}
     cells = cells_of(study.draw)
     own_ids = _own_ids(request, study, (case.revision for case in page))
     return {
-        "page": page,
-        "sorting": sorting,
+        **table,
         "rows": [(case, hints.get(case.revision_id), own_ids.get(case.revision_id, "")) for case in page],
         "shows_own_ids": is_coordinator(request.user),
         "n_main": study.cases.filter(block=Block.MAIN).count(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.checking import Place, notes_of, problems_by_place
@@ -150,7 +150,7 @@ def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     with_text = [one for one in indicated if one.indication]
     marked = [one for one in with_text if one.hint]
     only_marked = "marked" in request.GET
-    page = Paginator(marked if only_marked else with_text, PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, marked if only_marked else with_text, PER_PAGE)
     context = step_context(
         request,
         study,

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -21,6 +20,7 @@ from annotation.endpoints.configured_endpoints import endpoints
 from annotation.model_calls.call_batches import change_cap, pause, stop
 from annotation.models import User
 from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import (
     Confirmation,
     confirm,
@@ -50,7 +50,7 @@ PER_PAGE = 50
 def model_runs(request: AuthenticatedRequest) -> HttpResponse:
     """All runs that this person may watch, newest first."""
     check_runs_models(request.user)
-    page = Paginator(runs_seen_by(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, runs_seen_by(request.user), PER_PAGE)
     return render(request, "readerstudy/model_runs/list.html", {"page": page})
 
 

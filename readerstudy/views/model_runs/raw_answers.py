@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -10,6 +9,7 @@ from django.views.decorators.http import require_GET
 
 from annotation.call_enums import CallOutcome
 from annotation.ingest.model_pictures import picture_bytes
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.model_runs.following import RunProgress
 from readerstudy.model_runs.raw_answers import open_call, picture_of_call, readable_calls
@@ -27,7 +27,7 @@ def model_run_calls(request: AuthenticatedRequest, public_id: str) -> HttpRespon
     asked = request.GET.get("outcome", "")
     outcome = CallOutcome(asked) if asked in CallOutcome.values() else None
     calls = readable_calls(run, request.user, outcome).select_related("revision__question")
-    page = Paginator(calls, PER_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, calls, PER_PAGE)
     context = {"run": run, "found": RunProgress(run), "page": page, "outcome": outcome}
     return render(request, "readerstudy/model_runs/calls.html", context)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,6 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Revision
 from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.comparison.image_need import image_need
 from readerstudy.comparison.variants import RunFamily, family_of, tables_for
@@ -50,7 +50,7 @@ def model_run_variants(request: AuthenticatedRequest, public_id: str) -> HttpRes
     need = image_need(family, request.user)
     context |= {"need": need, "opens_questions": is_coordinator(request.user)}
     if need is not None:
-        page = Paginator(need.right_without, PER_PAGE).get_page(request.GET.get("page"))
+        page = numbered_page(request.GET, need.right_without, PER_PAGE)
         wordings = Revision.objects.in_bulk([one.revision_id for one in page.object_list])
         context |= {"page": page, "listed": [(one, wordings[one.revision_id]) for one in page.object_list]}
     return render(request, "readerstudy/model_runs/variants.html", context)

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,7 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
 from readerstudy.comparison.repeating import repeatability_for, repeated_targets, targets_of
@@ -50,13 +49,10 @@ SORTED_BY: Columns = {"model": Lower("name"), "version": "version", "state": "st
 def models(request: AuthenticatedRequest) -> HttpResponse:
     """All models for coordinators and administrators; for others those that they entered."""
     check_lists_models(request.user)
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    rows = sorting.of_rows(entries_known_to(request.user), SORTED_BY)
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    table = sorted_page(request.GET, entries_known_to(request.user), SORTED_BY, PER_PAGE)
     context = {
-        "sorting": sorting,
-        "page": page,
-        "lines": lines_of(page.object_list, request.user),
+        **table,
+        "lines": lines_of(table["page"].object_list, request.user),
         "may_enter": may_enter_models(request.user),
         "may_run": is_coordinator(request.user) or coordinates_a_study(request.user),
         "knows_scores": knows_scores(request.user),

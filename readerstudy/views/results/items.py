@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.site.sorted_tables import asked_sorting
+from annotation.site.sorted_tables import asked_sorting, numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.conflicts import note_study_keys
@@ -52,7 +51,7 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
         ],
         "choices": [(one, _query(panel, one, show)) for one in Which],
         "shows": [(one, _query(panel, which, one)) for one in Show],
-        "page": Paginator(items, ITEMS_A_PAGE).get_page(request.GET.get("page")),
+        "page": numbered_page(request.GET, items, ITEMS_A_PAGE),
     }
     return render(request, "readerstudy/results/items.html", context)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,6 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from annotation.site.sorted_tables import numbered_page
 from annotation.statistics.kernels.catalogue import ShownOn, shown_at
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in, value_named
@@ -83,7 +83,7 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
     pair = pair_between(result["panels"][panel], rater_at(result, first), rater_at(result, second))
     note_study_keys(seen.analysis.study, actor=request.user, at=timezone.now())
     disagreed = disagreements(result, panel, pair.first, pair.second, agree)
-    page = Paginator(disagreed, CASES_A_PAGE).get_page(request.GET.get("page"))
+    page = numbered_page(request.GET, disagreed, CASES_A_PAGE)
     names, family = (pair.first, pair.second), planned_pairs_table(result)
     entry = with_shown_kappas(pair.entry)
     context: dict[str, Any] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.db.models import Count
 from django.db.models.functions import Lower
 from django.http import HttpResponse
@@ -12,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotation.enums import Role
 from annotation.models import QuestionBank
 from annotation.site.permissions import is_coordinator
-from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
+from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from readerstudy.design.creating import create_study
@@ -45,12 +44,10 @@ def studies(request: AuthenticatedRequest) -> HttpResponse:
     """All studies for coordinators of the site and administrators; for others those that they coordinate."""
     archived = "archived" in request.GET
     rows = listed_studies(request.user).filter(archived_at__isnull=not archived).order_by("-created_at")
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    page = Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
+    table = sorted_page(request.GET, rows, SORTED_BY, PER_PAGE)
     context = {
-        "page": page,
-        "sorting": sorting,
-        "lines": lines_of(page.object_list),
+        **table,
+        "lines": lines_of(table["page"].object_list),
         "archived": archived,
         "may_create": is_coordinator(request.user),
         "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
