@@ -165,11 +165,6 @@ def test_a_reviewer_costs_eleven_queries(
         client.get("/")
 
 
-def test_home_refuses_a_post(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    assert client.post("/").status_code == 405
-
-
 def test_nothing_flashes_white_before_a_reviewer(client: Client, cora: User, rita: User) -> None:
     assert '<html lang="en" class="dark">' in client.get("/login/").content.decode()
     client.force_login(rita)

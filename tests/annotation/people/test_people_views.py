@@ -30,45 +30,6 @@ def as_ada(client: Client, ada: User) -> Client:
     return client
 
 
-# --- who may ---
-
-
-@pytest.mark.parametrize("who", ["cora", "rita", "dina", "stan"])
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("get", "/people/"),
-        ("get", "/people/{pk}/"),
-        ("get", "/people/add/"),
-        ("post", "/people/add/"),
-        ("post", "/people/{pk}/roles/give/"),
-        ("post", "/people/{pk}/roles/1/take/"),
-        ("post", "/people/{pk}/deactivate/"),
-        ("post", "/people/{pk}/reactivate/"),
-        ("post", "/people/{pk}/password-link/"),
-    ],
-)
-def test_pages_about_people_are_for_administrators(
-    client: Client, request: pytest.FixtureRequest, remo: User, who: str, method: str, path: str
-) -> None:
-    client.force_login(request.getfixturevalue(who))
-    address = path.format(pk=remo.pk)
-    response = client.generic(method.upper(), address)
-    assert response.status_code == 403
-    assert "administrator" in response.content.decode()
-    assert not AuditEvent.objects.exists()
-
-
-def test_strangers_are_asked_to_log_in(client: Client, db: None) -> None:
-    assert client.get("/people/")["Location"] == "/login/?next=/people/"
-
-
-@pytest.mark.parametrize("act", ["roles/give", "roles/1/take", "deactivate", "reactivate", "password-link"])
-def test_acts_need_a_post_and_a_person(as_ada: Client, rita: User, act: str) -> None:
-    assert as_ada.get(f"/people/{rita.pk}/{act}/").status_code == 405
-    assert as_ada.post(f"/people/999/{act}/").status_code == 404
-
-
 # --- list ---
 
 

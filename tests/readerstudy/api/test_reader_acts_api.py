@@ -194,14 +194,6 @@ def test_one_wrong_row_stores_nothing(script: Program) -> None:
     problem_of(send_file(script), 409, "closed")
 
 
-def test_nobody_else_invites_from_a_file(study: ReaderStudy) -> None:
-    programs = {name: one for name, one in everybody(study).items() if name not in ("bank", "study", "own")}
-    read_only = {"site", "administrator", "reviewer", "submitter"}
-    found = {name: send_file(one).status_code for name, one in programs.items()}
-    assert found == {name: 403 if name in read_only else 404 for name in programs}
-    assert not Invitation.objects.exists()
-
-
 # --- a re-review ----------------------------------------------------------------------------------
 def test_missed_cases_go_to_a_round_once_and_that_unblinds(rita: User, remo: User, cora: User) -> None:
     study = make_study(n_cases=6)

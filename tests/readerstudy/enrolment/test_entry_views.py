@@ -20,7 +20,6 @@ from tests.emails import delivered
 from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.studies import enrol, make_study, places_of
 
-PAGES = ["", "consent/", "consent/copy/", "facts/", "instructions/", "display/", "done/", "withdraw/"]
 FACTS = {
     "training": "resident",
     "years": "3",
