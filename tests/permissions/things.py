@@ -201,7 +201,8 @@ def _of_people(place: Place) -> dict[str, list[Thing]]:
         "password-reset-confirm": _one(uidb64=there["uid"], token=there["reset token"]),
         "invitation": _one(token=there["link"]),
         "invitation-re": [
-            Thing(label, {"pk": Invitation.objects.filter(round=one)[0].pk}) for label, one in invitations.items()
+            Thing(label, {"pk": Invitation.objects.filter(kind=Invitation.ROLE, round=one)[0].pk})
+            for label, one in invitations.items()
         ],
         "person": _one(pk=remo, membership=remo.memberships.get(role=Role.REVIEWER).pk),
         "audit-thing": _one(kind="reviewround", name=there["open"].pk),
