@@ -31,6 +31,7 @@ from annotation.people.invitation_file import (
 from annotation.people.invitations import restore, revoke
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.mailing import try_to_send
+from readerstudy.acts.studies import reader_of
 from readerstudy.api.study_list import OfStudy
 from readerstudy.enrolment.inviting import (
     check_for_readers,
@@ -42,7 +43,6 @@ from readerstudy.enrolment.inviting import (
 from readerstudy.enrolment.participation import replace_reader
 from readerstudy.models import CaseSet
 from readerstudy.study.locking import StudyRefused
-from readerstudy.views.monitoring.readers import reader_of
 
 
 class ReaderInvitationShape(Shown):
