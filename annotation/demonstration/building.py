@@ -243,14 +243,15 @@ def _tag(bank: QuestionBank, questions: Sequence[DemonstrationQuestion], *, coor
 def _comment(
     bank: QuestionBank, questions: Sequence[DemonstrationQuestion], *, coordinator: User, at: datetime
 ) -> None:
-    """Two comments with a mention, one of which asks for something; on questions that nobody judges at present."""
-    free = Question.objects.filter(bank=bank).exclude(pk__in=judged_questions()).order_by("number")
+    """Two comments with a mention, one of which asks for something; on reviewed questions that nobody judges now."""
+    judged = Assignment.objects.filter(revision__question__bank=bank, state=AssignmentState.SUBMITTED)
+    known = Question.objects.filter(pk__in=judged.values("revision__question"))
+    free = known.exclude(pk__in=judged_questions()).order_by("number")
     for fault, text in COMMENTS.items():
         question = next((one for one in free if questions[one.number - 1].fault == fault), None)
         if question is None or QuestionComment.objects.filter(question__bank=bank, text=text).exists():
             continue
-        judged = Assignment.objects.filter(revision__question=question, state=AssignmentState.SUBMITTED)
-        reviewer = judged.select_related("reviewer").order_by("pk")[0].reviewer
+        reviewer = judged.filter(revision__question=question).select_related("reviewer").order_by("pk")[0].reviewer
         is_todo = fault == Flag.SEVERAL_VALID
         author, other = (coordinator, reviewer) if is_todo else (reviewer, coordinator)
         add_comment(question, text, mentioned=[other.pk], is_todo=is_todo, actor=author, at=at)

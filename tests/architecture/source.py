@@ -14,7 +14,7 @@ GROUND = (  # what models and kernels share
     *("annotation/enums.py", "annotation/call_enums.py", "annotation/hashes.py", "annotation/refusals.py"),
     "readerstudy/enums.py",
 )
-EDGES = ("views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms
+EDGES = ("acts", "views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms
 
 
 @cache

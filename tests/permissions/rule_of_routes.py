@@ -74,15 +74,15 @@ RULES: dict[str, Rule] = {
     **_each(
         rules.COORDINATED_STUDY,
         "study-invite study-invite-file study-invitation-remind study-invitation-restore study-invitation-revoke "
-        "study-dry-room study-dry-session study-dry-state study-dry-pause study-dry-resume study-dry-case study- "
-        "indications study-protocol study-copy study-delete study-interim study-reader study-reader-replace "
-        "study-void study-rereview study-analyse study-results study-share-restore study-share-revoke study- "
-        "import study-data study-codebook study-analysis study-report-file study-report-make api-study-plan api- "
-        "study-protocol api-study-freeze api-study-copy api-study-invitations api-study-invitation-revoke api- "
-        "study-voidings api-study-import api-study-rereview api-study-reader-replace api-study-invite-file api- "
-        "study-invitation-remind api-study-invitation-restore api-study-share-links api-study-share-revoke api- "
-        "study-share-restore api-study-job api-study-analyses api-study-analysis api-study-analysis-result api- "
-        "study-reports",
+        "study-dry-room study-dry-session study-dry-state study-dry-pause study-dry-resume study-dry-case "
+        "study-indications study-protocol study-copy study-delete study-interim study-reader study-reader-replace "
+        "study-void study-rereview study-analyse study-results study-share-restore study-share-revoke "
+        "study-import study-data study-codebook study-analysis study-report-file study-report-make api-study-plan "
+        "api-study-protocol api-study-freeze api-study-copy api-study-invitations api-study-invitation-revoke "
+        "api-study-voidings api-study-import api-study-rereview api-study-reader-replace api-study-invite-file "
+        "api-study-invitation-remind api-study-invitation-restore api-study-share-links api-study-share-revoke "
+        "api-study-share-restore api-study-job api-study-analyses api-study-analysis api-study-analysis-result "
+        "api-study-reports",
     ),
     **_each(
         rules.OVERSEEN_STUDY,

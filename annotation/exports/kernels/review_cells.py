@@ -70,6 +70,8 @@ def read_reviews(content: bytes, known: Collection[str]) -> tuple[list[ReviewRow
     """
     rows: list[ReviewRow] = []
     faults: list[CellFault] = []
+    if not content.removeprefix(BOM).strip():
+        return rows, faults
     is_lines = content.removeprefix(BOM).lstrip().startswith(b"{")
     for number, cells in _of_lines(content, known) if is_lines else _of_table(content, known):
         reading = _Reading(number, cells)

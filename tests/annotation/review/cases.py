@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from annotation.enums import GradeName, ImageState, ImportKind, ImportState, RoundState, RoundSteps, Task, ViewPosition
+from annotation.enums import ImageState, ImportKind, ImportState, RoundState, RoundSteps, Task, ViewPosition
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -25,6 +25,7 @@ from annotation.models import (
     User,
 )
 from annotation.review.kernels.form import Judgement
+from annotation.review.kernels.form_design import PAPER
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SECRETS = {
@@ -146,7 +147,7 @@ def assignments_of(reviewer: User, review_round: ReviewRound) -> list[Assignment
 def good_judgement(**changes: Any) -> Judgement:
     """A judgement that needs nothing more when the blind answer is the key."""
     fields: dict[str, Any] = {
-        "grades": {**dict.fromkeys(GradeName.values(), 5), "explanation_clarity": 4},
+        "grades": {**dict.fromkeys(PAPER.grades, 5), "explanation_clarity": 4},
         "needs_image": "yes",
         "relevant": "yes",
         "verdict": "accept",

@@ -17,11 +17,11 @@ from annotation.bin import deleting as acts
 from annotation.jobs.handlers import handler_for
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, User
 from annotation.questionbank.kernels.entries import BankRefused
+from readerstudy.acts import studies
 from readerstudy.design.creating import copy_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, ReaderStudy, StudyCase, StudyRole
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.study import access
 from tests.annotation.bin.test_deleting import Silent, patterns, shown
 from tests.conftest import NOON
 from tests.readerstudy.design.drafts import make_draft, study_coordinator
@@ -207,7 +207,7 @@ def test_an_act_that_meets_the_move_to_the_bin_is_refused(
         acts.move_to_bin(ReaderStudy.everywhere.get(pk=study.pk), actor=cora, at=NOON)
         return may_coordinate_study(person, study)
 
-    monkeypatch.setattr(access, "may_coordinate_study", may_until_it_is_deleted)
+    monkeypatch.setattr(studies, "may_coordinate_study", may_until_it_is_deleted)
     client.force_login(cora)
     assert client.post(f"/studies/{draft.slug}/{step}/", sent).status_code in (302, 404, 409, 422)
     assert ReaderStudy.everywhere.get(pk=draft.pk).state == StudyState.DRAFT
