@@ -57,7 +57,7 @@ def accuracies_on_the_page(client: Client) -> dict[str, str]:
     """Of each rater over questions, as a coordinator reads it on the results page."""
     page = client.get(f"/studies/{slugify(STUDY)}/results/", follow=True).content.decode()
     table = page[page.index('aria-labelledby="accuracy-title"') :]
-    rows = re.findall(r'<th scope="row"><bdi>([^<]+)</bdi>.*?<td class="number">\s*([\d.]+)', table, re.DOTALL)
+    rows = re.findall(r'<th scope="row">\s*<bdi>([^<]+)</bdi>.*?<td class="number">\s*([\d.]+)', table, re.DOTALL)
     return dict(reversed(rows))  # the first table with a name is that of accuracy
 
 
