@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from annotation.views.site.acting import page_paths
+from readerstudy.acts.model_runs import RUN_ACTS
 from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.views.comparison import comparisons as comparing
 from readerstudy.views.conducting import acts as study_acts
@@ -169,12 +170,7 @@ urlpatterns: list[URLPattern] = [
     path("models/at-work/new/", model_runs.model_run_new, name="model-run-new"),
     path("models/at-work/<str:public_id>/", model_runs.model_run, name="model-run"),
     path("models/at-work/<str:public_id>/variants/", run_variants.model_run_variants, name="model-run-variants"),
-    path("models/at-work/<str:public_id>/try/", model_runs.model_run_try, name="model-run-try"),
-    path("models/at-work/<str:public_id>/start/", model_runs.model_run_start, name="model-run-start"),
-    path("models/at-work/<str:public_id>/pause/", model_runs.model_run_pause, name="model-run-pause"),
-    path("models/at-work/<str:public_id>/resume/", model_runs.model_run_resume, name="model-run-resume"),
-    path("models/at-work/<str:public_id>/stop/", model_runs.model_run_stop, name="model-run-stop"),
-    path("models/at-work/<str:public_id>/cap/", model_runs.model_run_cap, name="model-run-cap"),
+    *page_paths("models/at-work/<str:public_id>/", RUN_ACTS),
     path("models/at-work/<str:public_id>/calls/", raw_answers.model_run_calls, name="model-run-calls"),
     path("models/at-work/<str:public_id>/calls/<int:number>/", raw_answers.model_run_call, name="model-run-call"),
     path(

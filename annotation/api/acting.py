@@ -78,6 +78,8 @@ def _sent(field: forms.Field) -> serializers.Field[Any, Any, Any, Any]:
         return serializers.ListField(child=child, default=list, **about)
     if isinstance(field, forms.DateTimeField):
         return Moment(**about) if field.required else Moment(default=None, allow_null=True, **about)
+    if isinstance(field, forms.DecimalField) and field.max_digits is not None:
+        return serializers.DecimalField(field.max_digits, field.decimal_places, **about)
     if isinstance(field, forms.IntegerField):
         about |= {"min_value": field.min_value, "max_value": field.max_value}
         empty = {} if field.required else {"default": field.initial, "allow_null": field.initial is None}

@@ -8,10 +8,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.call_enums import PromptPurpose
-from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
-from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.forms.model_endpoints import AskingForm
-from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted
+from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted, generation_wanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.models import PromptVersion, QuestionBank
 
@@ -52,16 +50,4 @@ class GenerationForm(AskingForm):
 
     def wanted(self, bank: QuestionBank) -> GenerationWanted:
         """Of a good form. Raises EndpointRefused where nobody says what the endpoint calls the model."""
-        sent = self.cleaned_data
-        return GenerationWanted(
-            bank=bank,
-            endpoint=sent["endpoint"],
-            model=checked_model(endpoint_named(sent["endpoint"]), sent["model"]),
-            per_exam=sent["per_exam"],
-            seed=sent["seed"],
-            n_exams=sent["exams"],
-            bullets_prompt=sent["bullets_prompt"],
-            questions_prompt=sent["questions_prompt"],
-            chat=ChatSettings(temperature=sent["temperature"]),
-            cap=sent["cap"],
-        )
+        return generation_wanted(bank, **self.cleaned_data)

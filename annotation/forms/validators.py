@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.forms import PlainForm
 from annotation.forms.model_endpoints import AskingForm
 from annotation.models import PromptVersion, QuestionBank
@@ -40,16 +39,7 @@ class ValidatorForm(AskingForm):
 
     def wanted(self, bank: QuestionBank) -> list[CheckWanted]:
         """Of a good form. Raises Refused where nobody says what the endpoint calls the model."""
-        sent = self.cleaned_data
-        return checks_wanted(
-            bank,
-            sent["check"],
-            endpoint=sent["endpoint"],
-            model=sent["model"],
-            prompt=sent["prompt"],
-            chat=ChatSettings(temperature=sent["temperature"]),
-            cap=sent["cap"],
-        )
+        return checks_wanted(bank, **self.cleaned_data)
 
 
 class KeepingOutForm(PlainForm):

@@ -13,12 +13,13 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.call_enums import PromptPurpose, SentImages
-from annotation.generation.generation_plans import add_calls
+from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.generation.generation_plans import ask_about
 from annotation.generation.making import Clock, import_made, is_over, lock_run, take_bullets
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.call_batches import start
+from annotation.model_calls.campaigns import Asking, CallPlan, store_batch
 from annotation.model_calls.tallies import tally
 from annotation.models import CallBatch, GenerationReport, GenerationRun
 from annotation.refusals import Refused
@@ -73,21 +74,10 @@ def _plan_questions(run: GenerationRun, reports: list[GenerationReport], at: dat
     """The same endpoint, model, permission and price; the cap is what the findings left of it."""
     before = run.bullets_batch
     cap = None if before.cap is None else max(LEAST_CAP, before.cap - tally(before).cost)
-    batch = CallBatch.objects.create(
-        purpose=PromptPurpose.QUESTIONS,
-        bank=run.bank,
-        endpoint=before.endpoint,
-        model=before.model,
-        prompt=run.questions_prompt,
-        permission=before.permission,
-        price=before.price,
-        chat_settings=before.chat_settings,
-        images=SentImages.NONE,
-        seed=run.seed,
-        n_calls=len(reports),
-        cap=cap,
-        created_by=run.created_by,
-        created_at=at,
+    asking = Asking(endpoint=before.endpoint, model=before.model, chat=ChatSettings(**before.chat_settings), cap=cap)
+    plan = CallPlan[Asking, GenerationRun](asking, before.permission, before.price)
+    batch = store_batch(
+        plan, run.bank, run.questions_prompt, n_calls=len(reports), seed=run.seed, actor=run.created_by, at=at
     )
-    add_calls(batch, reports)
+    ask_about(batch, reports)
     return batch

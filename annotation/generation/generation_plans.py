@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.call_enums import PromptPurpose, ReportSource, SentImages
+from annotation.call_enums import PromptPurpose, ReportSource
+from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
@@ -24,12 +24,20 @@ from annotation.generation.report_sources import (
     reports_of_file,
 )
 from annotation.hashes import sha256_of
-from annotation.model_calls.call_batches import permitted_and_priced, start
+from annotation.model_calls.call_batches import start
+from annotation.model_calls.campaigns import (
+    Asking,
+    CallPlan,
+    add_calls,
+    check_not_archived,
+    check_purpose,
+    permitted_and_priced,
+    store_batch,
+)
 from annotation.models import (
     CallBatch,
     GenerationReport,
     GenerationRun,
-    ModelCall,
     Price,
     PromptVersion,
     QuestionBank,
@@ -45,31 +53,35 @@ AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerationWanted:
+class GenerationWanted(Asking):
     """What a person asks for: so many exams of the bank, or the reports of a file. Prompts None: ours."""
 
     bank: QuestionBank
-    endpoint: str
-    model: str  # as the endpoint calls it
     per_exam: int
     seed: int
     n_exams: int | None = None
     reports: Path | None = None
     bullets_prompt: PromptVersion | None = None
     questions_prompt: PromptVersion | None = None
-    chat: ChatSettings = field(default_factory=ChatSettings)
-    cap: Decimal | None = None
+
+
+def generation_wanted(
+    bank: QuestionBank, *, endpoint: str, model: str, temperature: float | None, exams: int, **more: Any
+) -> GenerationWanted:
+    """Of exams of the bank, as pages and programs say it. Raises EndpointRefused where nobody names the model."""
+    named = checked_model(endpoint_named(endpoint), model)
+    chat = ChatSettings(temperature=temperature)
+    return GenerationWanted(bank=bank, endpoint=endpoint, model=named, n_exams=exams, chat=chat, **more)
 
 
 @dataclass(frozen=True)
-class GenerationPlan:
-    """``run`` is None for a dry run."""
-
-    wanted: GenerationWanted
+class GenerationPlan(CallPlan[GenerationWanted, GenerationRun]):
     found: FoundReports
-    permission: SendingPermission
-    price: Price | None
-    run: GenerationRun | None = None
+
+    @property
+    def n_calls(self) -> int:
+        """Two for each report, where each has findings that questions can use."""
+        return 2 * len(self.found.reports)
 
     def as_json(self) -> dict[str, Any]:
         wanted, n_reports = self.wanted, len(self.found.reports)
@@ -82,15 +94,12 @@ class GenerationPlan:
             "refused": self.found.refused,
             "per_exam": wanted.per_exam,
             "seed": wanted.seed,
-            "calls": 2 * n_reports,
+            "calls": self.n_calls,
             "questions_at_most": n_reports * wanted.per_exam,
             "endpoint": wanted.endpoint,
             "model": wanted.model,
             "prompts": [_named(wanted.bullets_prompt, BULLETS), _named(wanted.questions_prompt, QUESTIONS)],
-            "permission": self.permission.public_id,
-            "permission_until": self.permission.expires_at.isoformat(),
-            "price": str(self.price) if self.price else None,
-            "cap": None if wanted.cap is None else str(wanted.cap),
+            **self.terms(),
         }
 
 
@@ -98,16 +107,13 @@ def _named(version: PromptVersion | None, own: ShippedPrompt) -> str:
     return str(version) if version else own.name
 
 
-def plan_generation(
-    wanted: GenerationWanted, *, actor: User | None, at: datetime, dry_run: bool = False
-) -> GenerationPlan:
-    """Store a run with one call for each report. Whatever is wrong is refused in a sentence; nothing is stored then.
+def plan_generation(wanted: GenerationWanted, *, at: datetime) -> GenerationPlan:
+    """One call for each report, and as many for questions. It stores nothing.
 
-    Raises GenerationRefused, SendingRefused, EndpointRefused, BankRefused.
+    Raises GenerationRefused, SendingRefused, EndpointRefused, BatchRefused, BankRefused for whatever is wrong.
     """
     permission, price = _check(wanted, at)
-    plan = GenerationPlan(wanted, _reports_for(wanted), permission, price)
-    return plan if dry_run else store_generation(plan, actor=actor, at=at)
+    return GenerationPlan(wanted, permission, price, _reports_for(wanted))
 
 
 def _reports_for(wanted: GenerationWanted) -> FoundReports:
@@ -116,34 +122,21 @@ def _reports_for(wanted: GenerationWanted) -> FoundReports:
     return reports_of_bank(wanted.bank, wanted.n_exams or 0, seed=wanted.seed)
 
 
-def begin_generation(wanted: GenerationWanted, *, actor: User | None, at: datetime) -> GenerationPlan:
-    """Plan a run, store it and start it."""
-    return begin_planned(plan_generation(wanted, actor=actor, at=at, dry_run=True), actor=actor, at=at)
-
-
 @transaction.atomic
-def begin_planned(plan: GenerationPlan, *, actor: User | None, at: datetime) -> GenerationPlan:
-    """Store a planned run and start it: neither without the other."""
+def begin_generation(plan: GenerationPlan, *, actor: User | None, at: datetime) -> GenerationPlan:
+    """Store a planned run and ask for the findings of all reports; questions follow by themselves."""
     begun = store_generation(plan, actor=actor, at=at)
-    assert begun.run is not None
-    start_generation(begun.run, actor=actor, at=at)
+    start(begun.stored_run.bullets_batch, actor=actor, at=at)
     return begun
-
-
-def start_generation(run: GenerationRun, *, actor: User | None, at: datetime) -> None:
-    """Ask for the findings of all reports; questions follow by themselves."""
-    start(run.bullets_batch, actor=actor, at=at)
 
 
 def _check(wanted: GenerationWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
     """What can be checked before a report is looked at."""
-    if wanted.bank.archived_at is not None:
-        sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
-        raise GenerationRefused("archived", sentence, field="bank")
+    check_not_archived(wanted.bank)
     _check_numbers(wanted)
-    _check_purpose(wanted.bullets_prompt, PromptPurpose.BULLETS)
-    _check_purpose(wanted.questions_prompt, PromptPurpose.QUESTIONS)
-    return permitted_and_priced(wanted.bank, wanted.endpoint, wanted.model, at=at, cap=wanted.cap, reports=True)
+    check_purpose(wanted.bullets_prompt, PromptPurpose.BULLETS)
+    check_purpose(wanted.questions_prompt, PromptPurpose.QUESTIONS)
+    return permitted_and_priced(wanted.bank, wanted, at=at, reports=True)
 
 
 def _check_numbers(wanted: GenerationWanted) -> None:
@@ -160,33 +153,19 @@ def _check_numbers(wanted: GenerationWanted) -> None:
         raise GenerationRefused("bad_exams", sentence, status=422, field="exams")
 
 
-def _check_purpose(prompt: PromptVersion | None, purpose: PromptPurpose) -> None:
-    if prompt is not None and prompt.purpose != purpose:
-        sentence = _("The prompt “%(name)s” is made to %(is)s, not to %(wanted)s.")
-        named = {"name": prompt, "is": prompt.get_purpose_display(), "wanted": _(purpose.label)}
-        raise GenerationRefused("wrong_purpose", sentence % named, status=422, field="prompt")
-
-
 @transaction.atomic
 def store_generation(plan: GenerationPlan, *, actor: User | None, at: datetime) -> GenerationPlan:
-    """Store the run of a dry run."""
+    """A run with its calls, which wait for their start."""
     wanted, found = plan.wanted, plan.found
     own_bullets, own_questions = ensure_prompts(at)
-    batch = CallBatch.objects.create(
-        purpose=PromptPurpose.BULLETS,
-        bank=wanted.bank,
-        endpoint=wanted.endpoint,
-        model=wanted.model,
-        prompt=wanted.bullets_prompt or own_bullets,
-        permission=plan.permission,
-        price=plan.price,
-        chat_settings=wanted.chat.kept(),
-        images=SentImages.NONE,
-        seed=wanted.seed,
+    batch = store_batch(
+        plan,
+        wanted.bank,
+        wanted.bullets_prompt or own_bullets,
         n_calls=len(found.reports),
-        cap=wanted.cap,
-        created_by=actor,
-        created_at=at,
+        seed=wanted.seed,
+        actor=actor,
+        at=at,
     )
     run = GenerationRun.objects.create(
         bank=wanted.bank,
@@ -211,7 +190,7 @@ def store_generation(plan: GenerationPlan, *, actor: User | None, at: datetime) 
         ),
         batch_size=AT_ONCE,
     )
-    add_calls(batch, reports)
+    ask_about(batch, reports)
     facts = {
         "bank": wanted.bank.slug,
         "reports": len(found.reports),
@@ -222,18 +201,12 @@ def store_generation(plan: GenerationPlan, *, actor: User | None, at: datetime) 
         "model": wanted.model,
     }
     record(PLANNED, actor=actor, at=at, subject=run, facts=facts)
-    return GenerationPlan(wanted, found, plan.permission, plan.price, run)
+    return plan.stored(run)
 
 
-def add_calls(batch: CallBatch, reports: Sequence[GenerationReport]) -> None:
-    """One for each report. A call names the report and holds no copy of it: what is sent is filled in when it is."""
-    ModelCall.objects.bulk_create(
-        (
-            ModelCall(batch=batch, number=number, values={"report": report.pk})
-            for number, report in enumerate(reports, start=1)
-        ),
-        batch_size=AT_ONCE,
-    )
+def ask_about(batch: CallBatch, reports: Sequence[GenerationReport]) -> None:
+    """A call for each. It names the report and holds no copy of it: what is sent is filled in when it is."""
+    add_calls(batch, ({"values": {"report": report.pk}} for report in reports))
 
 
 def ensure_prompts(at: datetime) -> tuple[PromptVersion, PromptVersion]:

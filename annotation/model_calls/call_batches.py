@@ -11,11 +11,9 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState
-from annotation.endpoints.configured_endpoints import endpoint_named, endpoint_to_ask
-from annotation.endpoints.prices import price_on
-from annotation.endpoints.sending_permissions import permission_in_force
+from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.model_calls.kernels.batch_states import may_become
-from annotation.models import CallBatch, ModelCall, Price, QuestionBank, SendingPermission, User
+from annotation.models import CallBatch, ModelCall, Price, User
 from annotation.refusals import Refused
 from annotation.site.hooks import Hooks
 
@@ -90,28 +88,6 @@ def change_cap(batch: CallBatch, cap: Decimal, *, actor: User | None, at: dateti
         batch.save(update_fields=["cap"])
         facts = {"cap": str(cap), "before": "" if before is None else str(before)}
         record("calls.cap_changed", actor=actor, at=at, subject=batch, facts=facts)
-
-
-def permitted_and_priced(
-    bank: QuestionBank,
-    endpoint: str,
-    model: str,
-    *,
-    at: datetime,
-    cap: Decimal | None = None,
-    images: bool = False,
-    reports: bool = False,
-) -> tuple[SendingPermission, Price | None]:
-    """The permission that calls would name, and what the model costs now; None where nobody has stated it.
-
-    Raises EndpointRefused, SendingRefused, and BatchRefused for a cap that cannot be kept.
-    """
-    endpoint_to_ask(endpoint)
-    permission = permission_in_force(bank, endpoint, at=at, images=images, reports=reports)
-    price = price_on(endpoint, model, at.date())
-    if cap is not None:
-        check_cap(cap, price)
-    return permission, price
 
 
 def check_cap(cap: Decimal, price: Price | None) -> None:

@@ -10,9 +10,10 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotation.call_enums import SentImages
-from annotation.enums import ImageState, ImportKind, QuestionState
+from annotation.enums import ImportKind, QuestionState
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.generation.report_sources import identifiers_in
+from annotation.model_calls.campaigns import WAITS
 from annotation.models import (
     AnswerKey,
     Finding,
@@ -30,7 +31,6 @@ from annotation.site.hooks import reads_in_bank
 from annotation.site.slugs import listed
 from annotation.validators.kernels.model_families import FAMILY_RULE, shared_family
 
-WAITS = (ImageState.PENDING, ImageState.CHECKING, ImageState.QUARANTINED)
 NO_KEY, NO_REPORT, IDENTIFIER = "no_key", "no_report", "identifier"  # why a question is left out
 CHUNK = 2_000
 

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from annotation.call_enums import BatchState, PromptPurpose
 from annotation.enums import KeySource
 from annotation.model_calls.call_batches import act_named, acts_now
-from annotation.model_calls.tallies import tallies
+from annotation.model_calls.tallies import CallTally, tallies
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Revision, User, ValidatorRun
 from annotation.prompts.shipped import stored_version
 from annotation.quality.kernels.validity_parts import PartState
@@ -31,8 +31,7 @@ class RunRow:
     """One run of a validator; ``verdicts`` once they are taken."""
 
     run: ValidatorRun
-    n_done: int
-    n_asked_twice: int
+    tally: CallTally
 
     @property
     def is_at_work(self) -> bool:
@@ -69,9 +68,13 @@ class RunRow:
 def runs_of(bank: QuestionBank, validator: str = "") -> list[RunRow]:
     """The newest first; of all validators where none is named. Two queries."""
     runs = ValidatorRun.objects.filter(bank=bank, **({"validator": validator} if validator else {}))
-    rows = list(runs.select_related("batch__prompt", "batch__price", "created_by")[:MOST_LISTED])
-    found = tallies([run.batch_id for run in rows])
-    return [RunRow(run, found[run.batch_id].n_done, found[run.batch_id].n_asked_twice) for run in rows]
+    return run_rows(list(runs.select_related("batch__prompt", "batch__price", "created_by")[:MOST_LISTED]))
+
+
+def run_rows(runs: Sequence[ValidatorRun]) -> list[RunRow]:
+    """One query more."""
+    found = tallies([run.batch_id for run in runs])
+    return [RunRow(run, found[run.batch_id]) for run in runs]
 
 
 def act_on_run(run: ValidatorRun, act: str, *, actor: User | None, at: datetime) -> None:

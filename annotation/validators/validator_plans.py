@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -17,20 +17,20 @@ from annotation.audit.recording import record
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
 from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.endpoints.probing import newest_probe, refuted
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.ingest.model_pictures import policy_for
-from annotation.model_calls.call_batches import permitted_and_priced, start
-from annotation.models import (
-    CallBatch,
-    ModelCall,
-    Price,
-    PromptVersion,
-    QuestionBank,
-    SendingPermission,
-    User,
-    ValidatorRun,
+from annotation.model_calls.call_batches import start
+from annotation.model_calls.campaigns import (
+    Asking,
+    CallPlan,
+    add_calls,
+    check_not_archived,
+    check_probe,
+    check_purpose,
+    permitted_and_priced,
+    store_batch,
 )
+from annotation.models import Price, PromptVersion, QuestionBank, SendingPermission, User, ValidatorRun
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.prompts.shipped import stored_version, version_of
 from annotation.quality.kernels.validity_parts import ASKED, BIAS, RATING, VALIDATORS
@@ -48,7 +48,6 @@ from annotation.validators.counterpart_calls import counterpart_calls
 from annotation.validators.kernels.validator_prompts import PROMPTS
 
 PLANNED = "validator.planned"
-AT_ONCE = 1_000
 ANSWERED_IN = {RATING: "difficulty", BIAS: "answer"}  # the field of an answer that is read; else its verdict
 ALL = "all"  # three validators
 
@@ -57,16 +56,12 @@ Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckWanted:
+class CheckWanted(Asking):
     """What a person asks for. ``prompt`` None: ours. A validator that has judged a question is not asked again."""
 
     bank: QuestionBank
     validator: str
-    endpoint: str
-    model: str  # as the endpoint calls it
     prompt: PromptVersion | None = None
-    chat: ChatSettings = field(default_factory=ChatSettings)
-    cap: Decimal | None = None
 
     @property
     def asked_with(self) -> PromptVersion | ShippedPrompt:
@@ -74,7 +69,15 @@ class CheckWanted:
 
 
 def checks_wanted(
-    bank: QuestionBank, check: str, *, endpoint: str, model: str, prompt: PromptVersion | None, **more: Any
+    bank: QuestionBank,
+    *,
+    check: str,
+    endpoint: str,
+    model: str,
+    prompt: PromptVersion | None = None,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    cap: Decimal | None = None,
 ) -> list[CheckWanted]:
     """One validator, or "all" three, of the model that is named or else that of the endpoint.
 
@@ -84,21 +87,17 @@ def checks_wanted(
         sentence = _("A prompt of your own asks for one validator: choose c1, c2 or c3 beside it.")
         raise ValidatorRefused("prompt_for_all", sentence, status=422, field="prompt")
     named = checked_model(endpoint_named(endpoint), model)
-    codes = VALIDATORS if check == ALL else (check,)
-    given = {"bank": bank, "endpoint": endpoint, "model": named, "prompt": prompt, **more}
-    return [CheckWanted(validator=code, **given) for code in codes]
+    chat = ChatSettings(temperature=temperature, max_tokens=max_tokens)
+    return [
+        CheckWanted(bank=bank, validator=code, endpoint=endpoint, model=named, prompt=prompt, chat=chat, cap=cap)
+        for code in (VALIDATORS if check == ALL else (check,))
+    ]
 
 
 @dataclass(frozen=True)
-class CheckPlan:
-    """``run`` is None until it is stored."""
-
-    wanted: CheckWanted
+class CheckPlan(CallPlan[CheckWanted, ValidatorRun]):
     found: FoundQuestions
-    permission: SendingPermission
-    price: Price | None
     calls: Sequence[Call] = field(repr=False)
-    run: ValidatorRun | None = None
 
     @property
     def n_calls(self) -> int:
@@ -118,10 +117,7 @@ class CheckPlan:
             "calls": self.n_calls,
             "known": self.found.n_known,
             "left_out": dict(Counter(one["why"] for one in self.found.left_out)),
-            "permission": self.permission.public_id,
-            "permission_until": self.permission.expires_at.isoformat(),
-            "price": str(self.price) if self.price else None,
-            "cap": None if wanted.cap is None else str(wanted.cap),
+            **self.terms(),
         }
 
 
@@ -144,7 +140,7 @@ def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime) -> Chec
     _check_some(wanted, found)
     check_generators(wanted.bank, wanted.model, found.asked)
     check_images_there(wanted.bank, prompt.images, found.asked)
-    return CheckPlan(wanted, found, permission, price, calls)
+    return CheckPlan(wanted, permission, price, found, calls)
 
 
 def _calls_of(wanted: CheckWanted, found: FoundQuestions) -> list[Call]:
@@ -162,10 +158,9 @@ def plan_checks(wanted: Sequence[CheckWanted], *, actor: User | None, at: dateti
 @transaction.atomic
 def begin_checks(plans: Sequence[CheckPlan], *, actor: User | None, at: datetime) -> list[CheckPlan]:
     """Store the planned runs and start them: all of them, or none. Raises ValidatorRefused (``under_way``)."""
-    begun = [replace(plan, run=store_check(plan, actor=actor, at=at)) for plan in plans]
+    begun = [plan.stored(store_check(plan, actor=actor, at=at)) for plan in plans]
     for plan in begun:
-        assert plan.run is not None
-        start(plan.run.batch, actor=actor, at=at)
+        start(plan.stored_run.batch, actor=actor, at=at)
     return begun
 
 
@@ -176,41 +171,20 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
             "name": wanted.validator
         }
         raise ValidatorRefused("no_validator", sentence, status=422, field="check")
-    if wanted.bank.archived_at is not None:
-        sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": wanted.bank.name}
-        raise ValidatorRefused("archived", sentence, field="bank")
+    check_not_archived(wanted.bank)
+    check_purpose(wanted.prompt, PromptPurpose.CHECK)
     prompt = wanted.asked_with
-    _check_prompt(prompt, ANSWERED_IN.get(wanted.validator, "verdict"))
-    found = permitted_and_priced(
-        wanted.bank,
-        wanted.endpoint,
-        wanted.model,
-        at=at,
-        cap=wanted.cap,
-        images=prompt.images != SentImages.NONE,
-        reports="report" in prompt.variables,
-    )
-    _check_probe(wanted, prompt)
+    _check_schema(prompt, ANSWERED_IN.get(wanted.validator, "verdict"))
+    has_images, has_reports = prompt.images != SentImages.NONE, "report" in prompt.variables
+    found = permitted_and_priced(wanted.bank, wanted, at=at, images=has_images, reports=has_reports)
+    check_probe(wanted.endpoint, wanted.model, n_images=int(has_images), has_schema=bool(prompt.schema))
     return found
 
 
-def _check_prompt(prompt: PromptVersion | ShippedPrompt, field: str) -> None:
-    if prompt.purpose != PromptPurpose.CHECK:
-        sentence = _("The prompt “%(name)s” is made to %(is)s, not to check questions.")
-        named = {"name": str(prompt), "is": _(PromptPurpose(prompt.purpose).label)}
-        raise ValidatorRefused("wrong_purpose", sentence % named, status=422, field="prompt")
+def _check_schema(prompt: PromptVersion | ShippedPrompt, field: str) -> None:
     if prompt.schema and field not in json.loads(prompt.schema)["properties"]:
         sentence = _("The schema of the prompt “%(name)s” has no field “%(field)s”: no answer could be read.")
         raise ValidatorRefused("no_verdict", sentence % {"name": prompt, "field": field}, status=422, field="prompt")
-
-
-def _check_probe(wanted: CheckWanted, prompt: PromptVersion | ShippedPrompt) -> None:
-    made = newest_probe(wanted.endpoint, wanted.model)
-    if made is None:
-        return
-    found = refuted(made, n_images=int(prompt.images != SentImages.NONE), has_schema=bool(prompt.schema))
-    if found:
-        raise ValidatorRefused("probe_refutes", " ".join(found))
 
 
 def _check_not_under_way(wanted: CheckWanted, prompt: PromptVersion | None) -> None:
@@ -243,21 +217,15 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
     prompt = wanted.prompt or version_of(PROMPTS[wanted.validator], at=at)
     _check_not_under_way(wanted, prompt)  # again: somebody else may have begun it since it was planned
     is_seen = prompt.images != SentImages.NONE
-    batch = CallBatch.objects.create(
-        purpose=PromptPurpose.CHECK,
-        bank=wanted.bank,
-        endpoint=wanted.endpoint,
-        model=wanted.model,
-        prompt=prompt,
-        permission=plan.permission,
-        price=plan.price,
-        chat_settings=wanted.chat.kept(),
+    batch = store_batch(
+        plan,
+        wanted.bank,
+        prompt,
+        n_calls=len(calls),
         images=prompt.images,
         picture_policy=policy_for(wanted.bank, QUARTER).name if is_seen else "",
-        n_calls=len(calls),
-        cap=wanted.cap,
-        created_by=actor,
-        created_at=at,
+        actor=actor,
+        at=at,
     )
     run = ValidatorRun.objects.create(
         bank=wanted.bank,
@@ -267,20 +235,11 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
         created_by=actor,
         created_at=at,
     )
-    ModelCall.objects.bulk_create(
-        (
-            ModelCall(
-                batch=batch,
-                number=number,
-                revision_id=one.revision,
-                exam_id=one.exam if is_seen else None,
-                repeat=repeat,
-                values=values,
-            )
-            for number, (one, repeat, values) in enumerate(calls, start=1)
-        ),
-        batch_size=AT_ONCE,
+    asked = (
+        {"revision_id": one.revision, "exam_id": one.exam if is_seen else None, "repeat": repeat, "values": values}
+        for one, repeat, values in calls
     )
+    add_calls(batch, asked)
     facts = {
         "bank": wanted.bank.slug,
         "check": wanted.validator,

@@ -14,26 +14,26 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.resources import ActOn, ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, SentImages
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.imaging.kernels.picture_policies import QUARTER
-from annotation.model_calls.call_batches import change_cap, pause, stop
 from annotation.model_calls.tallies import tallies
 from annotation.people.kept_answers import MadeAnswer
+from readerstudy.acts.model_runs import run_of
 from readerstudy.api.model_list import OfModels
 from readerstudy.api.prediction_files import target_named
-from readerstudy.forms.model_runs import CapForm, ModelRunForm
+from readerstudy.forms.model_runs import ModelRunForm
 from readerstudy.forms.models import target_value
 from readerstudy.model_runs.choosing import prompts_to_answer, targets_to_run
 from readerstudy.model_runs.estimating import outlasts_permission
 from readerstudy.model_runs.following import RunProgress
 from readerstudy.model_runs.planning import MOST_REPEATS, RunPlan, plan_run, store_run
 from readerstudy.model_runs.run_access import runs_seen_by
-from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run, why_unknown
+from readerstudy.model_runs.starting import why_unknown
 from readerstudy.models import ModelRun
-from readerstudy.views.model_runs.model_runs import check_runs_models, run_of
+from readerstudy.views.model_runs.model_runs import check_runs_models
 
 COUNTED = {"outcomes", "n_done", "n_asked_twice", "input_tokens", "output_tokens", "cost"}  # of all calls
 
@@ -205,11 +205,10 @@ class ModelRuns(OfModels, ListOf[ModelRun]):
         cleaned(form)
 
         def store(plan: RunPlan) -> MadeAnswer:
-            run = store_run(plan, **self.by()).run
-            assert run is not None
+            run = store_run(plan, **self.by()).stored_run
             return MadeAnswer(201, self.shown(RunProgress(run)), reverse("api-model-run", args=[run.batch.public_id]))
 
-        return self.once_planned(lambda: plan_run(form.wanted(), dry_run=True, **self.by()), store)
+        return self.once_planned(lambda: plan_run(form.wanted(), **self.by()), store)
 
 
 class OneModelRun(OfModels, OneOf[ModelRun]):
@@ -226,73 +225,3 @@ class OneModelRun(OfModels, OneOf[ModelRun]):
 
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
         return super().shown(RunProgress(row), only)
-
-
-class _ModelRunAct(ActOn[ModelRun], OneModelRun):
-    """The acts of the page of a run."""
-
-
-class TryModelRun(_ModelRunAct):
-    """Ask the first questions, by which the rest is estimated. Their answers are part of the run."""
-
-    summary = "Ask the first questions of a run"
-
-    def act_on(self, run: ModelRun) -> None:
-        ask_first_questions(run, **self.by())
-
-
-class StartModelRunSent(SentBody):
-    accepts_unknown_cost = serializers.BooleanField(default=False, help_text="start although nobody knows the cost")
-
-
-class StartModelRun(_ModelRunAct):
-    """Ask all questions. Refused where nobody knows what it will cost, unless that is accepted, and where the cap is
-    below the estimate.
-    """
-
-    body = StartModelRunSent
-    summary = "Start a run of a model"
-
-    def act_on(self, run: ModelRun) -> None:
-        start_run(run, **self.sent(StartModelRunSent), **self.by())
-
-
-class PauseModelRun(_ModelRunAct):
-    """Nothing more is sent; answers that are under way are still stored."""
-
-    summary = "Pause a run of a model"
-
-    def act_on(self, run: ModelRun) -> None:
-        pause(run.batch, **self.by())
-
-
-class ResumeModelRun(_ModelRunAct):
-    """Go on with what has no answer of the model yet."""
-
-    summary = "Resume a run of a model"
-
-    def act_on(self, run: ModelRun) -> None:
-        resume_run(run, **self.by())
-
-
-class StopModelRun(_ModelRunAct):
-    """For good: what was answered stays stored, and nothing of it is published."""
-
-    summary = "Stop a run of a model for good"
-
-    def act_on(self, run: ModelRun) -> None:
-        stop(run.batch, **self.by())
-
-
-class ModelRunCapSent(SentBody):
-    cap = serializers.DecimalField(max_digits=12, decimal_places=4, help_text="in the currency of the price")
-
-
-class CapModelRun(_ModelRunAct):
-    """What the run may cost in all; it pauses before it costs more. A lower cap holds from the next call on."""
-
-    body = ModelRunCapSent
-    summary = "Change the cap of a run"
-
-    def act_on(self, run: ModelRun) -> None:
-        change_cap(run.batch, cleaned(CapForm(self.sent(ModelRunCapSent)))["cap"], **self.by())

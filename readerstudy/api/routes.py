@@ -6,6 +6,7 @@ from django.urls import path
 
 from annotation.api.acting import api_paths, resource_of
 from annotation.api.questionbank.question_acts import ReasonSent
+from readerstudy.acts.model_runs import RUN_ACTS
 from readerstudy.acts.studies import (
     READER_ACTS,
     STUDY_ACTS,
@@ -121,12 +122,7 @@ urlpatterns = [
     path(f"{SUBMISSIONS}close/", model_acts.CloseSubmissions.as_view(), name="api-submissions-close"),
     path("model-runs/", model_run_list.ModelRuns.as_view(), name="api-model-runs"),
     path(MODEL_RUN, model_run_list.OneModelRun.as_view(), name="api-model-run"),
-    path(f"{MODEL_RUN}try/", model_run_list.TryModelRun.as_view(), name="api-model-run-try"),
-    path(f"{MODEL_RUN}start/", model_run_list.StartModelRun.as_view(), name="api-model-run-start"),
-    path(f"{MODEL_RUN}pause/", model_run_list.PauseModelRun.as_view(), name="api-model-run-pause"),
-    path(f"{MODEL_RUN}resume/", model_run_list.ResumeModelRun.as_view(), name="api-model-run-resume"),
-    path(f"{MODEL_RUN}stop/", model_run_list.StopModelRun.as_view(), name="api-model-run-stop"),
-    path(f"{MODEL_RUN}cap/", model_run_list.CapModelRun.as_view(), name="api-model-run-cap"),
+    *api_paths(MODEL_RUN, RUN_ACTS, model_run_list.OneModelRun),
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
     path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
     path(f"{RUN}name/", model_list.NamePredictionRun.as_view(), name="api-prediction-run-name"),

@@ -22,7 +22,7 @@ from annotation.endpoints.sending_permissions import give_permission
 from annotation.endpoints.simulated_endpoint import JUDGE, SIMULATED, WRITER, port_file, served_simulation
 from annotation.enums import Role
 from annotation.generation.continuing import continue_run
-from annotation.generation.generation_plans import GenerationWanted, begin_generation
+from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation
 from annotation.imaging.kernels.picture_policies import STORED
 from annotation.model_calls.asking import ask_endpoint
 from annotation.models import (
@@ -40,7 +40,7 @@ from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_overview import act_on_run
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from readerstudy.demonstration.small_exams import fill_small_bank, small_exams
-from readerstudy.model_runs.planning import RunWanted, plan_run
+from readerstudy.model_runs.planning import RunWanted, plan_run, store_run
 from readerstudy.model_runs.publishing import is_plain, publish
 from readerstudy.model_runs.starting import ask_first_questions, start_run
 from readerstudy.models import ModelRun
@@ -141,8 +141,7 @@ def _run(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime
             picture_policy=STORED,
             chat=ChatSettings(temperature=0),
         )
-        run = plan_run(wanted, actor=coordinator, at=at).run
-        assert run is not None
+        run = store_run(plan_run(wanted, actor=coordinator, at=at), actor=coordinator, at=at).stored_run
         ask_first_questions(run, actor=coordinator, at=at)
     _ask(at)
     run = ModelRun.objects.get(pk=run.pk)
@@ -160,8 +159,7 @@ def _generate(bank: QuestionBank, n_exams: int, coordinator: User, at: datetime)
         wanted = GenerationWanted(
             bank=bank, endpoint=SIMULATED, model=WRITER, per_exam=PER_EXAM, seed=SEED, n_exams=n_exams
         )
-        run = begin_generation(wanted, actor=coordinator, at=at).run
-        assert run is not None
+        run = begin_generation(plan_generation(wanted, at=at), actor=coordinator, at=at).stored_run
     _make_all([run], at)
 
 

@@ -141,8 +141,17 @@ class ModelRunForm(StudyPageForm):
         )
 
 
-class CapForm(StudyPageForm):
-    cap = forms.DecimalField(label=_("Most that it may cost"), max_digits=12, decimal_places=4)
+class StartModelRunForm(StudyPageForm):
+    accepts_unknown_cost = forms.BooleanField(required=False, help_text="start although nobody knows the cost")
+
+
+class ModelRunCapForm(StudyPageForm):
+    cap = forms.DecimalField(
+        label=_("Most that it may cost"),
+        max_digits=12,
+        decimal_places=4,
+        help_text=_("In the currency of the price."),
+    )
 
 
 def _endpoint_label(endpoint: Endpoint) -> str:

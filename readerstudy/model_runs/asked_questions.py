@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from annotation.call_enums import SentImages
 from annotation.enums import ImageState
+from annotation.model_calls.campaigns import WAITS
 from annotation.model_calls.sent_pictures import swapped_exams
 from annotation.models import Image, QuestionBank, Revision
 from annotation.refusals import Refused
@@ -21,7 +22,6 @@ from readerstudy.models import StudyCase
 from readerstudy.predictions.listing import Target
 
 WITH_IMAGES_OF_PEOPLE = (SentImages.ALL, SentImages.FIRST, SentImages.SWAPPED)  # a blank image shows nobody
-WAITS = (ImageState.PENDING, ImageState.CHECKING, ImageState.QUARANTINED)
 
 
 class RunningRefused(Refused):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -14,11 +13,10 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.model_pictures import policy_for
-from annotation.model_calls.call_batches import permitted_and_priced
-from annotation.models import CallBatch, ModelCall, Price, PromptVersion, SendingPermission, User
+from annotation.model_calls.campaigns import Asking, CallPlan, check_purpose, permitted_and_priced, store_batch
+from annotation.models import ModelCall, Price, PromptVersion, SendingPermission, User
 from annotation.questionbank.bulk import Row, insert_rows
 from readerstudy.model_runs.asked_questions import (
     WITH_IMAGES_OF_PEOPLE,
@@ -45,21 +43,17 @@ _COLUMNS = ("batch_id", "number", "revision_id", "exam_id", "rotation", "repeat"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunWanted:
+class RunWanted(Asking):
     """What a person asks for. ``images`` None: those of the prompt."""
 
     name: str  # of the model entry, which is made where it is not listed
     version: str = ""
     target: Target
-    endpoint: str
-    model: str  # as the endpoint calls it
     prompt: PromptVersion
     images: SentImages | None = None
     picture_policy: str = QUARTER  # of images of people; a bank that holds quarters sends them as they are
     n_orders: int = 1
     n_repeats: int = 1
-    chat: ChatSettings = field(default_factory=ChatSettings)
-    cap: Decimal | None = None
     seed: int = 1
 
     @property
@@ -74,15 +68,9 @@ class RunWanted:
 
 
 @dataclass(frozen=True)
-class RunPlan:
-    """What a run asks; ``run`` is None for a dry run."""
-
-    wanted: RunWanted
+class RunPlan(CallPlan[RunWanted, ModelRun]):
     asked: Sequence[AskedQuestion]
     first: Sequence[AskedQuestion]
-    permission: SendingPermission
-    price: Price | None
-    run: ModelRun | None = None
 
     @property
     def n_calls(self) -> int:
@@ -107,18 +95,14 @@ class RunPlan:
             "calls": self.n_calls,
             "pictures": sum(len(one.images) for one in self.asked) * wanted.n_orders * wanted.n_repeats,
             "first": [one.number for one in self.first],
-            "permission": self.permission.public_id,
-            "permission_until": self.permission.expires_at.isoformat(),
-            "price": str(self.price) if self.price else None,
-            "cap": str(wanted.cap) if wanted.cap is not None else None,
+            **self.terms(),
         }
 
 
-def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime, dry_run: bool = False) -> RunPlan:
-    """Store a run that waits for its start, with one call for each question, rotation and repeat.
+def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime) -> RunPlan:
+    """One call for each question, rotation and repeat. It stores nothing; whatever is wrong is refused in a sentence.
 
-    The calls of twenty questions come first, by which the rest is estimated; the others follow by number. Whatever is
-    wrong is refused in a sentence, and nothing is stored then.
+    The calls of twenty questions come first, by which the rest is estimated; the others follow by number.
     """
     entry = find_entry(wanted.name, wanted.version) or ModelEntry(name=wanted.name, version=wanted.version)
     permission, price = _check(wanted, entry, actor=actor, at=at)
@@ -130,11 +114,11 @@ def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime, dry_run: bo
         asked = swap_exams(asked, wanted.target.bank, seed=wanted.seed)
     number_of = {one.revision_id: one for one in asked}
     drawn = first_questions({one.revision_id: len(one.images) for one in asked}, seed=wanted.seed)
-    plan = RunPlan(wanted, asked, [number_of[pk] for pk in drawn], permission, price)
+    plan = RunPlan(wanted, permission, price, asked, [number_of[pk] for pk in drawn])
     if plan.n_calls > MOST_CALLS:
         sentence = _("These are %(n)d calls. Plan at most %(most)d at once.")
         raise RunningRefused("too_many", sentence % {"n": plan.n_calls, "most": MOST_CALLS}, status=422)
-    return plan if dry_run else store_run(plan, actor=actor, at=at)
+    return plan
 
 
 def _check(
@@ -148,10 +132,7 @@ def _check(
         longest = {"name": LONGEST_NAME, "version": LONGEST_VERSION}
         raise RunningRefused("bad_name", sentence % longest, status=422, field="name")
     check_takes_predictions(entry, target)
-    if wanted.prompt.purpose != PromptPurpose.ANSWER:
-        sentence = _("The prompt “%(name)s” is made to %(purpose)s, not to answer questions.")
-        named = {"name": wanted.prompt, "purpose": wanted.prompt.get_purpose_display()}
-        raise RunningRefused("wrong_purpose", sentence % named, status=422, field="prompt")
+    check_purpose(wanted.prompt, PromptPurpose.ANSWER)
     if wanted.n_orders not in ORDERS:
         sentence = _("Options stand in 1 order or in all 4 rotations.")
         raise RunningRefused("bad_orders", sentence, status=422, field="n_orders")
@@ -160,7 +141,7 @@ def _check(
         raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
     policy_for(target.bank, wanted.picture_policy)
     has_people = wanted.sent_images in WITH_IMAGES_OF_PEOPLE
-    return permitted_and_priced(target.bank, wanted.endpoint, wanted.model, at=at, cap=wanted.cap, images=has_people)
+    return permitted_and_priced(target.bank, wanted, at=at, images=has_people)
 
 
 @transaction.atomic
@@ -168,24 +149,18 @@ def store_run(plan: RunPlan, *, actor: User | None, at: datetime) -> RunPlan:
     """A planned run with its calls, which wait for the start."""
     wanted = plan.wanted
     entry = find_entry(wanted.name, wanted.version) or enter_model(_described(wanted), actor=actor, at=at)
-    batch = CallBatch.objects.create(
-        purpose=PromptPurpose.ANSWER,
-        bank=wanted.target.bank,
-        endpoint=wanted.endpoint,
-        model=wanted.model,
-        prompt=wanted.prompt,
-        permission=plan.permission,
-        price=plan.price,
-        chat_settings=wanted.chat.kept(),
+    batch = store_batch(
+        plan,
+        wanted.target.bank,
+        wanted.prompt,
+        n_calls=plan.n_calls,
         images=wanted.sent_images,
         picture_policy=wanted.sent_policy,
         n_orders=wanted.n_orders,
         n_repeats=wanted.n_repeats,
         seed=wanted.seed,
-        n_calls=plan.n_calls,
-        cap=wanted.cap,
-        created_by=actor,
-        created_at=at,
+        actor=actor,
+        at=at,
     )
     by_images = Counter(len(one.images) for one in plan.asked)
     estimate = {"questions_by_images": {str(n_images): n for n_images, n in sorted(by_images.items())}}
@@ -195,7 +170,7 @@ def store_run(plan: RunPlan, *, actor: User | None, at: datetime) -> RunPlan:
         insert_rows(ModelCall, _COLUMNS, rows[start : start + AT_ONCE])
     facts = {"model": str(entry), "on": wanted.target.name, "endpoint": wanted.endpoint, "calls": plan.n_calls}
     record(PLANNED, actor=actor, at=at, subject=batch, facts=facts)
-    return RunPlan(wanted, plan.asked, plan.first, plan.permission, plan.price, run)
+    return plan.stored(run)
 
 
 def _calls(plan: RunPlan) -> Iterator[Row]:

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.call_enums import BatchState
-from annotation.endpoints.probing import newest_probe, refuted
 from annotation.model_calls.call_batches import ask_first, lock_batch, start
+from annotation.model_calls.campaigns import check_probe
 from annotation.models import User
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.estimating import calls_by_images, estimate_of
@@ -53,15 +53,8 @@ def resume_run(run: ModelRun, *, actor: User | None, at: datetime) -> None:
 
 
 def _check_probe(run: ModelRun) -> None:
-    """Refused where the newest probe of the model saw that it cannot do what the run needs."""
-    batch = run.batch
-    made = newest_probe(batch.endpoint, batch.model)
-    if made is None:
-        return
-    n_images = max(calls_by_images(run), default=0)
-    found = refuted(made, n_images=n_images, has_schema=bool(batch.prompt.schema))
-    if found:
-        raise RunningRefused("probe_refutes", " ".join(found))
+    batch, n_images = run.batch, max(calls_by_images(run), default=0)
+    check_probe(batch.endpoint, batch.model, n_images=n_images, has_schema=bool(batch.prompt.schema))
 
 
 def _check_state(run: ModelRun, wanted: BatchState) -> None:

@@ -108,7 +108,7 @@ def _work(bank: Any, actor: Any) -> None:
 
     from annotation.discussion.commenting import add_comment
     from annotation.discussion.selected_questions import QuestionsAct, SelectedAct, ask_for_change
-    from annotation.generation.generation_plans import plan_generation
+    from annotation.generation.generation_plans import plan_generation, store_generation
     from annotation.models import ColumnMatching, Question, Report
     from annotation.review.round_design import store_form
     from annotation.validators.validator_plans import plan_check, store_check
@@ -128,7 +128,7 @@ def _work(bank: Any, actor: Any) -> None:
     ColumnMatching.objects.create(name="sheet", created_at=now, changed_at=now, **given)
     Report.objects.filter(exam__bank=bank).update(findings=FINDINGS, impression="")
     make_permission(bank, reports=True)
-    plan_generation(wanted_of(bank), **by)
+    store_generation(plan_generation(wanted_of(bank), at=now), **by)
     store_check(plan_check(check_of(bank), **by), **by)
 
 

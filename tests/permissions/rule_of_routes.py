@@ -7,6 +7,7 @@ from typing import Any
 
 from annotation.acts import Act
 from annotation.acts.rounds import ROUND_ACTS
+from readerstudy.acts.model_runs import RUN_ACTS
 from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from tests.permissions import rules
 from tests.permissions.rules import Rule
@@ -134,10 +135,9 @@ RULES: dict[str, Rule] = {
     **_each(rules.MODEL_RUNS, "model-runs model-run-new api-model-runs"),
     **_each(
         rules.MODEL_RUN,
-        "model-run model-run-variants model-run-try model-run-start model-run-pause model-run-resume model-run-stop "
-        "model-run-cap model-run-calls model-run-call model-run-picture api-model-run api-model-run-try "
-        "api-model-run-start api-model-run-pause api-model-run-resume api-model-run-stop api-model-run-cap",
+        "model-run model-run-variants model-run-calls model-run-call model-run-picture api-model-run",
     ),
+    **_acts(rules.MODEL_RUN, RUN_ACTS),
     # everything else
     **_each(rules.BIN, "bin"),
     **_each(rules.RESTORED, "bin-restore"),

@@ -42,11 +42,11 @@ from annotation.views.adjudication.adjudication import adjudicated_round
 from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
+from readerstudy.acts.model_runs import run_of
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
-from readerstudy.views.model_runs.model_runs import run_of
 from readerstudy.views.predictions.models import (
     changeable_entry,
     check_enters_models,

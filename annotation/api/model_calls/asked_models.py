@@ -12,7 +12,6 @@ from annotation.api.bodies import BodyRefused, SentBody
 from annotation.api.resources import Resource, Shown
 from annotation.api.shown_fields import Moment, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose
-from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.model_calls.tallies import CallTally
 from annotation.models import CallBatch, PromptVersion
 from annotation.models.endpoints import LONGEST_ENDPOINT, LONGEST_MODEL
@@ -41,15 +40,11 @@ class ConfirmedSent(SentBody):
     )
 
 
-def check_confirmed(sent: dict[str, Any], n_calls: int) -> None:
+def check_confirmed(confirmed_calls: int, n_calls: int) -> None:
     """Nothing is sent to a model before a program has stated how much. Raises BodyRefused."""
-    if sent.pop("confirmed_calls") != n_calls:
+    if confirmed_calls != n_calls:
         sentence = _("%(n)s calls of the model are planned. Nothing was sent: send this number to confirm.")
         raise BodyRefused("not_confirmed", sentence % {"n": n_calls}, status=409, n=n_calls)
-
-
-def chat_of(sent: dict[str, Any], **more: Any) -> ChatSettings:
-    return ChatSettings(temperature=sent.pop("temperature"), **more)
 
 
 def prompt_chosen(field: str, public_id: str | None, *purposes: PromptPurpose) -> PromptVersion | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,7 +18,6 @@ from annotation.api.model_calls.asked_models import (
     CallsShape,
     ConfirmedSent,
     calls_shown,
-    chat_of,
     check_confirmed,
     prompt_chosen,
 )
@@ -25,13 +25,13 @@ from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose, ReportSource
-from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
 from annotation.enums import Role
 from annotation.generation.generation_plans import (
     MOST_EXAMS,
     GenerationPlan,
     GenerationWanted,
-    begin_planned,
+    begin_generation,
+    generation_wanted,
     plan_generation,
 )
 from annotation.generation.generation_progress import GenerationProgress
@@ -59,20 +59,11 @@ class GenerationBegun(ConfirmedSent, GenerationSent):
     pass
 
 
-def generation_wanted(bank: QuestionBank, sent: dict[str, Any]) -> GenerationWanted:
+def wanted_from(bank: QuestionBank, sent: dict[str, Any]) -> GenerationWanted:
     """Raises ValidationError and EndpointRefused."""
-    return GenerationWanted(
-        bank=bank,
-        endpoint=sent["endpoint"],
-        model=checked_model(endpoint_named(sent["endpoint"]), sent["model"]),
-        per_exam=sent["per_exam"],
-        seed=sent["seed"],
-        n_exams=sent["exams"],
-        bullets_prompt=prompt_chosen("bullets_prompt", sent["bullets_prompt"], PromptPurpose.BULLETS),
-        questions_prompt=prompt_chosen("questions_prompt", sent["questions_prompt"], PromptPurpose.QUESTIONS),
-        chat=chat_of(sent),
-        cap=sent["cap"],
-    )
+    purposes = {"bullets_prompt": PromptPurpose.BULLETS, "questions_prompt": PromptPurpose.QUESTIONS}
+    prompts = {name: prompt_chosen(name, sent[name], purpose) for name, purpose in purposes.items()}
+    return generation_wanted(bank, **{**sent, **prompts})
 
 
 class GenerationPlanShape(Shown):
@@ -178,8 +169,8 @@ class PlanGeneration(_OfGeneration):
     summary = "Plan a run that writes questions"
 
     def post(self, request: Request, **named: Any) -> Response:
-        wanted = generation_wanted(self.bank, self.sent(GenerationSent))
-        return Response(self.shown(plan_generation(wanted, dry_run=True, **self.by()).as_json()))
+        wanted = wanted_from(self.bank, self.sent(GenerationSent))
+        return Response(self.shown(plan_generation(wanted, at=timezone.now()).as_json()))
 
 
 class GenerationRuns(_OfGeneration, ListOf[GenerationRun]):
@@ -193,16 +184,15 @@ class GenerationRuns(_OfGeneration, ListOf[GenerationRun]):
 
     def post(self, request: Request, **named: Any) -> Response:
         bank, sent = self.bank, self.sent(GenerationBegun)
-        wanted = generation_wanted(bank, sent)
+        confirmed, wanted = sent.pop("confirmed_calls"), wanted_from(bank, sent)
 
         def begin(plan: GenerationPlan) -> MadeAnswer:
-            check_confirmed(sent, plan.as_json()["calls"])
-            run = begin_planned(plan, **self.by()).run
-            assert run is not None
+            check_confirmed(confirmed, plan.n_calls)
+            run = begin_generation(plan, **self.by()).stored_run
             address = reverse("api-generation-run", args=[bank.slug, run.public_id])
             return MadeAnswer(201, self.shown(self.rows().get(pk=run.pk)), address)
 
-        return self.once_planned(lambda: plan_generation(wanted, dry_run=True, **self.by()), begin)
+        return self.once_planned(lambda: plan_generation(wanted, at=timezone.now()), begin)
 
 
 class OneGenerationRun(_OfGeneration, OneOf[GenerationRun]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import django_filters
@@ -18,7 +17,6 @@ from annotation.api.model_calls.asked_models import (
     CallsShape,
     ConfirmedSent,
     calls_shown,
-    chat_of,
     check_confirmed,
     prompt_chosen,
 )
@@ -27,7 +25,6 @@ from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose
 from annotation.enums import Role
-from annotation.model_calls.tallies import tallies
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
 from annotation.quality.keeping_out import keep_out, n_kept_out
@@ -35,7 +32,7 @@ from annotation.quality.kernels.validity_parts import ASKED, CAN_FAIL, JUDGED, R
 from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import check_reads_none
-from annotation.validators.validator_overview import RunRow, act_on_run
+from annotation.validators.validator_overview import RunRow, act_on_run, run_rows
 from annotation.validators.validator_plans import ALL, CheckPlan, CheckWanted, begin_checks, checks_wanted, plan_checks
 
 
@@ -176,7 +173,7 @@ class ValidatorRunShape(Shown):
         return len(row.run.left_out)
 
     def get_calls(self, row: RunRow) -> dict[str, Any]:
-        return dict(CallsShape(calls_shown(row.run.batch, self.context["tallies"][row.run.batch_id])).data)
+        return dict(CallsShape(calls_shown(row.run.batch, row.tally)).data)
 
 
 class BegunShape(Shown):
@@ -185,28 +182,13 @@ class BegunShape(Shown):
 
 def wanted_checks(bank: QuestionBank, sent: dict[str, Any]) -> list[CheckWanted]:
     """Raises ValidationError, EndpointRefused, ValidatorRefused."""
-    return checks_wanted(
-        bank,
-        sent["check"],
-        endpoint=sent["endpoint"],
-        model=sent["model"],
-        prompt=prompt_chosen("prompt", sent["prompt"], PromptPurpose.CHECK),
-        chat=chat_of(sent),
-        cap=sent["cap"],
-    )
+    return checks_wanted(bank, **{**sent, "prompt": prompt_chosen("prompt", sent["prompt"], PromptPurpose.CHECK)})
 
 
 class _OfRuns(OfJudgedBank):
     def rows(self) -> QuerySet[ValidatorRun]:
         rows = ValidatorRun.objects.filter(bank=self.bank)
         return rows.select_related("batch__prompt", "batch__price", "batch__permission", "batch__bank", "created_by")
-
-    def lines(self, runs: Sequence[ValidatorRun]) -> list[RunRow]:
-        self.tallies = found = tallies([run.batch_id for run in runs])
-        return [RunRow(run, found[run.batch_id].n_done, found[run.batch_id].n_asked_twice) for run in runs]
-
-    def context(self) -> dict[str, Any]:
-        return {"view": self, "tallies": getattr(self, "tallies", {})}
 
 
 class PlanChecks(OfJudgedBank):
@@ -239,7 +221,7 @@ class ValidatorRuns(_OfRuns, ListOf[ValidatorRun]):
     summary = "List runs of validators"
 
     def listed(self, rows: Any, cursor: str, only: Any) -> Response:
-        return super().listed(self.lines(rows), cursor, only)
+        return super().listed(run_rows(rows), cursor, only)
 
 
 class BeginChecks(_OfRuns):
@@ -254,13 +236,13 @@ class BeginChecks(_OfRuns):
 
     def post(self, request: Request, **named: Any) -> Response:
         bank, sent = self.bank, self.sent(CheckBegun)
-        wanted = wanted_checks(bank, sent)
+        confirmed, wanted = sent.pop("confirmed_calls"), wanted_checks(bank, sent)
 
         def begin(plans: list[CheckPlan]) -> MadeAnswer:
-            check_confirmed(sent, calls_of(plans))
-            begun = [plan.run.pk for plan in begin_checks(plans, **self.by()) if plan.run]
+            check_confirmed(confirmed, calls_of(plans))
+            begun = [plan.stored_run.pk for plan in begin_checks(plans, **self.by())]
             runs = list(self.rows().filter(pk__in=begun).order_by("pk"))
-            return MadeAnswer(201, self.shown({"runs": self.lines(runs)}))
+            return MadeAnswer(201, self.shown({"runs": run_rows(runs)}))
 
         return self.once_planned(lambda: plan_checks(wanted, **self.by()), begin)
 
@@ -273,7 +255,7 @@ class OneValidatorRun(_OfRuns, OneOf[ValidatorRun]):
     locks = ("batch",)
 
     def shown(self, row: Any, only: Any = None) -> Any:
-        [line] = self.lines([row])
+        [line] = run_rows([row])
         return super().shown(line, only)
 
 

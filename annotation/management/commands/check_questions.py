@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
-from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.management.base import ActCommand, cap_written, progress_bar
 from annotation.models import QuestionBank, Revision
 from annotation.prompts.versions import prompt_written
@@ -97,11 +96,12 @@ class Command(ActCommand):
             raise QualityRefused("two_checks", _("--duplicates and --across compare by rule: leave out --endpoint."))
         wanted = checks_wanted(
             bank,
-            options["check"] or ALL,
+            check=options["check"] or ALL,
             endpoint=options["endpoint"],
             model=options["model"],
             prompt=prompt_written(options["prompt"]) if options["prompt"] else None,
-            chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),
+            temperature=options["temperature"],
+            max_tokens=options["max_tokens"],
             cap=cap_written(options["max_cost"]),
         )
         at = timezone.now()

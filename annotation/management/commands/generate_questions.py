@@ -57,10 +57,9 @@ class Command(ActCommand):
             cap=cap_written(options["max_cost"]),
         )
         at = timezone.now()
-        if options["dry_run"]:
-            plan = plan_generation(wanted, actor=None, at=at, dry_run=True)
-        else:
-            plan = begin_generation(wanted, actor=None, at=at)
+        plan = plan_generation(wanted, at=at)
+        if not options["dry_run"]:
+            plan = begin_generation(plan, actor=None, at=at)
         if options["json"]:
             self.stdout.write(json.dumps(plan.as_json(), ensure_ascii=False, indent=1))
         elif options["verbosity"]:

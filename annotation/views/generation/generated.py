@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,9 +22,9 @@ from annotation.generation.generation_plans import (
 )
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.model_calls.call_batches import act_named
-from annotation.models import GenerationRun, QuestionBank
+from annotation.models import GenerationRun, QuestionBank, User
 from annotation.views.site.confirming import run_and_flash, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 MOST_LISTED = 100
 
@@ -34,8 +36,7 @@ def generation_runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     bank = get_object_or_404(QuestionBank, slug=slug)
     form, plan = GenerationForm(request.POST or None), None
     if request.method == "POST" and form.is_valid():
-        begins = "start" in request.POST
-        plan = run_on_form(form, lambda: _planned(form.wanted(bank), by(request), begins=begins))
+        plan = run_on_form(form, lambda: _planned(form.wanted(bank), begins="start" in request.POST, **by(request)))
     if plan is not None and plan.run is not None:
         messages.success(request, _("Started: a worker asks the model for the findings of each report."))
         return redirect("generation-run", slug, plan.run.public_id)
@@ -46,8 +47,9 @@ def generation_runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/generation/list.html", context, status=422 if form.errors else 200)
 
 
-def _planned(wanted: GenerationWanted, who: By, *, begins: bool) -> GenerationPlan:
-    return begin_generation(wanted, **who) if begins else plan_generation(wanted, dry_run=True, **who)
+def _planned(wanted: GenerationWanted, *, begins: bool, actor: User, at: datetime) -> GenerationPlan:
+    plan = plan_generation(wanted, at=at)
+    return begin_generation(plan, actor=actor, at=at) if begins else plan
 
 
 @role_required(Role.COORDINATOR)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -16,7 +15,7 @@ from rich.progress import MofNCompleteColumn
 from annotation.call_enums import BatchState, SentImages
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED
-from annotation.management.base import ActCommand, progress_bar
+from annotation.management.base import ActCommand, cap_written, progress_bar
 from annotation.model_calls.tallies import tally
 from annotation.models import QuestionBank
 from annotation.prompts.shipped import OUR_READING
@@ -28,7 +27,7 @@ from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.choosing import model_at
 from readerstudy.model_runs.following import estimate_rows, run_as_json
 from readerstudy.model_runs.kernels.first_questions import N_FIRST
-from readerstudy.model_runs.planning import ORDERS, RunWanted, plan_run
+from readerstudy.model_runs.planning import ORDERS, RunWanted, plan_run, store_run
 from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
@@ -75,11 +74,12 @@ class Command(ActCommand):
         if options["run"]:
             run = find_model_run(options["run"])
         else:
-            plan = plan_run(self._wanted(options), actor=None, at=timezone.now(), dry_run=options["dry_run"])
-            if plan.run is None:
+            at = timezone.now()
+            plan = plan_run(self._wanted(options), actor=None, at=at)
+            if options["dry_run"]:
                 self._print(plan.as_json(), options)
                 return
-            run = plan.run
+            run = store_run(plan, actor=None, at=at).stored_run
             self.unchanged = _("The run %(run)s is planned, and not started.") % {"run": run.batch.public_id}
         self._go_on(run, options)
         self._print(run_as_json(run), options)
@@ -105,7 +105,7 @@ class Command(ActCommand):
             n_orders=options["orders"],
             n_repeats=options["repeats"],
             chat=chat,
-            cap=_amount(options["max_cost"]),
+            cap=cap_written(options["max_cost"]),
             seed=options["seed"],
         )
 
@@ -165,18 +165,6 @@ def _target(options: dict[str, Any]) -> Target:
     if options["study"]:
         return Target.of_study(find_study(options["study"]))
     return Target(the_one(QuestionBank.objects.all(), options["bank"], "bank"))
-
-
-def _amount(text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite():
-        raise CommandError(f"--max-cost: {text!r} is no amount. Nothing was stored.", returncode=2)
-    return amount
 
 
 def _words(value: Any) -> str:

@@ -11,9 +11,9 @@ from annotation.call_enums import CallOutcome
 from annotation.ingest.model_pictures import picture_bytes
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from readerstudy.acts.model_runs import run_of
 from readerstudy.model_runs.following import RunProgress
 from readerstudy.model_runs.raw_answers import open_call, picture_of_call, readable_calls
-from readerstudy.views.model_runs.model_runs import run_of
 
 PER_PAGE = 50
 

@@ -16,10 +16,10 @@ from annotation.models import Revision
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from readerstudy.acts.model_runs import run_of
 from readerstudy.comparison.image_need import image_need
 from readerstudy.comparison.variants import RunFamily, family_of, tables_for
 from readerstudy.model_runs.publishing import target_of_run
-from readerstudy.views.model_runs.model_runs import run_of
 
 PER_PAGE = 50
 SETTINGS = {

@@ -14,9 +14,10 @@ from annotation.acts.rounds import ROUND_ACTS
 from annotation.models import User
 from annotation.refusals import Refused
 from annotation.views.site.confirming import valid_data
+from readerstudy.acts.model_runs import RUN_ACTS
 from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
-EVERY: tuple[type[Act[Any]], ...] = (*ROUND_ACTS, *STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS)
+EVERY: tuple[type[Act[Any]], ...] = (*ROUND_ACTS, *STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS, *RUN_ACTS)
 ACTS = {act.name: act for act in EVERY}
 
 

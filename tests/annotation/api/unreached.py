@@ -6,9 +6,10 @@ from typing import Any
 
 from annotation.acts import Act
 from annotation.acts.rounds import ROUND_ACTS
+from readerstudy.acts.model_runs import RUN_ACTS
 from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
-DECLARED: tuple[type[Act[Any]], ...] = (*ROUND_ACTS, *STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS)
+DECLARED: tuple[type[Act[Any]], ...] = (*ROUND_ACTS, *STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS, *RUN_ACTS)
 
 REACHED = {
     **{act.name: f"api-{act.name}" for act in DECLARED},
@@ -51,12 +52,6 @@ REACHED = {
     "submissions-open": "api-submissions-open",
     "submissions-close": "api-submissions-close",
     "model-run-new": "api-model-runs",
-    "model-run-try": "api-model-run-try",
-    "model-run-start": "api-model-run-start",
-    "model-run-pause": "api-model-run-pause",
-    "model-run-resume": "api-model-run-resume",
-    "model-run-stop": "api-model-run-stop",
-    "model-run-cap": "api-model-run-cap",
     "prediction-import-new": "api-prediction-imports",
     "predictions-import": "api-prediction-imports",
     "prediction-import-store": "api-prediction-import-store",

@@ -12,7 +12,7 @@ from django.test import override_settings
 from annotation.call_enums import Ending, EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.generation.continuing import continue_run
-from annotation.generation.generation_plans import GenerationWanted, begin_generation
+from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.attempts import Received, read_attempt, store_attempts
 from annotation.model_calls.call_batches import complete
@@ -50,11 +50,14 @@ def wanted_of(bank: QuestionBank, **fields: Any) -> GenerationWanted:
     return GenerationWanted(bank=bank, endpoint=ENDPOINT, model=OBEYS_SCHEMA, **given | fields)
 
 
+def begun_run(bank: QuestionBank, **fields: Any) -> GenerationRun:
+    return begin_generation(plan_generation(wanted_of(bank, **fields), at=NOON), actor=None, at=NOON).stored_run
+
+
 def finished_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> GenerationRun:
     """Both batches asked of the stand-in, and the questions imported, as the worker does it."""
     with asked_server(seed=server_seed, place=EndpointPlace.MACHINE):
-        run = begin_generation(wanted_of(bank, **fields), actor=None, at=NOON).run
-        assert run is not None
+        run = begun_run(bank, **fields)
         for _batch in ("findings", "questions"):
             ask_endpoint(ENDPOINT, clock=lambda: NOON)
             run = GenerationRun.objects.get(pk=run.pk)
@@ -66,8 +69,7 @@ def written_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> G
     """The same without a server and its threads: the answers of the simulated model are stored as they come."""
     endpoint = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
     with override_settings(MODEL_ENDPOINTS=(endpoint,)):
-        run = begin_generation(wanted_of(bank, **fields), actor=None, at=NOON).run
-        assert run is not None
+        run = begun_run(bank, **fields)
         for step in ("bullets_batch", "questions_batch"):
             run = GenerationRun.objects.get(pk=run.pk)
             answer_batch(getattr(run, step), server_seed)

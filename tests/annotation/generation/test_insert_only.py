@@ -10,11 +10,12 @@ from pathlib import Path
 from django.db import DatabaseError, transaction
 from annotation.models import Bullet, GenerationReport, ModelCall
 from annotation.call_enums import EndpointPlace
-from annotation.generation.generation_plans import plan_generation
+from annotation.generation.generation_plans import plan_generation, store_generation
 from tests.annotation.model_calls.simulated_calls import NOON, asked_server
 from tests.annotation.generation.made import bank_with_reports, wanted_of
 with tempfile.TemporaryDirectory() as folder, asked_server(place=EndpointPlace.MACHINE):
-    plan_generation(wanted_of(bank_with_reports(Path(folder), 3)), actor=None, at=NOON)
+    plan = plan_generation(wanted_of(bank_with_reports(Path(folder), 3)), at=NOON)
+    store_generation(plan, actor=None, at=NOON)
 Bullet.objects.create(report=GenerationReport.objects.all()[0], call=ModelCall.objects.all()[0], number=1, quote="q",
     statement="s", polarity="present", compares_with_prior=False)
 for name, change in (

@@ -15,7 +15,6 @@ from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back
 from annotation.generation.continuing import KIND, continue_run, run_continuing
-from annotation.generation.generation_plans import begin_generation
 from annotation.generation.making import import_made, replay, take_bullets
 from annotation.generation.origins import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
@@ -40,7 +39,7 @@ from annotation.models import (
 )
 from annotation.questionbank.keeping import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
-from tests.annotation.generation.made import FINDINGS, bank_with_reports, finished_run, wanted_of
+from tests.annotation.generation.made import FINDINGS, bank_with_reports, begun_run, finished_run
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION
 from tests.annotation.generation.test_planning_generation import reports_file
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server
@@ -57,9 +56,7 @@ def bank(tmp_path: Path) -> QuestionBank:
 def begun(bank: QuestionBank, **fields: Any) -> GenerationRun:
     """A run of one exam whose calls wait for answers."""
     with asked_server(place=EndpointPlace.MACHINE):
-        run = begin_generation(wanted_of(bank, **{"n_exams": 1, **fields}), actor=None, at=NOON).run
-    assert run is not None
-    return run
+        return begun_run(bank, **{"n_exams": 1, **fields})
 
 
 def answer(batch: CallBatch, *texts: str, finish_reason: str = "stop") -> None:

@@ -178,16 +178,8 @@ def test_no_permission_for_reports() -> None:
     assert plan_here(wanted_of(bank, "c1")).found.asked
 
 
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [
-        ({"validator": "c9"}, "no_validator"),
-        ({"endpoint": "elsewhere"}, "no_endpoint"),
-        ({"cap": 5}, "cap_without_price"),
-    ],
-)
-def test_bad_input(fields: dict[str, object], code: str) -> None:
-    refused(wanted_of(judged_bank(1), **fields), code)  # type: ignore[arg-type]
+def test_a_validator_that_there_is_none_of() -> None:
+    refused(wanted_of(judged_bank(1), "c9"), "no_validator")
 
 
 def test_a_prompt_of_another_purpose_or_without_a_verdict() -> None:

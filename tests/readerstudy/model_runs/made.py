@@ -13,7 +13,7 @@ from annotation.call_enums import BatchState, CallOutcome, Ending, EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.model_calls.attempts import CHANGED, Received, read_attempt
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
-from readerstudy.model_runs.planning import RunPlan, RunWanted, plan_run
+from readerstudy.model_runs.planning import RunWanted, plan_run, store_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 from tests.annotation.endpoints.simulated_models import GOOD
@@ -75,9 +75,7 @@ def planned(target: Target, **fields: Any) -> ModelRun:
     """A run of a permitted bank by the command line."""
     if not SendingPermission.objects.filter(bank=target.bank).exists():
         permit(target.bank)
-    plan: RunPlan = plan_run(wanted(target, **fields), actor=None, at=NOON)
-    assert plan.run is not None
-    return plan.run
+    return store_run(plan_run(wanted(target, **fields), actor=None, at=NOON), actor=None, at=NOON).stored_run
 
 
 def letter_b(call: ModelCall) -> str:

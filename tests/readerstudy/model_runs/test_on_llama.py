@@ -13,7 +13,6 @@ from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.generation.continuing import continue_run
-from annotation.generation.generation_plans import begin_generation
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions
 from annotation.generation.stored_answers import answers_of
 from annotation.jobs import queueing
@@ -27,7 +26,7 @@ from readerstudy.models import ModelRun, Prediction
 from readerstudy.predictions.listing import Target
 from tests.annotation.endpoints.llama_server import MODEL, llama_server
 from tests.annotation.endpoints.stand_in import StandIn
-from tests.annotation.generation.made import bank_with_reports, wanted_of
+from tests.annotation.generation.made import bank_with_reports, begun_run
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.model_runs.made import ENDPOINT, make_prompt, planned
@@ -86,8 +85,7 @@ def test_reports_become_findings_and_questions_that_can_be_read(settings: Settin
     bank = bank_with_reports(tmp_path, n_exams=2)
     with StandIn(seed=1) as stand_in:
         for server in (url, stand_in.url):
-            run = begin_generation(wanted_of(bank, n_exams=2, chat=CHAT), actor=None, at=NOON).run
-            assert run is not None
+            run = begun_run(bank, n_exams=2, chat=CHAT)
             ask(settings, server)
             continue_run(GenerationRun.objects.get(pk=run.pk), clock=lambda: NOON)
     nonsense, grounded = GenerationRun.objects.order_by("pk")

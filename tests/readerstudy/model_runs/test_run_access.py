@@ -14,7 +14,7 @@ from readerstudy.design.conflicts import may_not_read
 from readerstudy.enums import StudyState
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.choosing import targets_to_run
-from readerstudy.model_runs.planning import plan_run
+from readerstudy.model_runs.planning import plan_run, store_run
 from readerstudy.model_runs.raw_answers import open_call, readable_calls
 from readerstudy.model_runs.run_access import runs_seen_by, shows_results
 from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
@@ -115,7 +115,7 @@ def test_once_the_study_is_over_its_bank_is_open_again_but_its_own_runs_stay_hid
     ReaderStudy.objects.update(state=StudyState.CLOSED)
     assert list(runs_seen_by(cora)) == [on_bank]
     assert on_study not in runs_seen_by(cora)
-    assert plan_run(wanted(Target(study.bank)), actor=cora, at=NOON).run
+    assert plan_run(wanted(Target(study.bank)), actor=cora, at=NOON).n_calls
 
 
 def test_whoever_left_the_study_meets_runs_on_its_bank(reader: Enrolment, study: ReaderStudy, cora: User) -> None:
@@ -128,7 +128,7 @@ def test_another_bank_is_not_touched(reader: Enrolment, cora: User) -> None:
     other = make_bank("Other")
     make_revisions(other, {1: {}})
     permit(other)
-    assert plan_run(wanted(Target(other)), actor=cora, at=NOON).run
+    store_run(plan_run(wanted(Target(other)), actor=cora, at=NOON), actor=cora, at=NOON)
     assert [run.batch.bank for run in runs_seen_by(cora)] == [other]
 
 

@@ -160,8 +160,8 @@ def refused(*arguments: str, match: str) -> None:
     [
         (("--prompt", "another"), "There is no prompt “another”. Prompts: our reading"),
         (("--prompt", "our reading@9"), "There is no prompt"),
-        (("--max-cost", "much"), "'much' is no amount"),
-        (("--max-cost", "nan"), "is no amount"),
+        (("--max-cost", "much"), "--max-cost: a number"),
+        (("--max-cost", "nan"), "--max-cost: a number"),
         (("--max-cost", "5"), "no cap can be kept"),
         (("--repeats", "0"), "1 to 20 times"),
         (("--orders", "4", "--repeats", "21"), "1 to 20 times"),

@@ -15,7 +15,7 @@ from annotation.enums import ImageState, JobState, Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.model_calls.asking import ask_endpoint
-from annotation.model_calls.call_batches import pause, stop
+from annotation.model_calls.call_batches import BatchRefused, pause, stop
 from annotation.model_calls.request_bodies import request_of
 from annotation.models import EndpointProbe, Image, Job, QuestionBank, User
 from readerstudy.model_runs.asked_questions import RunningRefused
@@ -100,7 +100,7 @@ def test_what_the_newest_probe_refuted_sends_nothing(bank: QuestionBank) -> None
         probe = {"endpoint": ENDPOINT, "model": run.batch.model}
         EndpointProbe.objects.create(findings=[found], probed_at=NOON, **probe)
         for act in (ask_first_questions, start_run):
-            with refuses(RunningRefused, "probe_refutes", match="The model answers no text. Status 404."):
+            with refuses(BatchRefused, "probe_refutes", match="The model answers no text. Status 404."):
                 act(run, actor=None, at=NOON)
         EndpointProbe.objects.create(findings=[], probed_at=NOON + timedelta(hours=1), **probe)
         try_first(run)
