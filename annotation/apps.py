@@ -15,7 +15,7 @@ class AnnotationConfig(AppConfig):
         from annotation.discussion.tagging import TAGGED
         from annotation.generation.continuing import KIND as MAKE_QUESTIONS
         from annotation.generation.continuing import continue_later
-        from annotation.generation.stored_answers import fill_calls
+        from annotation.generation.making import fill_calls
         from annotation.jobs.handlers import register_handler
         from annotation.leaving.open_work import works
         from annotation.model_calls.call_batches import completed

@@ -12,7 +12,7 @@ from readerstudy.views.conducting import acts as study_acts
 from readerstudy.views.conducting import dry_run
 from readerstudy.views.design import cases, drafts, forecasting, freezing
 from readerstudy.views.enrolment import inviting, steps
-from readerstudy.views.model_runs import model_runs, raw_answers, run_variants
+from readerstudy.views.model_runs import model_runs, run_variants
 from readerstudy.views.monitoring import acts as watch_acts
 from readerstudy.views.monitoring import interim as watch_results
 from readerstudy.views.monitoring import readers as watching
@@ -171,11 +171,11 @@ urlpatterns: list[URLPattern] = [
     path("models/at-work/<str:public_id>/", model_runs.model_run, name="model-run"),
     path("models/at-work/<str:public_id>/variants/", run_variants.model_run_variants, name="model-run-variants"),
     *page_paths("models/at-work/<str:public_id>/", RUN_ACTS),
-    path("models/at-work/<str:public_id>/calls/", raw_answers.model_run_calls, name="model-run-calls"),
-    path("models/at-work/<str:public_id>/calls/<int:number>/", raw_answers.model_run_call, name="model-run-call"),
+    path("models/at-work/<str:public_id>/calls/", model_runs.model_run_calls, name="model-run-calls"),
+    path("models/at-work/<str:public_id>/calls/<int:number>/", model_runs.model_run_call, name="model-run-call"),
     path(
         "models/at-work/<str:public_id>/calls/<int:number>/<str:sha256>.png",
-        raw_answers.model_run_picture,
+        model_runs.model_run_picture,
         name="model-run-picture",
     ),
     path("models/<str:public_id>/", models.model, name="model"),

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.endpoints.configured_endpoints import endpoints
+from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.forms import PlainForm
 from annotation.models import PromptVersion
 from annotation.models.endpoints import LONGEST_MODEL
@@ -47,9 +48,9 @@ class AskingForm(PlainForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.offer("endpoint", [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()])
+        self.offer("endpoint", [(one.name, _label_of(one)) for one in endpoints()])
 
-    def offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+    def offer(self, name: str, choices: list[Any]) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
@@ -58,6 +59,11 @@ class AskingForm(PlainForm):
         field = self.fields[name]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = prompts
+
+
+def _label_of(endpoint: Endpoint) -> str:
+    place = gettext(endpoint.place.label)
+    return f"{endpoint.name} ({place}{', ' + endpoint.model if endpoint.model else ''})"
 
 
 class PriceForm(PlainForm):

@@ -6,8 +6,8 @@ Nothing is asked here. Twice changes nothing.
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,11 +15,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, Polarity
 from annotation.enums import ImportKind
 from annotation.generation.kernels.answer_forms import NotInForm, WrittenQuestion, read_bullets, read_questions
+from annotation.generation.kernels.generation_prompts import finding_line
 from annotation.generation.kernels.grounding import RULES_VERSION, fault_of, ground_bullet
 from annotation.generation.kernels.made_questions import (
     LETTER_RULE,
@@ -29,7 +31,7 @@ from annotation.generation.kernels.made_questions import (
     texts_without_letters,
 )
 from annotation.generation.report_sources import exam_fields_of, text_of
-from annotation.generation.stored_answers import Answer, answers_of, reports_with_texts, usable_bullets
+from annotation.model_calls.attempts import answers_of as texts_of
 from annotation.model_calls.batch_files import custom_id
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun, ModelCall, Revision
 from annotation.quality.checking import check_revisions
@@ -40,6 +42,53 @@ AT_ONCE = 500
 Clock = Callable[[], datetime]
 
 
+# --- what is asked, and what was answered ---
+def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
+    """The variables of our prompts, of calls that name their report: its text, its usable findings, how many to ask."""
+    ids = [(call.values or {})["report"] for call in calls]
+    reports = reports_with_texts(GenerationReport.objects.filter(pk__in=ids))
+    usable = usable_bullets(ids)
+    return [
+        {
+            "report": text_of(reports[pk]),
+            "bullets": "\n".join(
+                finding_line(one.number, one.polarity, one.statement, one.location) for one in usable[pk]
+            ),
+            "n_questions": str(reports[pk].run.per_exam),
+        }
+        for pk in ids
+    ]
+
+
+def reports_with_texts(rows: QuerySet[GenerationReport]) -> dict[int, GenerationReport]:
+    """By id, with what text_of and exam_fields_of need."""
+    return {one.pk: one for one in rows.select_related("answer_key__report", "run")}
+
+
+def usable_bullets(reports: Iterable[int]) -> dict[int, list[Bullet]]:
+    """By id of the report: the findings that no rule leaves out, by number."""
+    found: dict[int, list[Bullet]] = defaultdict(list)
+    for one in Bullet.objects.filter(report__in=list(reports), fault="").order_by("report", "number"):
+        found[one.report_id].append(one)
+    return found
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a call to the report that it names; ``text`` None: the model refused, or was cut."""
+
+    call: ModelCall
+    report: int
+    text: str | None
+
+
+def answers_of(batch: CallBatch) -> Iterator[Answer]:
+    """By number of the call."""
+    for call, text in texts_of(batch):
+        yield Answer(call, (call.values or {})["report"], text)
+
+
+# --- what is made ---
 def not_made(step: str, report: int, rule: str, number: int = 0) -> dict[str, Any]:
     """``report`` and ``number`` as people count them; 0: the answer as a whole."""
     return {"step": step, "report": report, "number": number, "rule": rule}

@@ -14,8 +14,7 @@ from django.db.models import Field, Model
 from annotation.call_enums import CallOutcome, Ending, PromptPurpose
 from annotation.endpoints.kernels.completions import REFUSAL_RULE, Completion, Usage, outcome_of, read_completion
 from annotation.endpoints.prices import cost_of
-from annotation.model_calls.kernels.answer_field import ANSWER_FIELD_RULE, answer_in
-from annotation.model_calls.kernels.extraction import RULE, RULES
+from annotation.model_calls.kernels.extraction import ANSWER_FIELD_RULE, RULE, RULES, answer_in
 from annotation.model_calls.kernels.question_text import canonical, rotated
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price
 

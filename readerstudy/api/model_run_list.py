@@ -17,7 +17,6 @@ from annotation.api.bodies import SentBody, cleaned
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, SentImages
-from annotation.endpoints.configured_endpoints import endpoints
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.model_calls.tallies import tallies
 from annotation.people.kept_answers import MadeAnswer
@@ -26,12 +25,17 @@ from readerstudy.api.model_list import OfModels
 from readerstudy.api.prediction_files import target_named
 from readerstudy.forms.model_runs import ModelRunForm
 from readerstudy.forms.models import target_value
-from readerstudy.model_runs.choosing import prompts_to_answer, targets_to_run
-from readerstudy.model_runs.estimating import outlasts_permission
 from readerstudy.model_runs.following import RunProgress
-from readerstudy.model_runs.planning import MOST_REPEATS, RunPlan, plan_run, store_run
+from readerstudy.model_runs.planning import (
+    MOST_REPEATS,
+    RunPlan,
+    plan_run,
+    prompts_to_answer,
+    store_run,
+    targets_to_run,
+)
 from readerstudy.model_runs.run_access import runs_seen_by
-from readerstudy.model_runs.starting import why_unknown
+from readerstudy.model_runs.starting import outlasts_permission, why_unknown
 from readerstudy.models import ModelRun
 from readerstudy.views.model_runs.model_runs import check_runs_models
 
@@ -201,7 +205,7 @@ class ModelRuns(OfModels, ListOf[ModelRun]):
             versions = versions.filter(number=number)
         prompt = versions.first()
         chosen = {"target": target_value(target_named(targets, sent)), "prompt": prompt.pk if prompt else 0}
-        form = ModelRunForm(endpoints(), targets, prompts, {**sent, **chosen})
+        form = ModelRunForm(targets, prompts, {**sent, **chosen})
         cleaned(form)
 
         def store(plan: RunPlan) -> MadeAnswer:

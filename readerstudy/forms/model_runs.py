@@ -12,14 +12,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.call_enums import SentImages
-from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.forms.model_endpoints import AskingForm
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.models import PromptVersion
 from readerstudy.forms.drafts import StudyPageForm
 from readerstudy.forms.models import target_choices, target_value, visible_name
-from readerstudy.model_runs.choosing import model_at
-from readerstudy.model_runs.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted
+from readerstudy.model_runs.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted, model_at
 from readerstudy.predictions.listing import Target
 
 GROUPS = (
@@ -29,16 +28,11 @@ GROUPS = (
 )
 
 
-class ModelRunForm(StudyPageForm):
+class ModelRunForm(AskingForm):
     """A run that is planned; nothing is sent by it."""
 
-    endpoint = forms.ChoiceField(label=_("Endpoint"))
-    endpoint_model = forms.CharField(
-        label=_("Model at the endpoint"),
-        max_length=200,
-        required=False,
-        help_text=_("As the endpoint calls it; empty: as whoever runs the server has set it."),
-    )
+    model = None  # what the endpoint calls it has another name here, beside the name in figures
+    endpoint_model = AskingForm.base_fields["model"]
     name = forms.CharField(
         label=_("Name in figures"), max_length=LONGEST_NAME, help_text=_("A model that is not listed is entered.")
     )
@@ -62,16 +56,6 @@ class ModelRunForm(StudyPageForm):
     n_repeats = forms.IntegerField(
         label=_("How often each question is asked"), min_value=1, max_value=MOST_REPEATS, initial=1
     )
-    cap = forms.DecimalField(
-        label=_("Most that it may cost"),
-        required=False,
-        max_digits=12,
-        decimal_places=4,
-        help_text=_("In the currency of the price. The run pauses before it costs more; it can be changed later."),
-    )
-    temperature = forms.FloatField(
-        label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
-    )
     max_tokens = forms.IntegerField(
         label=_("Most tokens of an answer"),
         required=False,
@@ -87,28 +71,13 @@ class ModelRunForm(StudyPageForm):
         help_text=_("Of the questions that are asked first."),
     )
 
-    def __init__(
-        self,
-        endpoints: Sequence[Endpoint],
-        targets: Sequence[Target],
-        prompts: QuerySet[PromptVersion],
-        *args: Any,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, targets: Sequence[Target], prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._targets = {target_value(target): target for target in targets}
-        self._choices("target", target_choices(targets))
-        self._choices("endpoint", [(one.name, _endpoint_label(one)) for one in endpoints])
+        self.offer("target", target_choices(targets))
         words = [(one.value, gettext(one.label)) for one in SentImages]
-        self._choices("images", [("", gettext("as the prompt says")), *words])
-        prompt = self.fields["prompt"]
-        assert isinstance(prompt, forms.ModelChoiceField)
-        prompt.queryset = prompts
-
-    def _choices(self, name: str, choices: list[Any]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
+        self.offer("images", [("", gettext("as the prompt says")), *words])
+        self.offer_prompts("prompt", prompts)
 
     @property
     def groups(self) -> Iterator[tuple[str, list[BoundField]]]:
@@ -152,8 +121,3 @@ class ModelRunCapForm(StudyPageForm):
         decimal_places=4,
         help_text=_("In the currency of the price."),
     )
-
-
-def _endpoint_label(endpoint: Endpoint) -> str:
-    place = gettext(endpoint.place.label)
-    return f"{endpoint.name} ({place}{', ' + endpoint.model if endpoint.model else ''})"

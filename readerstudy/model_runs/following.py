@@ -15,10 +15,9 @@ from annotation.call_enums import BatchState, CallOutcome
 from annotation.model_calls.kernels.batch_states import may_become
 from annotation.model_calls.tallies import CallTally, tally
 from annotation.models import Job
-from readerstudy.model_runs.estimating import estimate_of
-from readerstudy.model_runs.kernels.estimates import RunEstimate
-from readerstudy.model_runs.kernels.first_questions import N_FIRST
+from readerstudy.model_runs.kernels.estimates import N_FIRST, RunEstimate
 from readerstudy.model_runs.publishing import KIND, is_plain, target_of_run
+from readerstudy.model_runs.starting import estimate_of
 from readerstudy.models import ModelRun, PredictionRun
 
 

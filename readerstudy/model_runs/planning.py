@@ -9,10 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose, SentImages
+from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.model_pictures import policy_for
 from annotation.model_calls.campaigns import Asking, CallPlan, check_purpose, permitted_and_priced, store_batch
@@ -26,12 +28,12 @@ from readerstudy.model_runs.asked_questions import (
     check_images,
     swap_exams,
 )
-from readerstudy.model_runs.kernels.first_questions import first_questions
-from readerstudy.model_runs.run_access import check_may_run
+from readerstudy.model_runs.kernels.estimates import first_questions
+from readerstudy.model_runs.run_access import check_may_run, coordinates, read_beside
 from readerstudy.models import ModelEntry, ModelRun
 from readerstudy.predictions.entries import enter_model, find_entry
 from readerstudy.predictions.importing import check_takes_predictions
-from readerstudy.predictions.listing import Target
+from readerstudy.predictions.listing import Target, targets_for
 
 PLANNED = "model_run.planned"
 ORDERS = (1, 4)
@@ -193,3 +195,23 @@ def _described(wanted: RunWanted) -> dict[str, str]:
     decoding = ", ".join(f"{name} {value}" for name, value in sent.items())
     prompt = "\n\n".join(filter(None, (wanted.prompt.instruction, wanted.prompt.text)))
     return {"name": wanted.name, "version": wanted.version, "prompt": prompt, "decoding": decoding}
+
+
+# --- what a run can be planned with ---
+def prompts_to_answer() -> QuerySet[PromptVersion]:
+    """By name, the newest version of each first."""
+    return PromptVersion.objects.filter(purpose=PromptPurpose.ANSWER).order_by("name", "-number")
+
+
+def model_at(endpoint: str, given: str) -> str:
+    """What the endpoint calls the model. Raises RunningRefused where neither says so."""
+    named = given.strip() or endpoint_named(endpoint).model
+    if not named:
+        sentence = _("Say what the endpoint “%(name)s” calls the model.")
+        raise RunningRefused("no_model", sentence % {"name": endpoint}, status=422, field="endpoint_model")
+    return named
+
+
+def targets_to_run(person: User) -> list[Target]:
+    """Studies first: what this person coordinates and does not read."""
+    return [one for one in targets_for(person) if coordinates(person, one) and read_beside(person, one) is None]

@@ -23,7 +23,7 @@ from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue_once
-from annotation.model_calls.kernels.answer_field import answer_in, explanation_in
+from annotation.model_calls.kernels.extraction import answer_in, explanation_in
 from annotation.models import CallAttempt, CallBatch, ModelCall, User
 from readerstudy.enums import PredictionForm
 from readerstudy.model_runs.asked_questions import RunningRefused

@@ -1,6 +1,6 @@
 """Who may run models, watch the runs and open raw answers: coordinators, on what they do not read.
 
-What is kept of who opened a raw answer: raw_answers.py.
+What is kept of who opened a raw answer: readerstudy/model_runs/raw_answers.py.
 """
 
 from __future__ import annotations

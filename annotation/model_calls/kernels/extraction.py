@@ -22,6 +22,7 @@ tells how much of a result hangs on the reading of words.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -214,3 +215,28 @@ def _plain(text: str) -> str:
     text = " ".join(text.casefold().split())
     first, last = _inner.search(text), _inner.search(text[::-1])
     return text[first.start() : len(text) - last.start()] if first and last else ""
+
+
+# --- the answer within a JSON object that a prompt asked for; any other text is the answer itself ---
+ANSWER_FIELD_RULE = "answer-field-1"  # change the version with the rule: stored attempts name it
+ANSWER, EXPLANATIONS = "answer", ("explanation", "model_explanation")
+
+
+def answer_in(text: str) -> str:
+    """An explanation that comes before the answer may name other options: only the field is asked for the letter."""
+    return _field(text, (ANSWER,)) or text
+
+
+def explanation_in(text: str) -> str:
+    """Empty where the text is no JSON object."""
+    return _field(text, EXPLANATIONS)
+
+
+def _field(text: str, names: tuple[str, ...]) -> str:
+    if not text.lstrip().startswith("{"):
+        return ""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return next((fields[name] for name in names if isinstance(fields.get(name), str)), "")

@@ -24,10 +24,9 @@ from annotation.site.health import has_worker
 from annotation.site.slugs import the_one
 from readerstudy.management.arguments import find_model_run, find_study
 from readerstudy.model_runs.asked_questions import RunningRefused
-from readerstudy.model_runs.choosing import model_at
 from readerstudy.model_runs.following import estimate_rows, run_as_json
-from readerstudy.model_runs.kernels.first_questions import N_FIRST
-from readerstudy.model_runs.planning import ORDERS, RunWanted, plan_run, store_run
+from readerstudy.model_runs.kernels.estimates import N_FIRST
+from readerstudy.model_runs.planning import ORDERS, RunWanted, model_at, plan_run, store_run
 from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.model_calls.kernels.answer_field import answer_in, explanation_in
-from annotation.model_calls.kernels.extraction import extract
+from annotation.model_calls.kernels.extraction import answer_in, explanation_in, extract
 
 
 def test_an_explanation_before_the_answer_may_name_other_options() -> None:

@@ -7,8 +7,15 @@ import random
 import pytest
 from scipy.stats import t as student
 
-from readerstudy.model_runs.kernels.estimates import AskingSpeed, Expected, MadeCall, estimate, expected_total
-from readerstudy.model_runs.kernels.first_questions import N_FIRST, first_questions
+from readerstudy.model_runs.kernels.estimates import (
+    N_FIRST,
+    AskingSpeed,
+    Expected,
+    MadeCall,
+    estimate,
+    expected_total,
+    first_questions,
+)
 
 
 def made(n_images: int = 1, **fields: float | None) -> MadeCall:

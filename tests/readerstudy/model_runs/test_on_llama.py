@@ -14,7 +14,7 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.generation.continuing import continue_run
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions
-from annotation.generation.stored_answers import answers_of
+from annotation.generation.making import answers_of
 from annotation.jobs import queueing
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.request_bodies import request_of

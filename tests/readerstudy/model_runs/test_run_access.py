@@ -13,8 +13,7 @@ from annotation.review.assigning import who_knows_keys
 from readerstudy.design.conflicts import may_not_read
 from readerstudy.enums import StudyState
 from readerstudy.model_runs.asked_questions import RunningRefused
-from readerstudy.model_runs.choosing import targets_to_run
-from readerstudy.model_runs.planning import plan_run, store_run
+from readerstudy.model_runs.planning import plan_run, store_run, targets_to_run
 from readerstudy.model_runs.raw_answers import open_call, readable_calls
 from readerstudy.model_runs.run_access import runs_seen_by, shows_results
 from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
