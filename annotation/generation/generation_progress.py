@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
@@ -109,19 +108,3 @@ class GenerationProgress:
         if batch.state == BatchState.PLANNED:
             return _("Planned: nothing is sent yet.")
         return batch.paused_because or _("Paused after %(done)d of %(all)d calls. Nothing is sent.") % facts
-
-    def as_json(self) -> dict[str, Any]:
-        run = self.run
-        return {
-            "run": run.public_id,
-            "finished": run.finished_at is not None,
-            "says": self.sentence,
-            "reports": self.n_reports,
-            "refused": run.refused,
-            "findings": self.n_bullets,
-            "findings_usable": self.n_usable,
-            "questions": run.n_made,
-            "questions_not_made": self.n_not_made,
-            "not_made": {one.rule: one.n for one in self.not_made},
-            "calls": [one.public_id for one, _tally in self.calls],
-        }

@@ -31,7 +31,7 @@ GROUPS = (
 class ModelRunForm(AskingForm):
     """A run that is planned; nothing is sent by it."""
 
-    model = None  # what the endpoint calls it has another name here, beside the name in figures
+    model = None  # type: ignore[assignment]  # its name at the endpoint; figures know it by another
     endpoint_model = AskingForm.base_fields["model"]
     name = forms.CharField(
         label=_("Name in figures"), max_length=LONGEST_NAME, help_text=_("A model that is not listed is entered.")

@@ -189,12 +189,6 @@ def test_runs_of_another_bank_are_not_there(writer: Program, reports: QuestionBa
         problem_of(other.post(address), 404, "not_found")
 
 
-def test_models_are_asked_by_coordinators(reports: QuestionBank, ada: User, rita: User) -> None:
-    for script in (program_of(ada, Role.ADMINISTRATOR), program_of(rita, Role.REVIEWER)):
-        for address in (RUNS, "banks/reports/validity/", "banks/reports/near-duplicates/"):
-            problem_of(script.get(address), 403, "forbidden")
-
-
 # --- prompts ----------------------------------------------------------------------------------------
 def test_prompts_are_read_and_written_anew(
     writer: Program, django_assert_max_num_queries: DjangoAssertNumQueries

@@ -6,20 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
 from django.test import override_settings
 
-from annotation.call_enums import Ending, EndpointPlace
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation
 from annotation.model_calls.asking import ask_endpoint
-from annotation.model_calls.attempts import Received, read_attempt, store_attempts
-from annotation.model_calls.call_batches import complete
-from annotation.model_calls.request_bodies import contents_of
-from annotation.models import CallBatch, GenerationRun, ModelCall, QuestionBank, SendingPermission
+from annotation.models import GenerationRun, QuestionBank, SendingPermission
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA, chat_answer
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_calls, asked_server, make_permission
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 
 FINDINGS = (
@@ -72,19 +68,6 @@ def written_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> G
         run = begun_run(bank, **fields)
         for step in ("bullets_batch", "questions_batch"):
             run = GenerationRun.objects.get(pk=run.pk)
-            answer_batch(getattr(run, step), server_seed)
+            answer_calls(getattr(run, step), lambda _place, sent: chat_answer(json.loads(sent), seed=server_seed))
             continue_run(GenerationRun.objects.get(pk=run.pk), clock=lambda: NOON)
     return GenerationRun.objects.get(pk=run.pk)
-
-
-@transaction.atomic
-def answer_batch(batch: CallBatch, seed: int) -> None:
-    calls = list(ModelCall.objects.filter(batch=batch).order_by("number"))
-    attempts = []
-    for call, content in zip(calls, contents_of(batch, calls), strict=True):
-        request = content.request()
-        body = json.dumps(chat_answer(json.loads(request.body), seed=seed)).encode()
-        call.pictures = []
-        attempts.append(read_attempt(batch, call, Received(request.sha256, Ending.ANSWERED, body, 200)))
-    store_attempts(attempts, calls)
-    complete(batch, at=NOON)

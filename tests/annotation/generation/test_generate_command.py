@@ -67,8 +67,6 @@ def test_a_dry_run_stores_nothing_and_sends_nothing(bank: QuestionBank, server: 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"per_exam": 0}, "1 to 10 questions"),
-        ({"endpoint": "elsewhere"}, "no model endpoint named"),
         ({"bank": "nowhere"}, "no bank named"),
         ({"max_cost": "cheap"}, "--max-cost: a number"),
         ({"max_cost": "5"}, "Enter its price"),

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import transaction
 
-from annotation.call_enums import BatchState, Ending, EndpointPlace
+from annotation.call_enums import BatchState, EndpointPlace
 from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back
@@ -18,8 +17,7 @@ from annotation.generation.continuing import KIND, continue_run, run_continuing
 from annotation.generation.making import import_made, replay, take_bullets
 from annotation.generation.origins import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
-from annotation.model_calls.attempts import Received, read_attempt, store_attempts
-from annotation.model_calls.call_batches import call_named, complete, start
+from annotation.model_calls.call_batches import call_named, start
 from annotation.model_calls.request_bodies import contents_of, request_of
 from annotation.models import (
     AnswerKey,
@@ -42,7 +40,7 @@ from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.generation.made import FINDINGS, bank_with_reports, begun_run, finished_run
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION
 from tests.annotation.generation.test_planning_generation import reports_file
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_with, asked_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,19 +55,6 @@ def begun(bank: QuestionBank, **fields: Any) -> GenerationRun:
     """A run of one exam whose calls wait for answers."""
     with asked_server(place=EndpointPlace.MACHINE):
         return begun_run(bank, **{"n_exams": 1, **fields})
-
-
-def answer(batch: CallBatch, *texts: str, finish_reason: str = "stop") -> None:
-    """One answer for each call, and the batch is complete."""
-    calls = list(ModelCall.objects.filter(batch=batch).order_by("number"))
-    attempts = []
-    for call, text in zip(calls, texts, strict=True):
-        choice = {"finish_reason": finish_reason, "message": {"role": "assistant", "content": text}}
-        body = json.dumps({"choices": [choice]}).encode()
-        attempts.append(read_attempt(batch, call, Received("0" * 64, Ending.ANSWERED, body, 200)))
-    with transaction.atomic():
-        store_attempts(attempts, calls)
-        complete(batch, at=NOON)
 
 
 def continued(run: GenerationRun) -> GenerationRun:
@@ -188,7 +173,7 @@ def test_a_generated_question_is_exported_as_it_came(bank: QuestionBank) -> None
 def test_the_worker_goes_on_by_itself(bank: QuestionBank) -> None:
     """The job is queued in the transaction that stores the last answer."""
     run = begun(bank)
-    answer(run.bullets_batch, FOUND)
+    answer_with(run.bullets_batch, FOUND)
     job = Job.objects.get(kind=KIND)
     assert (job.state, job.params) == (JobState.QUEUED, {"run": run.pk, "batch": run.bullets_batch_id})
 
@@ -214,7 +199,7 @@ def test_reports_of_a_file_bring_their_exams(bank: QuestionBank, tmp_path: Path)
 # --- what is not made ---
 def test_findings_are_stored_with_their_place_and_their_fault(bank: QuestionBank) -> None:
     run = begun(bank)
-    answer(run.bullets_batch, FOUND)
+    answer_with(run.bullets_batch, FOUND)
     run = continued(run)
     rows = list(Bullet.objects.order_by("number"))
     assert [one.fault for one in rows] == ["", "", "", "", "quote_not_found", "compares_with_prior"]
@@ -249,10 +234,10 @@ def test_a_question_that_breaks_a_rule_is_counted_and_not_made(
     bank: QuestionBank, changes: dict[str, Any], rule: str
 ) -> None:
     run = begun(bank)
-    answer(run.bullets_batch, FOUND)
+    answer_with(run.bullets_batch, FOUND)
     run = continued(run)
     assert run.questions_batch is not None
-    answer(run.questions_batch, questions_json(options(), changes))
+    answer_with(run.questions_batch, questions_json(options(), changes))
     run = continued(run)
     assert run.n_made == 1
     assert Revision.objects.filter(bank_import=run.bank_import).count() == 1
@@ -262,10 +247,10 @@ def test_a_question_that_breaks_a_rule_is_counted_and_not_made(
 
 def test_more_questions_than_asked_for_are_left(bank: QuestionBank) -> None:
     run = begun(bank, per_exam=1)
-    answer(run.bullets_batch, FOUND)
+    answer_with(run.bullets_batch, FOUND)
     run = continued(run)
     assert run.questions_batch is not None
-    answer(run.questions_batch, questions_json(options(), options()))
+    answer_with(run.questions_batch, questions_json(options(), options()))
     assert continued(run).n_made == 1
 
 
@@ -274,7 +259,7 @@ def test_more_questions_than_asked_for_are_left(bank: QuestionBank) -> None:
 )
 def test_an_answer_that_is_none(bank: QuestionBank, text: str, rule: str) -> None:
     run = begun(bank)
-    answer(run.bullets_batch, text)
+    answer_with(run.bullets_batch, text)
     run = continued(run)
     assert (run.questions_batch, run.n_made, run.bank_import) == (None, 0, None)
     assert run.finished_at is not None
@@ -283,23 +268,23 @@ def test_an_answer_that_is_none(bank: QuestionBank, text: str, rule: str) -> Non
 
 def test_an_answer_that_was_cut(bank: QuestionBank) -> None:
     run = begun(bank)
-    answer(run.bullets_batch, FOUND, finish_reason="length")
+    answer_with(run.bullets_batch, FOUND, finish_reason="length")
     assert [one["rule"] for one in continued(run).not_made] == ["no_answer"]
 
 
 def test_questions_that_were_cut(bank: QuestionBank) -> None:
     run = begun(bank)
-    answer(run.bullets_batch, FOUND)
+    answer_with(run.bullets_batch, FOUND)
     run = continued(run)
     assert run.questions_batch is not None
-    answer(run.questions_batch, questions_json(options()), finish_reason="length")
+    answer_with(run.questions_batch, questions_json(options()), finish_reason="length")
     run = continued(run)
     assert (run.n_made, run.not_made[-1]["rule"]) == (0, "no_answer")
 
 
 def test_a_report_without_usable_findings_is_not_asked_about(bank: QuestionBank) -> None:
     run = begun(bank, n_exams=2)
-    answer(run.bullets_batch, FOUND, bullets_json(("Nobody wrote this.", "Something", "present")))
+    answer_with(run.bullets_batch, FOUND, bullets_json(("Nobody wrote this.", "Something", "present")))
     run = continued(run)
     assert run.questions_batch is not None
     assert run.questions_batch.n_calls == 1
@@ -308,7 +293,7 @@ def test_a_report_without_usable_findings_is_not_asked_about(bank: QuestionBank)
 
 def test_a_permission_that_ended_meanwhile_leaves_the_second_step_planned(bank: QuestionBank) -> None:
     run = begun(bank)
-    answer(run.bullets_batch, FOUND)
+    answer_with(run.bullets_batch, FOUND)
     SendingPermission.objects.update(withdrawn_at=NOON)
     run = continued(run)
     assert run.questions_batch is not None

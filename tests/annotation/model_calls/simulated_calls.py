@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import override_settings
 
-from annotation.call_enums import BatchState, PromptPurpose, SentImages
+from annotation.call_enums import BatchState, Ending, PromptPurpose, SentImages
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.model_calls import asking, next_calls
+from annotation.model_calls.attempts import Received, read_attempt, store_attempts
+from annotation.model_calls.call_batches import complete
 from annotation.model_calls.kernels import pacing
+from annotation.model_calls.request_bodies import contents_of
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
 from tests.annotation.endpoints.simulated_models import GOOD
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault
@@ -89,6 +94,28 @@ def make_batch(n_questions: int = 6, *, state: BatchState = BatchState.RUNNING, 
         ModelCall(batch=batch, number=number, revision=revision) for number, revision in enumerate(revisions, start=1)
     )
     return batch
+
+
+@transaction.atomic
+def answer_calls(batch: CallBatch, body_of: Callable[[int, bytes], dict[str, Any]]) -> None:
+    """Without a server: each call gets the body for its place and its request, and the batch is complete."""
+    calls = list(ModelCall.objects.filter(batch=batch).select_related("revision", "batch").order_by("number"))
+    attempts = []
+    for place, (call, content) in enumerate(zip(calls, contents_of(batch, calls), strict=True)):
+        request, call.pictures = content.request(), []
+        body = json.dumps(body_of(place, request.body)).encode()
+        attempts.append(read_attempt(batch, call, Received(request.sha256, Ending.ANSWERED, body, 200)))
+    store_attempts(attempts, calls)
+    ModelCall.objects.filter(batch=batch).update(n_sent=1)
+    complete(batch, at=NOON)
+
+
+def answer_with(batch: CallBatch, *texts: str, finish_reason: str = "stop") -> None:
+    """These texts in turn, over and over."""
+    message = {"finish_reason": finish_reason}
+    answer_calls(
+        batch, lambda place, _request: {"choices": [{**message, "message": {"content": texts[place % len(texts)]}}]}
+    )
 
 
 @contextmanager

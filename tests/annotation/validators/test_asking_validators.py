@@ -31,12 +31,18 @@ from annotation.validators.validator_overview import act_on_run, runs_of
 from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check, plan_checks
 from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission, make_prompt
+from tests.annotation.model_calls.simulated_calls import (
+    ENDPOINT,
+    NOON,
+    answer_with,
+    asked_server,
+    make_permission,
+    make_prompt,
+)
 from tests.annotation.review.cases import SECRETS, make_bank, make_revision, make_revisions
 from tests.annotation.validators.validated import (
     FINDINGS,
     NAMED,
-    answer_calls,
     begun,
     judged,
     judged_bank,
@@ -93,7 +99,7 @@ def test_a_verdict_names_prompt_model_and_call() -> None:
 def test_what_holds_no_verdict_is_counted_and_judges_nothing() -> None:
     bank = judged_bank(4)
     run = begun(bank)
-    answer_calls(run.batch, verdict_json("pass"), "no JSON", '{"verdict": "maybe"}', '{"reason": "cut off')
+    answer_with(run.batch, verdict_json("pass"), "no JSON", '{"verdict": "maybe"}', '{"reason": "cut off')
     take_verdicts(run, at=NOON)
     assert (run.n_unread, verdicts(bank)) == (3, ["pass"])
     again = plan_here(wanted_of(bank))
@@ -196,7 +202,7 @@ def test_the_same_is_not_asked_twice() -> None:
     run = begun(bank)
     with override_settings(MODEL_ENDPOINTS=(NAMED,)), pytest.raises(Refused, match="already"):
         begin_checks(plan_checks([wanted_of(bank)], actor=None, at=NOON), actor=None, at=NOON)
-    answer_calls(run.batch, verdict_json("pass"))
+    answer_with(run.batch, verdict_json("pass"))
     take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
     assert "all 2 questions" in refused(wanted_of(bank), "all_known")
 
@@ -220,7 +226,7 @@ def test_a_bank_without_anything_to_ask() -> None:
 def test_a_stopped_run_keeps_the_verdicts_that_came_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queueing, "nudge", lambda _public_id: None)
     run = begun(judged_bank(3))
-    answer_calls(run.batch, verdict_json("fail"))
+    answer_with(run.batch, verdict_json("fail"))
     ModelCall.objects.filter(batch=run.batch, number=3).update(outcome=CallOutcome.NOT_ASKED)
     CallBatch.objects.filter(pk=run.batch_id).update(state=BatchState.RUNNING)
     Job.objects.all().delete()

@@ -18,9 +18,9 @@ from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
 from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
 from annotation.validators.difficulty_ratings import compare_sources, difficulty_of_share, readers_right
 from annotation.validators.taking_verdicts import take_verdicts
-from tests.annotation.model_calls.simulated_calls import NOON
+from tests.annotation.model_calls.simulated_calls import NOON, answer_with
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round
-from tests.annotation.validators.validated import answer_calls, begun, judged_bank
+from tests.annotation.validators.validated import begun, judged_bank
 
 pytestmark = pytest.mark.django_db
 NOBODY = Question.objects.none()
@@ -29,7 +29,7 @@ LEVELS = ("easy", "medium", "hard")
 
 def rated(bank: QuestionBank, *levels: str, **fields: Any) -> ValidatorRun:
     run = begun(bank, "rating", **fields)
-    answer_calls(run.batch, *(json.dumps({"reason": "REASON-WORDS", "difficulty": level}) for level in levels))
+    answer_with(run.batch, *(json.dumps({"reason": "REASON-WORDS", "difficulty": level}) for level in levels))
     return take_verdicts(run, at=NOON)
 
 

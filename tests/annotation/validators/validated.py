@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.db import transaction
 from django.test import override_settings
 
-from annotation.call_enums import Ending, EndpointPlace, PromptPurpose
+from annotation.call_enums import EndpointPlace, PromptPurpose
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.model_calls.attempts import Received, read_attempt, store_attempts
-from annotation.model_calls.call_batches import complete
-from annotation.model_calls.request_bodies import contents_of
-from annotation.models import CallBatch, Finding, ModelCall, PromptVersion, QuestionBank, Report, ValidatorRun
+from annotation.models import Finding, PromptVersion, QuestionBank, Report, ValidatorRun
 from annotation.validators.kernels.validator_prompts import ANSWER_SCHEMA
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from tests.annotation.endpoints.simulated_models import JUDGES
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_with, make_permission, make_prompt
 from tests.annotation.review.cases import make_bank, make_revisions
 
 FINDINGS = "The lungs are clear and the heart is of usual size."
@@ -50,27 +46,12 @@ def verdict_json(verdict: str, reason: str = "a reason") -> str:
     return json.dumps({"reason": reason, "verdict": verdict})
 
 
-@transaction.atomic
-def answer_calls(batch: CallBatch, *texts: str, finish_reason: str = "stop") -> None:
-    """The calls of the batch get these texts in turn, over and over, and the batch is complete."""
-    calls = list(ModelCall.objects.filter(batch=batch).select_related("revision", "batch").order_by("number"))
-    attempts = []
-    for place, (call, content) in enumerate(zip(calls, contents_of(batch, calls), strict=True)):
-        choice = {"finish_reason": finish_reason, "message": {"content": texts[place % len(texts)]}}
-        body = json.dumps({"choices": [choice]}).encode()
-        call.pictures = []
-        attempts.append(read_attempt(batch, call, Received(content.request().sha256, Ending.ANSWERED, body, 200)))
-    store_attempts(attempts, calls)
-    ModelCall.objects.filter(batch=batch).update(n_sent=1)
-    complete(batch, at=NOON)
-
-
 def judged(
     bank: QuestionBank, *verdicts: str, validator: str = "c1", reason: str = "a reason", **fields: Any
 ) -> ValidatorRun:
     """A whole run: the questions get these verdicts in turn."""
     run = begun(bank, validator, **fields)
-    answer_calls(run.batch, *(verdict_json(one, reason) for one in verdicts))
+    answer_with(run.batch, *(verdict_json(one, reason) for one in verdicts))
     return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
 
 
@@ -83,7 +64,7 @@ def prompt_without_images() -> PromptVersion:
 def answered_counterparts(bank: QuestionBank, *letters: str) -> ValidatorRun:
     """A whole run about bias: its calls get these letters in turn, and what is no answer for an empty one."""
     run = begun(bank, "bias", prompt=prompt_without_images())
-    answer_calls(run.batch, *(json.dumps({"reason": "x", "answer": one}) if one else "no JSON" for one in letters))
+    answer_with(run.batch, *(json.dumps({"reason": "x", "answer": one}) if one else "no JSON" for one in letters))
     return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
 
 

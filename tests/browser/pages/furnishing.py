@@ -52,10 +52,11 @@ from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
 from tests.annotation.case.sent import seen
 from tests.annotation.generation.made import bank_with_reports, written_run
+from tests.annotation.model_calls.simulated_calls import answer_with
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
-from tests.annotation.validators.validated import answer_calls, answered_counterparts, begun, judged
+from tests.annotation.validators.validated import answered_counterparts, begun, judged
 from tests.browser.pages.endpoints import probe_endpoints
 from tests.browser.pages.factors import equip
 from tests.browser.pages.feedback import judge_prompts
@@ -150,7 +151,7 @@ def _generate(place: Place) -> None:
     place.things |= {"generated bank": bank, "generation": run}
     judged(bank, "pass", "fail", "pass", "undecided", reason=place.said("The wording gives the key away."))
     judged(bank, "fail", "pass", "pass", validator="c3")
-    answer_calls(begun(bank, "c2").batch, "no JSON")
+    answer_with(begun(bank, "c2").batch, "no JSON")
     Revision.objects.filter(question__bank=bank, question__number=2).update(stem="What has this 58-year-old man?")
     answered_counterparts(bank, "B", "B", "C", "B")
 

@@ -146,13 +146,6 @@ def test_nothing_is_planned_that_nobody_permitted_nor_where_the_token_does_not_r
     assert not ModelRun.objects.exists()
 
 
-def test_a_bank_that_may_not_be_sent_is_refused(cora: User) -> None:
-    make_prompt()
-    made = make_questions(3, pixels=False)
-    told = problem_of(plan(program_of(cora, Role.COORDINATOR, TokenScope.BANK, made.slug)), 409, "no_permission")
-    assert "Nobody has permitted" in told["detail"]
-
-
 def test_a_newer_version_of_the_prompt_is_taken_unless_one_is_named(script: Program) -> None:
     make_prompt(number=2, sha256="1" * 64)
     assert plan(script).json()["prompt_number"] == 2

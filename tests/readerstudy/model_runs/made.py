@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_django.fixtures import Settings
 
-from annotation.call_enums import BatchState, CallOutcome, Ending, EndpointPlace, PromptPurpose, SentImages
+from annotation.call_enums import BatchState, CallOutcome, Ending, EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.model_calls.attempts import CHANGED, Received, read_attempt
 from annotation.models import CallAttempt, CallBatch, ModelCall, Price, PromptVersion, QuestionBank, SendingPermission
@@ -17,6 +17,7 @@ from readerstudy.model_runs.planning import RunWanted, plan_run, store_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 from tests.annotation.endpoints.simulated_models import GOOD
+from tests.annotation.model_calls import simulated_calls as calls
 from tests.annotation.review.cases import NOON
 
 ENDPOINT, MODEL = "stand-in", GOOD
@@ -28,41 +29,17 @@ def name_endpoints(settings: Settings) -> None:
 
 
 def make_prompt(name: str = "our reading", **fields: Any) -> PromptVersion:
-    given = {
-        "number": 1,
-        "purpose": PromptPurpose.ANSWER,
-        "text": "{{question}}\n{{options}}",
-        "variables": ["question", "options"],
-        "images": SentImages.NONE,
-        "reason": "first",
-        "made_at": NOON,
-        "sha256": "0" * 64,
-    }
-    return PromptVersion.objects.create(name=name, **(given | fields))
+    return calls.make_prompt(name=name, **fields)
 
 
 def permit(bank: QuestionBank, **fields: Any) -> SendingPermission:
-    given = {
-        "questions": True,
-        "images": True,
-        "reason": "test",
-        "agreement": "none",
-        "given_at": NOON,
-        "expires_at": NOON.replace(year=2999),
-    }
-    return SendingPermission.objects.create(bank=bank, endpoint=ENDPOINT, **(given | fields))
+    return calls.make_permission(bank, **fields)
 
 
 def set_price(**fields: Any) -> Price:
-    given = {
-        "currency": "EUR",
-        "per_million_input": 1,
-        "per_million_cached": Decimal("0.5"),
-        "per_million_output": 4,
-        "valid_from": NOON.date(),
-        "set_at": NOON,
-    }
-    return Price.objects.create(endpoint=ENDPOINT, model=MODEL, **(given | fields))
+    """What the answers of ``answer`` cost: 0.00104 each."""
+    of_a_million = {"per_million_input": 1, "per_million_cached": Decimal("0.5"), "per_million_output": 4}
+    return calls.make_price(**{**of_a_million, "set_at": NOON, "valid_from": NOON.date(), **fields})
 
 
 def wanted(target: Target, prompt: PromptVersion | None = None, **fields: Any) -> RunWanted:

@@ -284,13 +284,6 @@ def test_refused_for_a_policy_that_nobody_knows(bank: QuestionBank) -> None:
     refused(Target(bank), PictureRefused, "no_policy", match="There is no policy 'tiny'", picture_policy="tiny")
 
 
-def test_refused_for_people_who_do_not_coordinate(bank: QuestionBank, rita: User, ada: User) -> None:
-    permit(bank)
-    for person in (rita, ada):
-        with refuses(RunningRefused, "not_coordinator"):
-            plan_run(wanted(Target(bank)), actor=person, at=NOON)
-
-
 def test_a_coordinator_plans(bank: QuestionBank, cora: User) -> None:
     permit(bank)
     plan = plan_run(wanted(Target(bank)), actor=cora, at=NOON)

@@ -10,7 +10,6 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import BatchState, CallOutcome
-from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, Job, ModelCall, QuestionBank, SeenKey, User
@@ -18,7 +17,6 @@ from readerstudy.model_runs.publishing import publish, publish_later
 from readerstudy.models import ModelRun, PredictionRun, StudyRole
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
-from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.model_runs.made import (
     ENDPOINT,
@@ -102,19 +100,9 @@ def test_a_run_is_planned_by_the_form(browser: Client, bank: QuestionBank) -> No
 @pytest.mark.parametrize(
     ("wrong", "field", "sentence"),
     [
-        ({"endpoint": "other"}, "endpoint", "Select a valid choice"),
         ({"endpoint_model": ""}, "endpoint_model", "calls the model"),
-        ({"name": ""}, "name", "This field is required"),
-        ({"target": "bank:other"}, "target", "Select a valid choice"),
-        ({"prompt": 0}, "prompt", "Select a valid choice"),
-        ({"images": "some"}, "images", "Select a valid choice"),
-        ({"picture_policy": "tiny"}, "picture_policy", "There is no policy"),
         ({"n_orders": 2}, "n_orders", "Select a valid choice"),
-        ({"n_repeats": 0}, "n_repeats", "greater than or equal to 1"),
         ({"cap": "5"}, "cap", "no cap can be kept"),
-        ({"temperature": "9"}, "temperature", "less than or equal to 2"),
-        ({"max_tokens": "0"}, "max_tokens", "greater than or equal to 1"),
-        ({"seed": "-1"}, "seed", "greater than or equal to 0"),
     ],
 )
 def test_an_error_stands_at_its_field(
@@ -326,27 +314,7 @@ def test_a_call_that_was_not_asked_says_so(browser: Client, bank: QuestionBank) 
     assert "This call was not asked yet" in words(browser, "model-run-call", run.batch.public_id, 1)
 
 
-def test_only_pictures_of_the_call_are_shown(browser: Client, bank: QuestionBank) -> None:
-    run = planned(Target(bank))
-    words(browser, "model-run-picture", run.batch.public_id, 1, "0" * 64, status=404)
-
-
 # --- who ------------------------------------------------------------------------------------------
-PAGES = ("model-run", "model-run-calls")
-ACTS = ("try", "start", "pause", "resume", "stop", "cap")
-
-
-@pytest.mark.parametrize("role", [Role.ADMINISTRATOR, Role.MODEL_SUBMITTER, Role.REVIEWER, Role.DEIDENTIFIER])
-def test_runs_do_not_exist_for_other_roles(client: Client, bank: QuestionBank, role: Role) -> None:
-    run = planned(Target(bank))
-    client.force_login(make_person("Somebody", role))
-    for page in PAGES:
-        words(client, page, run.batch.public_id, status=404)
-    words(client, "model-run-call", run.batch.public_id, 1, status=404)
-    for act in ACTS:
-        assert client.post(reverse(f"model-run-{act}", args=[run.batch.public_id])).status_code == 404
-    words(client, "model-runs", status=403)
-    words(client, "model-run-new", status=403)
 
 
 def test_a_coordinator_of_a_study_runs_models_on_that_study_alone(
@@ -359,14 +327,3 @@ def test_a_coordinator_of_a_study_runs_models_on_that_study_alone(
     words(client, "model-run", of_study.batch.public_id)
     words(client, "model-run", of_bank.batch.public_id, status=404)
     assert [run.pk for run in client.get(reverse("model-runs")).context["page"].object_list] == [of_study.pk]
-
-
-def test_nobody_is_shown_a_run_without_logging_in(client: Client, bank: QuestionBank) -> None:
-    run = planned(Target(bank))
-    assert client.get(reverse("model-run", args=[run.batch.public_id])).status_code == 302
-
-
-def test_acts_are_sent_and_not_linked_to(browser: Client, bank: QuestionBank) -> None:
-    run = planned(Target(bank))
-    for act in ACTS:
-        assert browser.get(reverse(f"model-run-{act}", args=[run.batch.public_id])).status_code == 405

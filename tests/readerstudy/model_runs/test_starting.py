@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, SentImages
-from annotation.enums import ImageState, JobState, Role
+from annotation.enums import ImageState, JobState
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.model_calls.asking import ask_endpoint
@@ -26,7 +26,6 @@ from readerstudy.predictions.listing import Target
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, SHORT, asked_server
 from tests.annotation.review.cases import NOON
-from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.model_runs.made import make_prompt, permit, planned, set_price
 from tests.refusals import refuses
@@ -241,14 +240,3 @@ def test_a_stopped_run_never_becomes_predictions(bank: QuestionBank) -> None:
     work()
     assert not PredictionRun.objects.exists()
     assert run.batch.calls.exclude(outcome=CallOutcome.NOT_ASKED).count() == N_FIRST
-
-
-def test_only_coordinators_start(bank: QuestionBank, rita: User) -> None:
-    with served() as server:
-        run = planned(Target(bank))
-        for person in (rita, make_person("Mona", Role.MODEL_SUBMITTER), make_person("Alma", Role.ADMINISTRATOR)):
-            with refuses(RunningRefused, "not_coordinator"):
-                ask_first_questions(run, actor=person, at=NOON)
-            with refuses(RunningRefused, "not_coordinator"):
-                start_run(run, accepts_unknown_cost=True, actor=person, at=NOON)
-        assert n_asked(server) == 0
