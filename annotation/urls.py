@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
@@ -181,15 +182,13 @@ urlpatterns = [
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
-    path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
-    path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
+    *page_paths("banks/<slug:slug>/", BANK_ACTS),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),
     path("banks/<slug:slug>/<int:number>/", bank.question, name="question"),
     path("banks/<slug:slug>/<int:number>/revise/", revisions.question_revise, name="question-revise"),
     path("banks/<slug:slug>/<int:number>/dismiss/", revisions.finding_dismiss, name="finding-dismiss"),
     path("banks/<slug:slug>/<int:number>/undo/", revisions.question_undo, name="question-undo"),
-    path("banks/<slug:slug>/<int:number>/withdraw/", revisions.question_withdraw, name="question-withdraw"),
-    path("banks/<slug:slug>/<int:number>/bring-back/", revisions.question_bring_back, name="question-bring-back"),
+    *page_paths("banks/<slug:slug>/<int:number>/", QUESTION_ACTS),
     # what of a bank may be sent to models, and the prompts that they are asked with
     path("banks/<slug:slug>/sending/", bank_sending.bank_sending, name="bank-sending"),
     path("banks/<slug:slug>/sending/terms/", bank_sending.bank_terms, name="bank-terms"),
@@ -208,8 +207,6 @@ urlpatterns = [
         "prompts/<str:public_id>/difference/<str:other>/", prompt_versions.prompt_difference, name="prompt-difference"
     ),
     # what people say about a question
-    path("banks/<slug:slug>/<int:number>/tags/add/", comments.question_tag_add, name="question-tag-add"),
-    path("banks/<slug:slug>/<int:number>/tags/remove/", comments.question_tag_remove, name="question-tag-remove"),
     path("review/<str:public_id>/comments/", comments.review_comments, name="review-comments"),
     path("comments/on/<str:public_id>/", comments.comment_add, name="comment-add"),
     path("comments/<str:public_id>/withdraw/", comments.comment_withdraw, name="comment-withdraw"),
@@ -238,7 +235,7 @@ urlpatterns = [
     path("uploads/new/", uploads.upload_new, name="upload-new"),
     path("uploads/<str:public_id>/", uploads.upload, name="upload"),
     path("uploads/<str:public_id>/report.csv", uploads.upload_report, name="upload-report"),
-    path("uploads/<str:public_id>/archive/", uploads.upload_archive, name="upload-archive"),
+    *page_paths("uploads/<str:public_id>/", UPLOAD_ACTS),
     path("uploads/<str:public_id>/delete/", uploads.upload_delete, name="upload-delete"),
     # models at work
     path("endpoints/", model_endpoints.model_endpoints, name="model-endpoints"),
@@ -252,8 +249,7 @@ urlpatterns = [
     path("samples/", sampling.samples, name="samples"),
     path("samples/new/", sampling.sample_new, name="sample-new"),
     path("samples/<slug:slug>/", sampling.sample, name="sample"),
-    path("samples/<slug:slug>/archive/", sampling.sample_archive, name="sample-archive"),
-    path("samples/<slug:slug>/bring-back/", sampling.sample_bring_back, name="sample-bring-back"),
+    *page_paths("samples/<slug:slug>/", SAMPLE_ACTS),
     path("samples/<slug:slug>/delete/", sampling.sample_delete, name="sample-delete"),
     # rounds
     path("rounds/", rounds.rounds, name="rounds"),

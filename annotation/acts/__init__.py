@@ -14,11 +14,15 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django import forms
-from django.db.models import Model
+from django.db.models import Model, QuerySet
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.functional import Promise
 
+from annotation.enums import Role
 from annotation.models import User
 from annotation.refusals import Refused
+from annotation.site.permissions import within_reach
 
 Thing = TypeVar("Thing", bound=Model)
 
@@ -47,7 +51,12 @@ class Act(Generic[Thing]):
 
     name: ClassVar[str]  # of the page's address, and with "api-" before it of that in the API: "round-open"
     route: ClassVar[str]  # below the address of the thing: "open/"
+    api_route: ClassVar[str] = ""  # where it is another one in the API
+    roles: ClassVar[tuple[Role, ...]] = ()  # of the site; none: every person, find() decides
     found_by: ClassVar[tuple[str, ...]] = ("slug",)  # the names that find() takes
+    rows: ClassVar[Callable[[], QuerySet[Any]]]  # that find() looks through, where it is not written anew
+    reach: ClassVar[Mapping[str, str]] = {}  # of a token into them, as of a resource of the API
+    then: ClassVar[str]  # the page of the thing, on which one reads what was done
     summary: ClassVar[str]  # for programs
     do: ClassVar[Callable[..., Any]]  # the act
     done: ClassVar[str | Promise] = ""  # the sentence that is read afterwards
@@ -62,7 +71,8 @@ class Act(Generic[Thing]):
     @classmethod
     def find(cls, person: User, **named: Any) -> Thing:
         """The thing that an address names. Raises Http404 for strangers, PermissionDenied for who may not act."""
-        raise NotImplementedError
+        found: Thing = get_object_or_404(within_reach(person, cls.rows(), **cls.reach), **named)
+        return found
 
     def form_for(self, sent: Mapping[str, Any]) -> forms.Form | None:
         return self.form(sent, prefix=self.prefix) if self.form else None
@@ -84,11 +94,12 @@ class Act(Generic[Thing]):
         return type(self).do(self.thing, **arguments, actor=self.person, at=at)
 
     def says(self, arguments: dict[str, Any], result: Any) -> str:
+        """Nothing, where nothing changed."""
         return str(self.done)
 
     def page(self) -> str:
         """The address to which the page goes on."""
-        raise NotImplementedError
+        return reverse(self.then, args=[getattr(self.thing, name) for name in self.found_by])
 
     def around(self) -> dict[str, Any]:
         """What the template of a confirmation needs beside it."""

@@ -49,15 +49,26 @@ def resource_of(act: type[Act[Any]], *found: type[Resource], body: type[SentBody
     """``found``: the class that finds the thing, and before it what answers otherwise. ``body``: what programs send,
     where it is not what the form of the page holds.
     """
-    about = {"act": act, "body": body or body_of(act.form), "summary": act.summary, "__doc__": act.__doc__}
+    about: dict[str, Any] = {"act": act, "body": body or body_of(act.form), "summary": act.summary}
+    if act.roles:
+        about["writers"] = act.roles
     kinds: tuple[type[Resource], ...] = found if issubclass(found[0], ActedOn) else (ActedOn, *found)
-    return type(act.__name__, kinds, {**about, "__module__": act.__module__})
+    return type(act.__name__, kinds, {**about, "__doc__": act.__doc__, "__module__": act.__module__})
 
 
-def api_paths(thing: str, acts: Iterable[type[Act[Any]]], found: type[Resource], **otherwise: Any) -> list[URLPattern]:
-    """Of acts on the thing at this route. ``otherwise``: the resources of some of them, by the name of their class."""
-    kinds = {act: otherwise.get(act.__name__) or resource_of(act, found) for act in acts}
-    return [path(f"{thing}{act.route}", kind.as_view(), name=f"api-{act.name}") for act, kind in kinds.items()]
+def api_paths(
+    thing: str, acts: Iterable[type[Act[Any]]], found: type[Resource], **otherwise: type[Resource | SentBody]
+) -> list[URLPattern]:
+    """Of acts on the thing at this route. ``otherwise``: the resource of an act, or what programs send for it, by the
+    name of its class.
+    """
+    paths = []
+    for act in acts:
+        given = otherwise.get(act.__name__)
+        if given is None or issubclass(given, SentBody):
+            given = resource_of(act, found, body=given)
+        paths.append(path(f"{thing}{act.api_route or act.route}", given.as_view(), name=f"api-{act.name}"))
+    return paths
 
 
 @cache

@@ -35,7 +35,7 @@ from annotation.api.refusing import handle
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.kept_answers import Caller, MadeAnswer, answer_once, is_kept
-from annotation.site.permissions import site_roles, within_reach
+from annotation.site.permissions import check_role, within_reach
 from annotation.views.site.decorators import By
 
 Row = TypeVar("Row", bound=Model)
@@ -132,10 +132,7 @@ class Resource(APIView):
         is_safe = request.method in SAFE
         if limits is not None and limits.is_read_only and not is_safe:
             raise PermissionDenied(_("This token is for reading only."))
-        allowed = self.roles if is_safe or self.writers is None else self.writers
-        if allowed and not set(allowed) & site_roles(self.person):
-            names = ", ".join(_(role.label) for role in allowed)
-            raise PermissionDenied(_("This is for people with the role: %(roles)s.") % {"roles": names})
+        check_role(self.person, self.roles if is_safe or self.writers is None else self.writers)
 
     def _check_query(self, request: Request) -> None:
         known = {*self.asked, *(("fields",) if request.method in SAFE else ())}

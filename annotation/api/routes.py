@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers, SetDue
+from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
+from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers
 from annotation.api import event_list, job_list, own_account
 from annotation.api.acting import api_paths, resource_of
 from annotation.api.model_calls import asked_endpoints, generation_list, prompt_list, validator_list
@@ -49,8 +50,7 @@ urlpatterns = [
     path("jobs/<str:public_id>/retry/", job_list.RetryJob.as_view(), name="api-job-retry"),
     path("banks/", banks.Banks.as_view(), name="api-banks"),
     path("banks/<slug:slug>/", banks.OneBank.as_view(), name="api-bank"),
-    path("banks/<slug:slug>/archive/", banks.ArchiveBank.as_view(), name="api-bank-archive"),
-    path("banks/<slug:slug>/bring-back/", banks.BringBackBank.as_view(), name="api-bank-bring-back"),
+    *api_paths("banks/<slug:slug>/", BANK_ACTS, banks.OneBank),
     path("banks/<slug:slug>/imports/", incoming_files.Imports.as_view(), name="api-imports"),
     path("banks/<slug:slug>/imports/<str:public_id>/", incoming_files.OneImport.as_view(), name="api-import"),
     path(
@@ -77,12 +77,9 @@ urlpatterns = [
     path(f"{QUESTION}key/", question_list.KeyOfQuestion.as_view(), name="api-question-key"),
     path(f"{QUESTION}revisions/", question_list.Revisions.as_view(), name="api-revisions"),
     path(f"{QUESTION}revisions/<int:revision>/", question_list.OneRevision.as_view(), name="api-revision"),
-    path(f"{QUESTION}withdraw/", question_acts.WithdrawQuestion.as_view(), name="api-question-withdraw"),
-    path(f"{QUESTION}bring-back/", question_acts.BringBackQuestion.as_view(), name="api-question-bring-back"),
+    *api_paths(QUESTION, QUESTION_ACTS, question_acts.QuestionOfAct, WithdrawQuestion=question_acts.ReasonSent),
     path(f"{QUESTION}revise/", question_acts.ReviseQuestion.as_view(), name="api-question-revise"),
     path(f"{QUESTION}undo/", question_acts.UndoRevision.as_view(), name="api-question-undo"),
-    path(f"{QUESTION}tag/", question_acts.TagQuestion.as_view(), name="api-question-tag"),
-    path(f"{QUESTION}untag/", question_acts.UntagQuestion.as_view(), name="api-question-untag"),
     path(f"{QUESTION}findings/", question_acts.QuestionFindings.as_view(), name="api-question-findings"),
     path(
         f"{QUESTION}findings/<str:public_id>/dismiss/",
@@ -107,11 +104,11 @@ urlpatterns = [
     path("renditions/<str:name>/", image_list.RenditionBytes.as_view(), name="api-rendition"),
     path("uploads/", incoming_files.Uploads.as_view(), name="api-uploads"),
     path("uploads/<str:public_id>/", incoming_files.OneUpload.as_view(), name="api-upload"),
-    path("uploads/<str:public_id>/archive/", incoming_files.ArchiveUpload.as_view(), name="api-upload-archive"),
+    *api_paths("uploads/<str:public_id>/", UPLOAD_ACTS, incoming_files.OneUpload),
     path("samples/", drawn_samples.Samples.as_view(), name="api-samples"),
     path("samples/<slug:slug>/", drawn_samples.OneSample.as_view(), name="api-sample"),
     path("samples/<slug:slug>/questions/", drawn_samples.SampledQuestions.as_view(), name="api-sample-questions"),
-    path("samples/<slug:slug>/archive/", drawn_samples.ArchiveSample.as_view(), name="api-sample-archive"),
+    *api_paths("samples/<slug:slug>/", SAMPLE_ACTS, drawn_samples.OneSample),
     path("rounds/", round_list.Rounds.as_view(), name="api-rounds"),
     path("rounds/<slug:slug>/", round_list.OneRound.as_view(), name="api-round"),
     *api_paths(
@@ -119,7 +116,7 @@ urlpatterns = [
         ROUND_ACTS,
         round_list.OneRound,
         AssignRound=resource_of(AssignRound, round_list.AssignByAddress, body=round_list.ReviewersSent),
-        SetDue=resource_of(SetDue, round_list.OneRound, body=round_drafts.DueSent),
+        SetDue=round_drafts.DueSent,
         RemindReviewers=resource_of(RemindReviewers, round_people.Reminds),
     ),
     path("rounds/<slug:slug>/assignments/", round_list.RoundAssignments.as_view(), name="api-round-assignments"),
@@ -177,5 +174,4 @@ urlpatterns = [
     path("banks/<slug:slug>/embeddings/", similar_list.BankEmbeddings.as_view(), name="api-bank-embeddings"),
     path("banks/<slug:slug>/jobs/<str:public_id>/", similar_list.BankJob.as_view(), name="api-bank-job"),
     path("review-forms/<int:pk>/", round_drafts.OneReviewForm.as_view(), name="api-review-form"),
-    path("samples/<slug:slug>/bring-back/", drawn_samples.BringBackSample.as_view(), name="api-sample-bring-back"),
 ]

@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -33,6 +34,10 @@ PURPOSE = "images"
 CREDITS_FILE = "credits.csv"
 MOST_PARTS = 32
 MOST_UNMET = 500  # images that no question waited for, kept to tell which names came near
+
+
+def uploads_of_images() -> QuerySet[Upload]:
+    return Upload.objects.filter(purpose=PURPOSE).select_related("created_by", "bank", "job")
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,13 @@ the one role of the token, and about what its place reaches.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.enums import Role
 from annotation.models import Assignment, Membership, ReviewRound, User
@@ -30,6 +33,13 @@ def site_roles(person: Person) -> frozenset[str]:
         rows = _roles_on_site(person.pk)
         known = person.__dict__["_site_roles"] = frozenset(role for (role,) in rows if acts_as(person, role))
     return known
+
+
+def check_role(person: Person, roles: Collection[Role]) -> None:
+    """Raises PermissionDenied for whoever holds none of these roles on the site; where none is named, everybody may."""
+    if roles and not set(roles) & site_roles(person):
+        names = ", ".join(_(role.label) for role in roles)
+        raise PermissionDenied(_("This is for people with the role: %(roles)s.") % {"roles": names})
 
 
 def acts_as(person: User, *roles: str) -> bool:

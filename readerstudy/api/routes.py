@@ -11,13 +11,10 @@ from readerstudy.acts.studies import (
     READER_ACTS,
     STUDY_ACTS,
     WATCHING_ACTS,
-    CloseStudy,
     ExtendReader,
     ExtendStudy,
-    PassReader,
     RemindReader,
     RemindStudy,
-    WithdrawReader,
 )
 from readerstudy.api import (
     analysis_list,
@@ -58,7 +55,7 @@ urlpatterns = [
         STUDY,
         (*STUDY_ACTS, *WATCHING_ACTS),
         study_list.OneStudy,
-        CloseStudy=resource_of(CloseStudy, study_list.OneStudy, body=study_acts.CloseSent),
+        CloseStudy=study_acts.CloseSent,
         ExtendStudy=resource_of(
             ExtendStudy, study_acts.MovesDeadline, study_list.OneStudy, body=study_acts.DeadlineSent
         ),
@@ -74,8 +71,8 @@ urlpatterns = [
             ExtendReader, study_acts.MovesDeadline, reader_list.OneReader, body=study_acts.DeadlineSent
         ),
         RemindReader=resource_of(RemindReader, study_acts.SendsReminders),
-        WithdrawReader=resource_of(WithdrawReader, reader_list.OneReader, body=ReasonSent),
-        PassReader=resource_of(PassReader, reader_list.OneReader, body=ReasonSent),
+        WithdrawReader=ReasonSent,
+        PassReader=ReasonSent,
     ),
     path(f"{READER}replace/", invited_readers.ReplaceReader.as_view(), name="api-study-reader-replace"),
     path(f"{STUDY}invitations/", invited_readers.StudyInvitations.as_view(), name="api-study-invitations"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from annotation.acts import Act
-from annotation.acts.rounds import ROUND_ACTS
-from readerstudy.acts.model_runs import RUN_ACTS
-from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
+from annotation.acts.rounds import RoundAct
+from readerstudy.acts.studies import ReaderAct, StudyAct
+from rexvqa_site.management.commands.act import ACTS
 from tests.permissions import rules
 from tests.permissions.rules import Rule
 
@@ -17,8 +16,9 @@ def _each(rule: Rule, names: str) -> dict[str, Rule]:
     return dict.fromkeys(names.split(), rule)
 
 
-def _acts(rule: Rule, acts: Iterable[type[Act[Any]]]) -> dict[str, Rule]:
-    """Of declared acts, whose ``find`` the rule asks: on their page and in the API."""
+def _acts(rule: Rule, kind: type[Act[Any]]) -> dict[str, Rule]:
+    """Of declared acts of this kind, whose ``find`` the rule asks: on their page and in the API."""
+    acts = [act for act in ACTS.values() if issubclass(act, kind)]
     return {name: rule for act in acts for name in (act.name, f"api-{act.name}")}
 
 
@@ -48,7 +48,7 @@ RULES: dict[str, Rule] = {
     # rounds
     **_each(rules.ROUNDS, "rounds api-rounds"),
     **_each(rules.ROUND_COST, "round-cost"),
-    **_acts(rules.COORDINATED_ROUND, ROUND_ACTS),
+    **_acts(rules.COORDINATED_ROUND, RoundAct),
     **_each(
         rules.COORDINATED_ROUND,
         "round-edit calibration-let-in round-reviewer-add round-reviewer round-reviewer-remove round-reassign "
@@ -71,7 +71,8 @@ RULES: dict[str, Rule] = {
     **_each(rules.BANK_OUTCOMES, "bank-outcomes bank-groups bank-difficulty bank-figure"),
     # studies
     **_each(rules.STUDIES, "studies api-studies"),
-    **_acts(rules.COORDINATED_STUDY, (*STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS)),
+    **_acts(rules.COORDINATED_STUDY, StudyAct),
+    **_acts(rules.COORDINATED_STUDY, ReaderAct),
     **_each(
         rules.COORDINATED_STUDY,
         "study-invite study-invite-file study-invitation-remind study-invitation-restore study-invitation-revoke "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import django_filters
@@ -16,9 +15,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.resources import ActOn, ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment
-from annotation.bin.deleting import archive, bring_back
 from annotation.enums import ImportKind, ImportState, Role
 from annotation.models import QuestionBank
 from annotation.people.kept_answers import MadeAnswer
@@ -92,24 +90,3 @@ class OneBank(OneOf[QuestionBank]):
 
     def rows(self) -> QuerySet[QuestionBank]:
         return QuestionBank.objects.prefetch_related("imports")
-
-
-class _BankAct(ActOn[QuestionBank], OneBank):
-    act: Callable[..., None]
-
-    def act_on(self, bank: QuestionBank) -> None:
-        type(self).act(bank, **self.by())
-
-
-class ArchiveBank(_BankAct):
-    """Off the lists; nothing is deleted."""
-
-    act = archive
-    summary = "Archive a bank"
-
-
-class BringBackBank(_BankAct):
-    """An archived bank is in use again."""
-
-    act = bring_back
-    summary = "Bring a bank back"

@@ -14,7 +14,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState, Role
 from annotation.ingest import uploading
@@ -66,10 +66,6 @@ class UploadFilters(django_filters.FilterSet):
     archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
 
 
-def _uploads() -> QuerySet[Upload]:
-    return Upload.objects.filter(purpose=uploading.PURPOSE).select_related("bank", "created_by", "job")
-
-
 class Uploads(ListOf[Upload]):
     """Uploads of images. A POST takes files, checks their names and sizes, and answers 202: a job takes them in."""
 
@@ -82,7 +78,7 @@ class Uploads(ListOf[Upload]):
     summary, post_summary = "List uploads of images", "Upload images"
 
     def rows(self) -> QuerySet[Upload]:
-        return _uploads()
+        return uploading.uploads_of_images()
 
     def post(self, request: Request, **named: Any) -> Response:
         sent = self.sent(ImagesSent)
@@ -107,17 +103,7 @@ class OneUpload(OneOf[Upload]):
     summary = "Read one upload"
 
     def rows(self) -> QuerySet[Upload]:
-        return _uploads()
-
-
-class ArchiveUpload(ActOn[Upload], OneUpload):
-    """Off the list, and what is kept of its files is deleted. Images that came in stay."""
-
-    writers = WRITERS
-    summary = "Archive an upload"
-
-    def act_on(self, upload: Upload) -> None:
-        uploading.archive_upload(upload, **self.by())
+        return uploading.uploads_of_images()
 
 
 class ImportShape(UploadShape):

@@ -1,8 +1,7 @@
-"""Acts on a question: revised, tagged, withdrawn, brought back; and what speaks against it, dismissed."""
+"""A question revised, and what speaks against it, dismissed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -19,14 +18,12 @@ from annotation.api.bodies import SentBody
 from annotation.api.questionbank.question_list import OfQuestion, OneQuestion, RevisionShape, bank_named, revisions_of
 from annotation.api.resources import ActOn, ListOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
-from annotation.discussion.tagging import add_tag, remove_tag
 from annotation.enums import Difficulty, FindingPlace, OptionLetter, Role, Task
-from annotation.models import Finding, Question, Revision
+from annotation.models import Finding, Revision
 from annotation.people.kept_answers import MadeAnswer
 from annotation.quality.checking import LONGEST_REASON, dismiss, findings_of
 from annotation.quality.kernels.rules import RULES
 from annotation.quality.kernels.validity_parts import ASKED
-from annotation.questionbank import question_states
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.editing import REASON_LIMIT, revise, undo, wording_of
 from annotation.review.onlookers import findings_shown_to
@@ -36,54 +33,8 @@ class ReasonSent(SentBody):
     reason = serializers.CharField(max_length=REASON_LIMIT)
 
 
-class TagSent(SentBody):
-    tag = serializers.CharField(max_length=200, help_text="at most 40 characters")
-
-
-class _QuestionAct(ActOn[Revision], OneQuestion):
-    writers = roles = (Role.COORDINATOR,)
-
-
-class WithdrawQuestion(_QuestionAct):
-    """No sample draws it any more."""
-
-    body = ReasonSent
-    summary = "Withdraw a question"
-
-    def act_on(self, revision: Revision) -> None:
-        question_states.withdraw_question(revision.question, self.sent(ReasonSent)["reason"], **self.by())
-
-
-class BringBackQuestion(_QuestionAct):
-    """A withdrawn question can be drawn again."""
-
-    summary = "Bring a question back"
-
-    def act_on(self, revision: Revision) -> None:
-        question_states.bring_back_question(revision.question, **self.by())
-
-
-class _TagAct(_QuestionAct):
-    act: ClassVar[Callable[..., object]]
-    body = TagSent
-
-    def act_on(self, revision: Revision) -> None:
-        one = Question.objects.filter(pk=revision.question_id)
-        type(self).act(one, self.sent(TagSent)["tag"], bank=revision.question.bank, **self.by())
-
-
-class TagQuestion(_TagAct):
-    """Put a tag on a question. One that is there stays as it is."""
-
-    act = add_tag
-    summary = "Tag a question"
-
-
-class UntagQuestion(_TagAct):
-    """Take a tag from a question."""
-
-    act = remove_tag
-    summary = "Take a tag from a question"
+class QuestionOfAct(OneQuestion):
+    roles = (Role.COORDINATOR,)
 
 
 # --- wordings -------------------------------------------------------------------------------------

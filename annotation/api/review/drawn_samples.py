@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import django_filters
@@ -16,9 +15,8 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import SentBody
 from annotation.api.questionbank.chosen_questions import MOST_NAMED, search_by
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
-from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role, Task
 from annotation.models import SampledQuestion, SamplingPlan
 from annotation.people.kept_answers import MadeAnswer
@@ -161,24 +159,3 @@ class SampledQuestions(ListOf[SampledQuestion]):
     def rows(self) -> QuerySet[SampledQuestion]:
         rows = SampledQuestion.objects.filter(plan__in=SamplingPlan.objects.filter(slug=self.kwargs["slug"]))
         return rows.select_related("revision__question")
-
-
-class _SampleAct(ActOn[SamplingPlan], OneSample):
-    act: Callable[..., None]
-
-    def act_on(self, plan: SamplingPlan) -> None:
-        type(self).act(plan, **self.by())
-
-
-class ArchiveSample(_SampleAct):
-    """Off the lists; nothing is deleted."""
-
-    act = archive
-    summary = "Archive a sample"
-
-
-class BringBackSample(_SampleAct):
-    """An archived sample is in use again."""
-
-    act = bring_back
-    summary = "Bring a sample back"

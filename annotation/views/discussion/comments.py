@@ -1,4 +1,4 @@
-"""What people say about a question: its tags and comments, and the page of what mentions a person."""
+"""What people say about a question: its comments, and the page of what mentions a person."""
 
 from __future__ import annotations
 
@@ -12,50 +12,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.discussion import commenting as acts
 from annotation.discussion.seeing import parts_of
-from annotation.discussion.tagging import add_tag, remove_tag, tags_at, tags_in
-from annotation.enums import Role
+from annotation.discussion.tagging import tags_at, tags_in
 from annotation.models import Assignment, Question, QuestionComment
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.views.site.confirming import run_and_flash
-from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 
 UNSENT = "unsent_comment"  # in the session: the text by the question, until its page is shown again
 MOST_KEPT = 20_000  # characters of it
 MOST_SHOWN = 100  # of what mentions a person; the next come when these are read and done
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def question_tag_add(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
-    question = _numbered(slug, number)
-
-    def added() -> str:
-        one = Question.objects.filter(pk=question.pk)
-        if add_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)).n:
-            return _("The tag is added.")
-        return _("The question has this tag already.")
-
-    run_and_flash(request, added)
-    return redirect("question", slug, number)
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def question_tag_remove(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
-    question = _numbered(slug, number)
-
-    def removed() -> str:
-        one = Question.objects.filter(pk=question.pk)
-        if remove_tag(one, request.POST.get("tag", ""), bank=question.bank, **by(request)).n:
-            return _("The tag is removed.")
-        return _("The question does not have this tag.")
-
-    run_and_flash(request, removed)
-    return redirect("question", slug, number)
-
-
-def _numbered(slug: str, number: int) -> Question:
-    return get_object_or_404(Question.objects.select_related("bank"), bank__slug=slug, number=number)
 
 
 @person_required

@@ -11,7 +11,6 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -24,7 +23,7 @@ from annotation.models import QuestionBank, Upload
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import run_and_flash, run_on_form
+from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 UPLOADS_PER_PAGE = 50
@@ -41,7 +40,7 @@ REPORT_COLUMNS = ("file", "code", "message")
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
 @require_safe
 def uploads(request: AuthenticatedRequest) -> HttpResponse:
-    found = Upload.objects.filter(purpose=uploading.PURPOSE).select_related("created_by", "bank", "job")
+    found = uploading.uploads_of_images()
     if not request.GET.get("archived"):
         found = found.filter(archived_at=None)
     context = sorted_page(request.GET, found, SORTED_BY, UPLOADS_PER_PAGE)
@@ -119,19 +118,6 @@ def upload_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     return response
 
 
-@role_required(Role.COORDINATOR)
-@require_POST
-def upload_archive(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    shown = _upload(public_id)
-
-    def archive() -> str:
-        uploading.archive_upload(shown, actor=request.user, at=timezone.now())
-        return _("The upload is archived. Images that came in stay.")
-
-    run_and_flash(request, archive)
-    return redirect("uploads")
-
-
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def upload_delete(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
@@ -139,8 +125,7 @@ def upload_delete(request: AuthenticatedRequest, public_id: str) -> HttpResponse
 
 
 def _upload(public_id: str) -> Upload:
-    found = Upload.objects.filter(purpose=uploading.PURPOSE).select_related("created_by", "bank", "job")
-    return get_object_or_404(found, public_id=public_id)
+    return get_object_or_404(uploading.uploads_of_images(), public_id=public_id)
 
 
 def _refused(result: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.db.models import Exists, OuterRef
 from django.http import FileResponse, Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.bin.deleting import archive, bring_back
 from annotation.discussion.commenting import note_seen
 from annotation.discussion.history import Event, life_of
 from annotation.discussion.seeing import parts_of
@@ -292,28 +289,8 @@ def bank_missing_file(request: AuthenticatedRequest, slug: str) -> FileResponse:
     )
 
 
-@role_required(Role.COORDINATOR)
-@require_POST
-def bank_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, archive, _("The bank is archived."))
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def bank_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, bring_back, _("The bank is back in use."))
-
-
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def bank_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     one = get_object_or_404(QuestionBank, slug=slug)
     return delete_or_ask(request, one, "banks")
-
-
-def _changed(request: AuthenticatedRequest, slug: str, act: Callable[..., None], sentence: str) -> HttpResponse:
-    one = get_object_or_404(QuestionBank, slug=slug)
-    at: datetime = timezone.now()
-    act(one, actor=request.user, at=at)
-    messages.success(request, sentence)
-    return redirect("bank", slug)

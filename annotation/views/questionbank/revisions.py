@@ -19,7 +19,6 @@ from annotation.forms.revision import RevisionForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Finding, Image, Question, Revision
 from annotation.quality.checking import dismiss
-from annotation.questionbank import question_states as acts
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.editing import (
     current_revision,
@@ -176,31 +175,4 @@ def finding_dismiss(request: AuthenticatedRequest, slug: str, number: int) -> Ht
         return _("The finding is dismissed.")
 
     run_and_flash(request, dismissed)
-    return redirect("question", slug, number)
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def question_withdraw(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
-    """No sample draws it any more."""
-    question = asked_question(slug, number)
-
-    def withdrawn() -> str:
-        acts.withdraw_question(question, request.POST.get("reason", ""), **by(request))
-        return _("The question is withdrawn.")
-
-    run_and_flash(request, withdrawn)
-    return redirect("question", slug, number)
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def question_bring_back(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
-    question = asked_question(slug, number)
-
-    def back() -> str:
-        acts.bring_back_question(question, **by(request))
-        return _("The question is back.")
-
-    run_and_flash(request, back)
     return redirect("question", slug, number)

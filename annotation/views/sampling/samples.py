@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.sampling import DrawForm, StoreForm
@@ -189,22 +188,6 @@ def _frame(plan: SamplingPlan, person: User) -> dict[str, Any]:
         sentences.append(("finding", words))
     shown = [words for name, words in sentences if may_see.get(name)]
     return {"frame": shown, "hides_filters": len(shown) < len(sentences)}
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def sample_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    archive(get_object_or_404(SamplingPlan, slug=slug), actor=request.user, at=timezone.now())
-    messages.success(request, _("The sample is archived."))
-    return redirect("samples")
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def sample_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    bring_back(get_object_or_404(SamplingPlan, slug=slug), actor=request.user, at=timezone.now())
-    messages.success(request, _("The sample is back."))
-    return redirect("sample", slug)
 
 
 @role_required(Role.ADMINISTRATOR)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from annotation.acts import Act
 from annotation.refusals import Refused
 from annotation.views.site.confirming import confirm, is_confirmed, valid_data
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
 def page_paths(thing: str, acts: Iterable[type[Act[Any]]]) -> list[URLPattern]:
@@ -26,7 +26,7 @@ def page_paths(thing: str, acts: Iterable[type[Act[Any]]]) -> list[URLPattern]:
 def page_of(act: type[Act[Any]]) -> Callable[..., HttpResponse]:
     """Does the act, once what it asks is confirmed; its sentence, or that of its refusal, is read on the page after."""
 
-    @person_required
+    @(role_required(*act.roles) if act.roles else person_required)
     @require_POST
     def view(request: AuthenticatedRequest, **named: Any) -> HttpResponse:
         return _answer(request, act(act.find(request.user, **named), request.user))
@@ -47,5 +47,6 @@ def _answer(request: AuthenticatedRequest, act: Act[Any]) -> HttpResponse:
             return confirm(request, asked, act.asking, **act.around())
         messages.error(request, str(refusal))
     else:
-        messages.success(request, act.says(arguments, result))
+        if sentence := act.says(arguments, result):
+            messages.success(request, sentence)
     return redirect(act.page())

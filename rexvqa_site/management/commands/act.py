@@ -10,14 +10,25 @@ from django.http import Http404, QueryDict
 from django.utils import timezone
 
 from annotation.acts import Act
+from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.models import User
 from annotation.refusals import Refused
+from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
 from readerstudy.acts.model_runs import RUN_ACTS
 from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
-EVERY: tuple[type[Act[Any]], ...] = (*ROUND_ACTS, *STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS, *RUN_ACTS)
+EVERY: tuple[type[Act[Any]], ...] = (
+    *BANK_ACTS,
+    *SAMPLE_ACTS,
+    *UPLOAD_ACTS,
+    *QUESTION_ACTS,
+    *ROUND_ACTS,
+    *STUDY_ACTS,
+    *WATCHING_ACTS,
+    *READER_ACTS,
+)
 ACTS = {act.name: act for act in EVERY}
 
 
@@ -36,6 +47,7 @@ class Command(BaseCommand):
         if person is None:
             raise CommandError(f"Nobody of this address may log in: {options['by']}", returncode=2)
         try:
+            check_role(person, kind.roles)
             act = kind(kind.find(person, **dict(zip(kind.found_by, options["thing"], strict=True))), person)
             form = act.form_for(_sent(options["sent"]))
             arguments = act.arguments(valid_data(form) if form is not None else {})

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from annotation.acts import Act
-from annotation.acts.rounds import ROUND_ACTS
-from readerstudy.acts.model_runs import RUN_ACTS
-from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-
-DECLARED: tuple[type[Act[Any]], ...] = (*ROUND_ACTS, *STUDY_ACTS, *WATCHING_ACTS, *READER_ACTS, *RUN_ACTS)
+from rexvqa_site.management.commands.act import ACTS
 
 REACHED = {
-    **{act.name: f"api-{act.name}" for act in DECLARED},
-    "bank-archive": "api-bank-archive",
-    "bank-bring-back": "api-bank-bring-back",
+    **{name: f"api-{name}" for name in ACTS},
     "question-import-new": "api-imports",
     "question-import-store": "api-import-store",
     "upload-new": "api-uploads",
     "sample-new": "api-samples",
-    "sample-archive": "api-sample-archive",
-    "sample-bring-back": "api-sample-bring-back",
-    "question-withdraw": "api-question-withdraw",
-    "question-bring-back": "api-question-bring-back",
     "question-revise": "api-question-revise",
     "question-undo": "api-question-undo",
-    "question-tag-add": "api-question-tag",
-    "question-tag-remove": "api-question-untag",
     "finding-dismiss": "api-finding-dismiss",
     "study-new": "api-studies",
     "study-freeze": "api-study-freeze",
@@ -94,7 +79,6 @@ REACHED = {
     "question-import-columns": "api-import-match",
     "matching-rename": "api-matching-rename",
     "matching-delete": "api-matching-delete",
-    "upload-archive": "api-upload-archive",
     "image-view": "api-image-view",
     "image-credits": "api-image-credits",
     "image-quarantine": "api-image-quarantine",

@@ -1,0 +1,147 @@
+"""What a coordinator does with banks, samples, uploads of images and questions as a whole."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.acts import Act
+from annotation.bin.deleting import archive, bring_back
+from annotation.discussion.tagging import add_tag, remove_tag
+from annotation.enums import Role
+from annotation.forms import PlainForm
+from annotation.ingest.uploading import archive_upload, uploads_of_images
+from annotation.models import Question, QuestionBank, Revision, SamplingPlan, Upload, User
+from annotation.questionbank.editing import REASON_LIMIT
+from annotation.questionbank.question_states import ManyChanged, bring_back_question, withdraw_question
+from annotation.site.permissions import within_reach
+
+COORDINATORS: tuple[Role, ...] = (Role.COORDINATOR,)
+
+
+class BankAct(Act[QuestionBank]):
+    roles, rows, reach, then = COORDINATORS, QuestionBank.objects.all, {"bank": "pk"}, "bank"
+
+
+class ArchiveBank(BankAct):
+    """Off the lists; nothing is deleted."""
+
+    name, route, summary = "bank-archive", "archive/", "Archive a bank"
+    do, done = archive, gettext_lazy("The bank is archived.")
+
+
+class BringBackBank(BankAct):
+    """An archived bank is in use again."""
+
+    name, route, summary = "bank-bring-back", "bring-back/", "Bring a bank back"
+    do, done = bring_back, gettext_lazy("The bank is back in use.")
+
+
+class SampleAct(Act[SamplingPlan]):
+    roles, rows, reach, then = COORDINATORS, SamplingPlan.objects.all, {"bank": "bank"}, "sample"
+
+
+class ArchiveSample(SampleAct):
+    """Off the lists; nothing is deleted."""
+
+    name, route, summary = "sample-archive", "archive/", "Archive a sample"
+    do, done = archive, gettext_lazy("The sample is archived.")
+
+    def page(self) -> str:
+        return reverse("samples")
+
+
+class BringBackSample(SampleAct):
+    """An archived sample is in use again."""
+
+    name, route, summary = "sample-bring-back", "bring-back/", "Bring a sample back"
+    do, done = bring_back, gettext_lazy("The sample is back.")
+
+
+class ArchiveUpload(Act[Upload]):
+    """Off the list, and what is kept of its files is deleted. Images that came in stay."""
+
+    name, route, summary = "upload-archive", "archive/", "Archive an upload"
+    roles, rows, reach, found_by = COORDINATORS, uploads_of_images, {"bank": "bank"}, ("public_id",)
+    do, done = archive_upload, gettext_lazy("The upload is archived. Images that came in stay.")
+
+    def page(self) -> str:
+        return reverse("uploads")
+
+
+# --- questions ------------------------------------------------------------------------------------
+class QuestionAct(Act[Question]):
+    roles, found_by = COORDINATORS, ("slug", "number")
+
+    @classmethod
+    def find(cls, person: User, **named: Any) -> Question:
+        current = within_reach(person, Revision.objects.current().select_related("question__bank"), bank="bank")
+        place = {"question__bank__slug": named["slug"], "question__number": named["number"]}
+        return get_object_or_404(current, **place).question
+
+    def page(self) -> str:
+        return reverse("question", args=[self.thing.bank.slug, self.thing.number])
+
+
+class ReasonForm(PlainForm):
+    reason = forms.CharField(max_length=REASON_LIMIT)
+
+
+class WithdrawQuestion(QuestionAct):
+    """No sample draws it any more."""
+
+    name, route, summary = "question-withdraw", "withdraw/", "Withdraw a question"
+    do, form, done = withdraw_question, ReasonForm, gettext_lazy("The question is withdrawn.")
+    misread = gettext_lazy("Give a reason, of at most 500 characters.")
+
+
+class BringBackQuestion(QuestionAct):
+    """A withdrawn question can be drawn again."""
+
+    name, route, summary = "question-bring-back", "bring-back/", "Bring a question back"
+    do, done = bring_back_question, gettext_lazy("The question is back.")
+
+
+class TagForm(PlainForm):
+    tag = forms.CharField(max_length=200, help_text="at most 40 characters")
+
+
+class _TagAct(QuestionAct):
+    form, misread = TagForm, gettext_lazy("Write a tag, of at most 40 characters.")
+
+    def run(self, arguments: dict[str, Any], at: datetime) -> ManyChanged:
+        one = Question.objects.filter(pk=self.thing.pk)
+        changed: ManyChanged = type(self).do(one, **arguments, bank=self.thing.bank, actor=self.person, at=at)
+        return changed
+
+
+class TagQuestion(_TagAct):
+    """Put a tag on a question. One that is there stays as it is."""
+
+    name, route, api_route, summary = "question-tag", "tags/add/", "tag/", "Tag a question"
+    do = add_tag
+
+    def says(self, arguments: dict[str, Any], result: ManyChanged) -> str:
+        return _("The tag is added.") if result.n else _("The question has this tag already.")
+
+
+class UntagQuestion(_TagAct):
+    """Take a tag from a question."""
+
+    name, route, api_route, summary = "question-untag", "tags/remove/", "untag/", "Take a tag from a question"
+    do = remove_tag
+
+    def says(self, arguments: dict[str, Any], result: ManyChanged) -> str:
+        return _("The tag is removed.") if result.n else _("The question does not have this tag.")
+
+
+BANK_ACTS: tuple[type[BankAct], ...] = (ArchiveBank, BringBackBank)
+SAMPLE_ACTS: tuple[type[SampleAct], ...] = (ArchiveSample, BringBackSample)
+UPLOAD_ACTS = (ArchiveUpload,)
+QUESTION_ACTS: tuple[type[QuestionAct], ...] = (WithdrawQuestion, BringBackQuestion, TagQuestion, UntagQuestion)
