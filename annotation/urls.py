@@ -2,7 +2,8 @@
 
 from django.urls import path, re_path
 
-from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
+from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.views.adjudication import adjudication
 from annotation.views.discussion import comments
@@ -217,9 +218,7 @@ urlpatterns = [
     path("images/<str:name>", images.rendition, name="rendition"),
     path("thumbnails/<str:name>", images.thumbnail, name="thumbnail"),
     path("image/<str:public_id>/", images.image, name="image"),
-    path("image/<str:public_id>/view/", images.image_view, name="image-view"),
-    path("image/<str:public_id>/credits/", images.image_credits, name="image-credits"),
-    path("image/<str:public_id>/quarantine/", images.image_quarantine, name="image-quarantine"),
+    *page_paths("image/<str:public_id>/", IMAGE_ACTS),
     path("quarantine/", quarantine.quarantine, name="quarantine"),
     path("quarantine/renditions/<str:name>", images.quarantine_rendition, name="quarantine-rendition"),
     path("quarantine/decide/", quarantine_many.quarantine_decide, name="quarantine-decide"),
@@ -293,8 +292,7 @@ urlpatterns = [
     # jobs
     path("jobs/", jobs.job_list, name="jobs"),
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),
-    path("jobs/<str:public_id>/cancel/", jobs.job_cancel, name="job-cancel"),
-    path("jobs/<str:public_id>/retry/", jobs.job_retry, name="job-retry"),
+    *page_paths("jobs/<str:public_id>/", JOB_ACTS),
     path("site/", administration.site, name="site"),
     path("site/backup/", administration.site_backup, name="site-backup"),
     path("site/restored/", administration.site_restored, name="site-restored"),

@@ -1,4 +1,4 @@
-"""What a coordinator does with banks, samples, uploads of images and questions as a whole."""
+"""What a coordinator does with banks, samples and questions as a whole."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from annotation.bin.deleting import archive, bring_back
 from annotation.discussion.tagging import add_tag, remove_tag
 from annotation.enums import Role
 from annotation.forms import PlainForm
-from annotation.ingest.uploading import archive_upload, uploads_of_images
-from annotation.models import Question, QuestionBank, Revision, SamplingPlan, Upload, User
+from annotation.models import Question, QuestionBank, Revision, SamplingPlan, User
 from annotation.questionbank.editing import REASON_LIMIT
 from annotation.questionbank.question_states import ManyChanged, bring_back_question, withdraw_question
 from annotation.site.permissions import within_reach
@@ -62,17 +61,6 @@ class BringBackSample(SampleAct):
 
     name, route, summary = "sample-bring-back", "bring-back/", "Bring a sample back"
     do, done = bring_back, gettext_lazy("The sample is back.")
-
-
-class ArchiveUpload(Act[Upload]):
-    """Off the list, and what is kept of its files is deleted. Images that came in stay."""
-
-    name, route, summary = "upload-archive", "archive/", "Archive an upload"
-    roles, rows, reach, found_by = COORDINATORS, uploads_of_images, {"bank": "bank"}, ("public_id",)
-    do, done = archive_upload, gettext_lazy("The upload is archived. Images that came in stay.")
-
-    def page(self) -> str:
-        return reverse("uploads")
 
 
 # --- questions ------------------------------------------------------------------------------------
@@ -143,5 +131,4 @@ class UntagQuestion(_TagAct):
 
 BANK_ACTS: tuple[type[BankAct], ...] = (ArchiveBank, BringBackBank)
 SAMPLE_ACTS: tuple[type[SampleAct], ...] = (ArchiveSample, BringBackSample)
-UPLOAD_ACTS = (ArchiveUpload,)
 QUESTION_ACTS: tuple[type[QuestionAct], ...] = (WithdrawQuestion, BringBackQuestion, TagQuestion, UntagQuestion)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import django_filters
 from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState
-from annotation.jobs import queueing
-from annotation.jobs.access import check_may_manage, facts_of_result, jobs_of, refusals_of
+from annotation.jobs.access import facts_of_result, jobs_of, refusals_of
 from annotation.models import Job
 from annotation.views.site.jobs import SORTED_BY
 
@@ -74,33 +70,3 @@ class OneJob(OneOf[Job]):
 
     def rows(self) -> QuerySet[Job]:
         return jobs_of(self.person)
-
-
-class _JobAct(OneJob):
-    act: Callable[..., None]
-
-    def get(self, request: Request, **named: Any) -> Response:
-        return self.http_method_not_allowed(request)
-
-    http_method_names = ["post"]
-
-    def post(self, request: Request, **named: Any) -> Response:
-        job = self.one()
-        check_may_manage(self.person, job)
-        type(self).act(job, **self.by())
-        job.refresh_from_db()
-        return Response(self.shown(job))
-
-
-class CancelJob(_JobAct):
-    """A waiting job ends at once, a running one at its next step; what it has stored so far stays."""
-
-    act = queueing.cancel
-    summary = "Cancel a job"
-
-
-class RetryJob(_JobAct):
-    """A job that failed or was cancelled waits for a worker again."""
-
-    act = queueing.retry
-    summary = "Try a job again"

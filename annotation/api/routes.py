@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
+from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers
 from annotation.api import event_list, job_list, own_account
 from annotation.api.acting import api_paths, resource_of
@@ -46,8 +47,7 @@ urlpatterns = [
     path("audit-log/head/", event_list.HeadOfLog.as_view(), name="api-audit-head"),
     path("jobs/", job_list.Jobs.as_view(), name="api-jobs"),
     path("jobs/<str:public_id>/", job_list.OneJob.as_view(), name="api-job"),
-    path("jobs/<str:public_id>/cancel/", job_list.CancelJob.as_view(), name="api-job-cancel"),
-    path("jobs/<str:public_id>/retry/", job_list.RetryJob.as_view(), name="api-job-retry"),
+    *api_paths("jobs/<str:public_id>/", JOB_ACTS, job_list.OneJob),
     path("banks/", banks.Banks.as_view(), name="api-banks"),
     path("banks/<slug:slug>/", banks.OneBank.as_view(), name="api-bank"),
     *api_paths("banks/<slug:slug>/", BANK_ACTS, banks.OneBank),
@@ -98,9 +98,14 @@ urlpatterns = [
     path("exams/<str:public_id>/", image_list.OneExam.as_view(), name="api-exam"),
     path("images/", image_list.Images.as_view(), name="api-images"),
     path("images/<str:public_id>/", image_list.OneImage.as_view(), name="api-image"),
-    path("images/<str:public_id>/credits/", image_list.CreditImage.as_view(), name="api-image-credits"),
-    path("images/<str:public_id>/view/", image_list.CorrectView.as_view(), name="api-image-view"),
-    path("images/<str:public_id>/quarantine/", image_list.QuarantineImage.as_view(), name="api-image-quarantine"),
+    *api_paths(
+        "images/<str:public_id>/",
+        IMAGE_ACTS,
+        image_list.OneImage,
+        CreditImage=image_list.CreditsSent,
+        CorrectView=image_list.ViewSent,
+        QuarantineImage=image_list.QuarantineSent,
+    ),
     path("renditions/<str:name>/", image_list.RenditionBytes.as_view(), name="api-rendition"),
     path("uploads/", incoming_files.Uploads.as_view(), name="api-uploads"),
     path("uploads/<str:public_id>/", incoming_files.OneUpload.as_view(), name="api-upload"),

@@ -8,11 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ViewPosition
 from annotation.ingest.kernels.credits import Credit, IngestRefused
 from annotation.models import Image, QuestionBank, SourceIdentifier, User
+
+
+def images_of_banks() -> QuerySet[Image]:
+    """All but those of a bank in the bin."""
+    return Image.objects.filter(exam__bank__deleted_at__isnull=True).select_related("exam__bank")
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.acts import Act
+from annotation.acts.images import JobAct
 from annotation.acts.rounds import RoundAct
 from readerstudy.acts.studies import ReaderAct, StudyAct
 from rexvqa_site.management.commands.act import ACTS
@@ -143,7 +144,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.BIN, "bin"),
     **_each(rules.RESTORED, "bin-restore"),
     **_each(rules.JOB, "job api-job"),
-    **_each(rules.JOB_ACT, "job-cancel job-retry api-job-cancel api-job-retry"),
+    **_acts(rules.JOB_ACT, JobAct),
 }
 
 # Where sending is for others than looking.

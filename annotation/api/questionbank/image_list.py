@@ -14,12 +14,11 @@ from rest_framework.request import Request
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, WordChoice
 from annotation.enums import ImageState, Role, Sex, ViewPosition
 from annotation.forms.images import SIDES
-from annotation.ingest.describing import correct_view, set_credits
-from annotation.ingest.quarantine import quarantine_image
+from annotation.ingest.describing import images_of_banks
 from annotation.ingest.serving import SERVED, serve_rendition
 from annotation.models import Exam, Image, Rendition
 from annotation.views.ingest.images import KEEP, accepts_zstd, bytes_response
@@ -58,8 +57,7 @@ class ImageFilters(django_filters.FilterSet):
 
 
 def _images() -> QuerySet[Image]:
-    rows = Image.objects.filter(exam__bank__deleted_at__isnull=True)
-    return rows.select_related("exam__bank").prefetch_related("renditions")
+    return images_of_banks().prefetch_related("renditions")
 
 
 class Images(ListOf[Image]):
@@ -92,45 +90,13 @@ class CreditsSent(SentBody):
     licence = serializers.CharField(max_length=100, allow_blank=True)
 
 
-class CreditImage(ActOn[Image], OneImage):
-    """Say whose the image is and under which licence it is shown."""
-
-    body = CreditsSent
-    summary = "Set the credits of an image"
-
-    def act_on(self, image: Image) -> None:
-        sent = self.sent(CreditsSent)
-        set_credits(image, sent["attribution"], sent["licence"], **self.by())
-
-
 class ViewSent(SentBody):
     view_position = WordChoice(ViewPosition)
     laterality = serializers.ChoiceField(choices=[code for code, _label in SIDES], default="", allow_blank=True)
 
 
-class CorrectView(ActOn[Image], OneImage):
-    """Correct the view position and the side."""
-
-    body = ViewSent
-    summary = "Correct the view of an image"
-
-    def act_on(self, image: Image) -> None:
-        sent = self.sent(ViewSent)
-        correct_view(image, ViewPosition(sent["view_position"]), sent["laterality"], **self.by())
-
-
 class QuarantineSent(SentBody):
     reason = serializers.CharField(max_length=300)
-
-
-class QuarantineImage(ActOn[Image], OneImage):
-    """Nobody sees it until somebody has looked and decided, which no program does. Twice changes nothing."""
-
-    body = QuarantineSent
-    summary = "Take an image out of sight"
-
-    def act_on(self, image: Image) -> None:
-        quarantine_image(image, reason=self.sent(QuarantineSent)["reason"], **self.by())
 
 
 class ExamShape(Shown):

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from django import forms
-from django.contrib import messages
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import ImageState, RenditionKind, Role, ViewPosition
+from annotation.enums import ImageState, RenditionKind, Role
 from annotation.forms.images import CreditForm, ImageFilterForm, ReasonForm, ViewForm
-from annotation.ingest import describing, serving
-from annotation.ingest.quarantine import quarantine_image
+from annotation.ingest import serving
+from annotation.ingest.describing import images_of_banks
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
-from annotation.models import AuditEvent, Image, Rendition
-from annotation.site import hooks
+from annotation.models import AuditEvent, Rendition
 from annotation.site.sorted_tables import numbered_page
-from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
 IMAGES_PER_PAGE = 24
 EVENTS_SHOWN = 20
 KEEP = "private, max-age=31536000, immutable"  # a name always means the same bytes
 KEEP_NOTHING = "no-store"
-
-
-def _images() -> QuerySet[Image]:
-    images = Image.objects.filter(exam__bank__deleted_at__isnull=True)
-    return images.select_related("exam__bank").order_by("-exam_id", "position", "id")
 
 
 @role_required(Role.COORDINATOR)
@@ -43,7 +33,7 @@ def images(request: AuthenticatedRequest) -> HttpResponse:
     """Every image, by bank and state."""
     form = ImageFilterForm(request.GET)
     wanted = form.cleaned_data if form.is_valid() else {}
-    found = _images()
+    found = images_of_banks().order_by("-exam_id", "position", "id")
     if bank := wanted.get("bank"):
         found = found.filter(exam__bank=bank)
     if state := wanted.get("state"):
@@ -61,52 +51,20 @@ def images(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 def image(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """One image with what is known about it, in full depth when it may be seen."""
-    return _image_page(request, _image(public_id))
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def image_view(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Correct the view position and the side."""
-    shown, form = _image(public_id), ViewForm(request.POST)
-    if not form.is_valid():
-        return _image_page(request, shown, view_form=form)
-    data = form.cleaned_data
-    view = ViewPosition(data["view_position"])
-    if describing.correct_view(shown, view, data["laterality"], actor=request.user, at=timezone.now()):
-        messages.success(request, _("View position and side are corrected."))
-        _flash_readings(request, shown)
-    return redirect("image", public_id)
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def image_credits(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Say whose the image is and under which licence it is shown."""
-    shown, form = _image(public_id), CreditForm(request.POST)
-    if not form.is_valid():
-        return _image_page(request, shown, credit_form=form)
-    data = form.cleaned_data
-    if describing.set_credits(shown, data["attribution"], data["licence"], actor=request.user, at=timezone.now()):
-        messages.success(request, _("Attribution and licence are stored."))
-        _flash_readings(request, shown)
-    return redirect("image", public_id)
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def image_quarantine(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Take an image out of sight because it may identify somebody."""
-    shown, form = _image(public_id), ReasonForm(request.POST)
-    if not form.is_valid():
-        return _image_page(request, shown, reason_form=form)
-
-    def hide() -> str:
-        quarantine_image(shown, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-        return _("The image is in quarantine: nobody sees it until it is decided upon.")
-
-    run_and_flash(request, hide)
-    return redirect("image", public_id)
+    shown = get_object_or_404(images_of_banks().prefetch_related("renditions"), public_id=public_id)
+    events = AuditEvent.objects.filter(subject_type="image", subject_id=shown.public_id).select_related("actor")
+    context = {
+        "image": shown,
+        "views": image_descriptors([shown]),
+        "view_form": ViewForm(initial={"view_position": shown.view_position, "laterality": shown.laterality}),
+        "credit_form": CreditForm(initial={"attribution": shown.attribution, "licence": shown.licence}),
+        "reason_form": ReasonForm(),
+        "can_be_quarantined": shown.state in (ImageState.AVAILABLE, ImageState.CHECKING),
+        "siblings": shown.exam.images.exclude(pk=shown.pk),
+        "n_questions": shown.exam.questions.count(),
+        "events": events.order_by("-id")[:EVENTS_SHOWN],
+    }
+    return render(request, "annotation/images/image.html", context)
 
 
 # The bytes of images that are shown. Nothing here says what an image is called at its source.
@@ -133,44 +91,6 @@ def quarantine_rendition(request: AuthenticatedRequest, name: str) -> HttpRespon
     """An image in quarantine, to the people who decide about it; no browser keeps it."""
     served = serving.serve_quarantined(name, accepts_zstd=accepts_zstd(request), at=timezone.now())
     return bytes_response(served, KEEP_NOTHING)
-
-
-def _flash_readings(request: AuthenticatedRequest, image: Image) -> None:
-    """Whoever reads with it still sees what was frozen."""
-    if names := hooks.read_in(image.pk):
-        sentence = _(
-            "Readers of “%(names)s” go on seeing what was frozen; the change shows in studies frozen from now on."
-        )
-        messages.info(request, sentence % {"names": "”, “".join(names)})
-
-
-def _image(public_id: str) -> Image:
-    return get_object_or_404(_images().prefetch_related("renditions"), public_id=public_id)
-
-
-def _image_page(
-    request: AuthenticatedRequest,
-    shown: Image,
-    *,
-    view_form: ViewForm | None = None,
-    credit_form: CreditForm | None = None,
-    reason_form: ReasonForm | None = None,
-) -> HttpResponse:
-    sent: list[forms.Form | None] = [view_form, credit_form, reason_form]
-    events = AuditEvent.objects.filter(subject_type="image", subject_id=shown.public_id).select_related("actor")
-    context = {
-        "image": shown,
-        "views": image_descriptors([shown]),
-        "view_form": view_form
-        or ViewForm(initial={"view_position": shown.view_position, "laterality": shown.laterality}),
-        "credit_form": credit_form or CreditForm(initial={"attribution": shown.attribution, "licence": shown.licence}),
-        "reason_form": reason_form or ReasonForm(),
-        "can_be_quarantined": shown.state in (ImageState.AVAILABLE, ImageState.CHECKING),
-        "siblings": shown.exam.images.exclude(pk=shown.pk),
-        "n_questions": shown.exam.questions.count(),
-        "events": events.order_by("-id")[:EVENTS_SHOWN],
-    }
-    return render(request, "annotation/images/image.html", context, status=422 if any(sent) else 200)
 
 
 def accepts_zstd(request: HttpRequest) -> bool:

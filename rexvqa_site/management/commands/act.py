@@ -10,7 +10,8 @@ from django.http import Http404, QueryDict
 from django.utils import timezone
 
 from annotation.acts import Act
-from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
+from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.models import User
 from annotation.refusals import Refused
@@ -22,8 +23,10 @@ from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 EVERY: tuple[type[Act[Any]], ...] = (
     *BANK_ACTS,
     *SAMPLE_ACTS,
-    *UPLOAD_ACTS,
     *QUESTION_ACTS,
+    *IMAGE_ACTS,
+    *UPLOAD_ACTS,
+    *JOB_ACTS,
     *ROUND_ACTS,
     *STUDY_ACTS,
     *WATCHING_ACTS,

@@ -79,11 +79,6 @@ REACHED = {
     "question-import-columns": "api-import-match",
     "matching-rename": "api-matching-rename",
     "matching-delete": "api-matching-delete",
-    "image-view": "api-image-view",
-    "image-credits": "api-image-credits",
-    "image-quarantine": "api-image-quarantine",
-    "job-cancel": "api-job-cancel",
-    "job-retry": "api-job-retry",
 }
 
 
