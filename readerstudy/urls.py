@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from annotation.views.site.acting import page_paths
-from readerstudy.acts.model_runs import RUN_ACTS
-from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
+from readerstudy.acts.model_runs import MODEL_RUN_ACTS
+from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.views.comparison import comparisons as comparing
 from readerstudy.views.conducting import acts as study_acts
 from readerstudy.views.conducting import dry_run
@@ -122,8 +123,7 @@ urlpatterns: list[URLPattern] = [
     ),
     # results by a link
     path("studies/<slug:slug>/results/<str:public_id>/share/", links.study_share, name="study-share"),
-    path("studies/<slug:slug>/links/<int:pk>/restore/", links.study_share_restore, name="study-share-restore"),
-    path("studies/<slug:slug>/links/<int:pk>/revoke/", links.study_share_revoke, name="study-share-revoke"),
+    *page_paths("studies/<slug:slug>/links/<int:pk>/", LINK_ACTS),
     path("shared/<str:token>/", links.shared_analysed, name="shared-analysed"),
     path("shared/<str:token>/agreement/", links.shared_agreement, name="shared-agreement"),
     path("shared/<str:token>/categories/", links.shared_categories, name="shared-categories"),
@@ -151,8 +151,7 @@ urlpatterns: list[URLPattern] = [
     path("models/compare/", comparing.models_compare, name="models-compare"),
     path("models/compare/<slug:slug>/start/", comparing.models_compare_start, name="models-compare-start"),
     path("models/compare/<slug:slug>.csv", comparing.models_compare_file, name="models-compare-file"),
-    path("models/submissions/<slug:slug>/open/", models.submissions_open, name="submissions-open"),
-    path("models/submissions/<slug:slug>/close/", models.submissions_close, name="submissions-close"),
+    *page_paths("models/submissions/<slug:slug>/", SUBMISSION_ACTS),
     path("models/import/", predictions.predictions_import, name="predictions-import"),
     path("models/import/store/", predictions.predictions_import_store, name="predictions-import-store"),
     path("models/imports/<str:public_id>/", predictions.prediction_import, name="prediction-import"),
@@ -163,8 +162,7 @@ urlpatterns: list[URLPattern] = [
         name="prediction-import-report",
     ),
     path("models/runs/<str:public_id>/", predictions.prediction_run, name="prediction-run"),
-    path("models/runs/<str:public_id>/name/", predictions.prediction_run_name, name="prediction-run-name"),
-    path("models/runs/<str:public_id>/withdraw/", predictions.prediction_run_withdraw, name="prediction-run-withdraw"),
+    *page_paths("models/runs/<str:public_id>/", RUN_ACTS),
     # models that the site runs itself
     path("models/at-work/", model_runs.model_runs, name="model-runs"),
     path("models/at-work/new/", model_runs.model_run_new, name="model-run-new"),

@@ -29,7 +29,7 @@ def run_of(person: User, public_id: str) -> ModelRun:
     return get_object_or_404(runs, batch__public_id=public_id)
 
 
-class _OnRun(Act[ModelRun]):
+class ModelRunAct(Act[ModelRun]):
     found_by = ("public_id",)
 
     @classmethod
@@ -40,21 +40,21 @@ class _OnRun(Act[ModelRun]):
         return reverse("model-run", args=[self.thing.batch.public_id])
 
 
-class _OnCalls(_OnRun):
+class _OnCalls(ModelRunAct):
     """What is the same for the calls of every room."""
 
     def run(self, arguments: dict[str, Any], at: datetime) -> Any:
         return type(self).do(self.thing.batch, **arguments, actor=self.person, at=at)
 
 
-class TryModelRun(_OnRun):
+class TryModelRun(ModelRunAct):
     """Ask the first questions, by which the rest is estimated. Their answers are part of the run."""
 
     name, route, summary = "model-run-try", "try/", "Ask the first questions of a run"
     do, done = ask_first_questions, gettext_lazy("The first questions are being asked.")
 
 
-class StartModelRun(_OnRun):
+class StartModelRun(ModelRunAct):
     """Ask all questions. Refused where nobody knows what it will cost, unless that is accepted, and where the cap is
     below the estimate.
     """
@@ -70,7 +70,7 @@ class PauseModelRun(_OnCalls):
     do, done = pause, gettext_lazy("Paused. Answers to questions already sent are still stored.")
 
 
-class ResumeModelRun(_OnRun):
+class ResumeModelRun(ModelRunAct):
     """Go on with what has no answer of the model yet."""
 
     name, route, summary = "model-run-resume", "resume/", "Resume a run of a model"
@@ -100,7 +100,7 @@ class CapModelRun(_OnCalls):
     do, form, done = change_cap, ModelRunCapForm, gettext_lazy("The cap is changed.")
 
 
-RUN_ACTS: tuple[type[_OnRun], ...] = (
+MODEL_RUN_ACTS: tuple[type[ModelRunAct], ...] = (
     *(TryModelRun, StartModelRun, PauseModelRun),
     *(ResumeModelRun, StopModelRun, CapModelRun),
 )

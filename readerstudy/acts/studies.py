@@ -23,7 +23,7 @@ from annotation.site.zones import time_text
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.enrolment.participation import withdraw
 from readerstudy.forms.studies import DeadlineForm, ReasonForm
-from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.models import Enrolment, ReaderStudy, ResultsLink
 from readerstudy.monitoring.unfinished import (
     check_extends,
     check_extends_reader,
@@ -33,6 +33,7 @@ from readerstudy.monitoring.unfinished import (
     remind_unfinished,
 )
 from readerstudy.reading.practice import let_pass
+from readerstudy.sharing.linking import links_of, restore_link, revoke_link
 from readerstudy.study.deadlines import deadline_text, study_deadline_text, unfinished
 from readerstudy.study.permissions import knows_study, may_coordinate_study
 
@@ -283,6 +284,43 @@ class PassReader(ReaderAct):
         return _("%(reader)s can go on to the main block.") % {"reader": self.thing.pseudonym}
 
 
+# --- links to its results -------------------------------------------------------------------------
+class LinkAct(Act[ResultsLink]):
+    found_by = ("slug", "pk")
+
+    @classmethod
+    def find(cls, person: User, **named: Any) -> ResultsLink:
+        return get_object_or_404(links_of(coordinated_study(person, named["slug"])), pk=named["pk"])
+
+    def page(self) -> str:
+        analysis = self.thing.analysis
+        return reverse("study-share", args=[analysis.study.slug, analysis.public_id])
+
+
+class RevokeResultsLink(LinkAct):
+    """Whoever has the link sees nothing any more. One that was revoked or has ended stays as it is."""
+
+    name, route, summary = "study-share-revoke", "revoke/", "Revoke a link to results"
+    do, done = revoke_link, gettext_lazy("The link does not work any more. It can be restored below.")
+
+    def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation | None:
+        label, note = _("Revoke the link"), self.thing.note or _("recipient not given")
+        sentences = [
+            _("Whoever has this link (%(note)s) sees nothing any more.") % {"note": note},
+            _("Until the day on which it ends it can be restored from the list of links."),
+        ]
+        about = self.thing.analysis.study.name
+        return Confirmation(title=label, sentences=sentences, label=label, back=self.page(), about=about)
+
+
+class RestoreResultsLink(LinkAct):
+    """A link that was revoked works again until its day."""
+
+    name, route, summary = "study-share-restore", "restore/", "Restore a link to results"
+    do, done = restore_link, gettext_lazy("The link works again.")
+
+
 STUDY_ACTS: tuple[type[StudyAct], ...] = (OpenStudy, CloseStudy, ArchiveStudy, BringBackStudy)
 WATCHING_ACTS: tuple[type[StudyAct], ...] = (ExtendStudy, RemindStudy)
 READER_ACTS: tuple[type[ReaderAct], ...] = (ExtendReader, RemindReader, WithdrawReader, PassReader)
+LINK_ACTS: tuple[type[LinkAct], ...] = (RevokeResultsLink, RestoreResultsLink)

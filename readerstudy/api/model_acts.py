@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.utils.translation import gettext as _
@@ -19,12 +18,12 @@ from annotation.api.resources import OneOf, Shown
 from annotation.enums import Role
 from annotation.models import QuestionBank
 from annotation.people.kept_answers import MadeAnswer
+from readerstudy.acts.models import changeable_entry
 from readerstudy.api.model_list import OneModel
 from readerstudy.forms.models import ModelForm
 from readerstudy.models import ModelEntry, SubmissionCall
 from readerstudy.predictions import listing
 from readerstudy.predictions.entries import FIELDS, edit_model, replace_model, withdraw_model
-from readerstudy.views.predictions.models import changeable_entry
 
 
 class ModelChanged(SentBody):
@@ -116,27 +115,3 @@ class Submissions(OneOf[QuestionBank]):
 
     def one(self) -> QuestionBank:
         return bank_named(self.person, self.kwargs["slug"])
-
-
-class _SubmissionsAct(Submissions):
-    act: ClassVar[Callable[..., None]]
-    http_method_names = ["post"]
-
-    def post(self, request: Request, **named: Any) -> Response:
-        bank = self.one()
-        type(self).act(bank, **self.by())
-        return Response(self.shown(bank))
-
-
-class OpenSubmissions(_SubmissionsAct):
-    """Submitters of models can send predictions for the bank from now on. Twice changes nothing."""
-
-    act = listing.open_submissions
-    summary = "Open a bank to submitters"
-
-
-class CloseSubmissions(_SubmissionsAct):
-    """They cannot any more; what was sent stays. Twice changes nothing."""
-
-    act = listing.close_submissions
-    summary = "Close a bank to submitters"

@@ -12,18 +12,16 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody, cleaned
-from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.people.kept_answers import MadeAnswer
+from readerstudy.acts.models import known_entry, known_run
 from readerstudy.enums import EntryState, PredictionForm
 from readerstudy.forms.models import ModelForm
 from readerstudy.models import ModelEntry, PredictionRun
 from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.listing import entries_known_to, runs_known_to
-from readerstudy.predictions.runs import name_run, withdraw_run
-from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models, known_entry
-from readerstudy.views.predictions.uploads import changeable_run, known_run
+from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models
 
 
 class ModelShape(Shown):
@@ -150,28 +148,3 @@ class OnePredictionRun(OfModels, OneOf[PredictionRun]):
 
     def one(self) -> PredictionRun:
         return known_run(self.person, self.kwargs["public_id"])
-
-
-class NamePredictionRun(OnePredictionRun):
-    """Figures and tables show this run of its model. After a result was seen this is stored as chosen afterwards."""
-
-    http_method_names = ["post"]
-    summary = "Make a run the main run"
-
-    def post(self, request: Request, **named: Any) -> Response:
-        run = changeable_run(self.person, named["public_id"])
-        name_run(run, **self.by())
-        return Response(self.shown(self.one()))
-
-
-class WithdrawPredictionRun(OnePredictionRun):
-    """Out of the figures; its predictions stay stored."""
-
-    http_method_names = ["post"]
-    body = ReasonSent
-    summary = "Withdraw a run of predictions"
-
-    def post(self, request: Request, **named: Any) -> Response:
-        run = changeable_run(self.person, named["public_id"])
-        withdraw_run(run, self.sent(ReasonSent)["reason"], **self.by())
-        return Response(self.shown(self.one()))

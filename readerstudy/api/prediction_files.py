@@ -19,12 +19,12 @@ from annotation.enums import JobState
 from annotation.jobs.access import facts_of_result, refusals_of
 from annotation.models import Job, Upload
 from annotation.people.kept_answers import MadeAnswer
+from readerstudy.acts.models import check_works_with_models
 from readerstudy.enums import FILE_FORMS
 from readerstudy.forms.models import PredictionsForm, target_value
 from readerstudy.predictions import uploads
 from readerstudy.predictions.kernels.matching import FIRST, LAST
 from readerstudy.predictions.listing import Target, targets_for
-from readerstudy.views.predictions.models import check_works_with_models
 from readerstudy.views.predictions.uploads import import_of, listed_entry
 
 

@@ -6,8 +6,10 @@ from django.urls import path
 
 from annotation.api.acting import api_paths, resource_of
 from annotation.api.questionbank.question_acts import ReasonSent
-from readerstudy.acts.model_runs import RUN_ACTS
+from readerstudy.acts.model_runs import MODEL_RUN_ACTS
+from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import (
+    LINK_ACTS,
     READER_ACTS,
     STUDY_ACTS,
     WATCHING_ACTS,
@@ -34,7 +36,6 @@ from readerstudy.api import (
 STUDY = "studies/<slug:slug>/"
 READER = f"{STUDY}readers/<str:public_id>/"
 INVITATION = f"{STUDY}invitations/<int:pk>/"
-LINK = f"{STUDY}links/<int:pk>/"
 RUN = "prediction-runs/<str:public_id>/"
 MODEL = "models/<str:public_id>/"
 MODEL_RUN = "model-runs/<str:public_id>/"
@@ -92,8 +93,7 @@ urlpatterns = [
     path(f"{ANALYSIS}result/", analysis_list.AnalysisResult.as_view(), name="api-study-analysis-result"),
     path(f"{ANALYSIS}share/", shared_links.ShareResults.as_view(), name="api-study-share"),
     path(f"{STUDY}links/", shared_links.ResultsLinks.as_view(), name="api-study-share-links"),
-    path(f"{LINK}revoke/", shared_links.RevokeResultsLink.as_view(), name="api-study-share-revoke"),
-    path(f"{LINK}restore/", shared_links.RestoreResultsLink.as_view(), name="api-study-share-restore"),
+    *api_paths(f"{STUDY}links/<int:pk>/", LINK_ACTS, shared_links.OneResultsLink),
     path(f"{ANALYSIS}figures/", analysis_list.FigureList.as_view(), name="api-study-figures"),
     path(
         f"{ANALYSIS}figures/<slug:name>/<slug:width>.<slug:form>",
@@ -115,15 +115,13 @@ urlpatterns = [
     path(f"{COMPARISON}result/", compared_models.ComparisonResult.as_view(), name="api-models-compare-result"),
     path(f"{COMPARISON}jobs/<str:public_id>/", compared_models.ComparisonJob.as_view(), name="api-models-compare-job"),
     path(SUBMISSIONS, model_acts.Submissions.as_view(), name="api-submissions"),
-    path(f"{SUBMISSIONS}open/", model_acts.OpenSubmissions.as_view(), name="api-submissions-open"),
-    path(f"{SUBMISSIONS}close/", model_acts.CloseSubmissions.as_view(), name="api-submissions-close"),
+    *api_paths(SUBMISSIONS, SUBMISSION_ACTS, model_acts.Submissions),
     path("model-runs/", model_run_list.ModelRuns.as_view(), name="api-model-runs"),
     path(MODEL_RUN, model_run_list.OneModelRun.as_view(), name="api-model-run"),
-    *api_paths(MODEL_RUN, RUN_ACTS, model_run_list.OneModelRun),
+    *api_paths(MODEL_RUN, MODEL_RUN_ACTS, model_run_list.OneModelRun),
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
     path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
-    path(f"{RUN}name/", model_list.NamePredictionRun.as_view(), name="api-prediction-run-name"),
-    path(f"{RUN}withdraw/", model_list.WithdrawPredictionRun.as_view(), name="api-prediction-run-withdraw"),
+    *api_paths(RUN, RUN_ACTS, model_list.OnePredictionRun, WithdrawPredictionRun=ReasonSent),
     path("prediction-imports/", prediction_files.PredictionFiles.as_view(), name="api-prediction-imports"),
     path(IMPORT, prediction_files.OnePredictionImport.as_view(), name="api-prediction-import"),
     path(f"{IMPORT}store/", prediction_files.StorePredictions.as_view(), name="api-prediction-import-store"),

@@ -8,19 +8,18 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import BodyRefused, SentBody, cleaned
-from annotation.api.resources import ActOn, ListOf, Shown
+from annotation.api.bodies import SentBody, cleaned
+from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy
 from readerstudy.forms.studies import ShareForm
 from readerstudy.models import ResultsLink
-from readerstudy.sharing.linking import DAYS, IssuedLink, links_of, restore_link, revoke_link, share_results
+from readerstudy.sharing.linking import DAYS, IssuedLink, links_of, share_results
 from readerstudy.views.results.access import seen_analysis
 
 
@@ -77,27 +76,9 @@ class ShareResults(OfStudy):
         return response
 
 
-class _OneResultsLink(OfStudy, ActOn[ResultsLink]):
+class OneResultsLink(OfStudy, OneOf[ResultsLink]):
+    http_method_names = ["post"]
     shape = ResultsLinkShape
 
     def one(self) -> ResultsLink:
         return get_object_or_404(links_of(self.study), pk=self.kwargs["pk"])
-
-
-class RevokeResultsLink(_OneResultsLink):
-    """Whoever has the link sees nothing any more. One that was revoked or has ended stays as it is."""
-
-    summary = "Revoke a link to results"
-
-    def act_on(self, link: ResultsLink) -> None:
-        revoke_link(link, **self.by())
-
-
-class RestoreResultsLink(_OneResultsLink):
-    """A link that was revoked works again until its day."""
-
-    summary = "Restore a link to results"
-
-    def act_on(self, link: ResultsLink) -> None:
-        if not restore_link(link, **self.by()):
-            raise BodyRefused("link_ended", _("This link is not revoked, or has ended: make a new one."))

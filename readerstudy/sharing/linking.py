@@ -75,15 +75,14 @@ def revoke_shared(links: QuerySet[ResultsLink], *, actor: User | None, at: datet
 
 
 @transaction.atomic
-def restore_link(link: ResultsLink, *, actor: User, at: datetime) -> bool:
-    """Let a revoked link work again until its day; False where it has ended or is not revoked."""
+def restore_link(link: ResultsLink, *, actor: User, at: datetime) -> None:
+    """Let a revoked link work again until its day. Raises StudyRefused where it has ended or is not revoked."""
     link.refresh_from_db(from_queryset=ResultsLink.objects.select_for_update())
     if link.revoked_at is None or link.expires_at <= at:
-        return False
+        raise StudyRefused("link_ended", _("This link is not revoked, or has ended: make a new one."))
     link.revoked_at = None
     link.save(update_fields=["revoked_at"])
     record(RESTORED, actor=actor, at=at, subject=link.analysis.study, facts={"link": link.pk})
-    return True
 
 
 SHARED = Opener(ResultsLink.objects.select_related("analysis__study").defer("analysis__result"), revoke_shared)

@@ -7,7 +7,8 @@ from typing import Any
 from annotation.acts import Act
 from annotation.acts.images import JobAct
 from annotation.acts.rounds import RoundAct
-from readerstudy.acts.studies import ReaderAct, StudyAct
+from readerstudy.acts.models import RunAct
+from readerstudy.acts.studies import LinkAct, ReaderAct, StudyAct
 from rexvqa_site.management.commands.act import ACTS
 from tests.permissions import rules
 from tests.permissions.rules import Rule
@@ -74,17 +75,18 @@ RULES: dict[str, Rule] = {
     **_each(rules.STUDIES, "studies api-studies"),
     **_acts(rules.COORDINATED_STUDY, StudyAct),
     **_acts(rules.COORDINATED_STUDY, ReaderAct),
+    **_acts(rules.COORDINATED_STUDY, LinkAct),
     **_each(
         rules.COORDINATED_STUDY,
         "study-invite study-invite-file study-invitation-remind study-invitation-restore study-invitation-revoke "
         "study-dry-room study-dry-session study-dry-state study-dry-pause study-dry-resume study-dry-case "
         "study-indications study-protocol study-copy study-delete study-interim study-reader study-reader-replace "
-        "study-void study-rereview study-analyse study-results study-share-restore study-share-revoke "
+        "study-void study-rereview study-analyse study-results "
         "study-import study-data study-codebook study-analysis study-report-file study-report-make api-study-plan "
         "api-study-protocol api-study-freeze api-study-copy api-study-invitations api-study-invitation-revoke "
         "api-study-voidings api-study-import api-study-rereview api-study-reader-replace api-study-invite-file "
-        "api-study-invitation-remind api-study-invitation-restore api-study-share-links api-study-share-revoke "
-        "api-study-share-restore api-study-job api-study-analyses api-study-analysis api-study-analysis-result "
+        "api-study-invitation-remind api-study-invitation-restore api-study-share-links "
+        "api-study-job api-study-analyses api-study-analysis api-study-analysis-result "
         "api-study-reports",
     ),
     **_each(
@@ -130,10 +132,7 @@ RULES: dict[str, Rule] = {
         "api-prediction-import-store",
     ),
     **_each(rules.RUN, "prediction-run api-prediction-run"),
-    **_each(
-        rules.RUN_ACT,
-        "prediction-run-name prediction-run-withdraw api-prediction-run-name api-prediction-run-withdraw",
-    ),
+    **_acts(rules.RUN_ACT, RunAct),
     **_each(rules.MODEL_RUNS, "model-runs model-run-new api-model-runs"),
     **_each(
         rules.MODEL_RUN,

@@ -43,18 +43,13 @@ from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.acts.model_runs import run_of
+from readerstudy.acts.models import changeable_entry, changeable_run, check_works_with_models, known_entry, known_run
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
-from readerstudy.views.predictions.models import (
-    changeable_entry,
-    check_enters_models,
-    check_lists_models,
-    check_works_with_models,
-    known_entry,
-)
-from readerstudy.views.predictions.uploads import changeable_run, import_of, known_run, listed_entry
+from readerstudy.views.predictions.models import check_enters_models, check_lists_models
+from readerstudy.views.predictions.uploads import import_of, listed_entry
 from readerstudy.views.results.access import check_seen, seen_analysis
 from readerstudy.views.study.access import coordinated_study, listed_studies, overseen_study
 

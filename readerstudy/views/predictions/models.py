@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from readerstudy.acts.models import changeable_entry, known_entry
 from readerstudy.comparison.repeating import repeatability_for, repeated_targets, targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
-from readerstudy.predictions import listing
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.entries import (
     edit_model,
@@ -135,22 +134,6 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
     return render(request, "readerstudy/models/withdraw.html", context, status=422 if form.errors else 200)
 
 
-@role_required(Role.COORDINATOR)
-@require_POST
-def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    listing.open_submissions(get_object_or_404(QuestionBank, slug=slug), **by(request))
-    messages.success(request, _("Model submitters can send predictions for this bank now."))
-    return redirect("models")
-
-
-@role_required(Role.COORDINATOR)
-@require_POST
-def submissions_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    listing.close_submissions(get_object_or_404(QuestionBank, slug=slug), **by(request))
-    messages.success(request, _("Model submitters cannot send predictions for this bank any more."))
-    return redirect("models")
-
-
 def check_enters_models(person: User) -> None:
     """Raises PermissionDenied."""
     if not may_enter_models(person):
@@ -161,37 +144,6 @@ def check_lists_models(person: User) -> None:
     """As ``check_enters_models``; administrators look on."""
     if not is_administrator(person):
         check_enters_models(person)
-
-
-def check_works_with_models(person: User) -> None:
-    """To everybody else models do not exist, and nothing is asked about them."""
-    if not may_enter_models(person) and not is_administrator(person):
-        raise Http404
-
-
-def known_entry(person: User, public_id: str) -> ModelEntry:
-    check_works_with_models(person)
-    return get_object_or_404(entries_known_to(person), public_id=public_id)
-
-
-def changeable_entry(person: User, public_id: str) -> ModelEntry:
-    entry = known_entry(person, public_id)
-    _check_may_change(person, entry)
-    return entry
-
-
-def check_changeable(person: User, public_ids: Collection[str]) -> None:
-    """As ``changeable_entry``, for several in one query."""
-    entries = list(entries_known_to(person).filter(public_id__in=public_ids)) if public_ids else []
-    if len({entry.public_id for entry in entries}) < len(public_ids):
-        raise Http404
-    for entry in entries:
-        _check_may_change(person, entry)
-
-
-def _check_may_change(person: User, entry: ModelEntry) -> None:
-    if not may_change_model(person, entry):
-        raise PermissionDenied(_("Only coordinators and whoever entered a model change it."))
 
 
 def _kept(form: ModelForm, act: Callable[[], ModelEntry]) -> ModelEntry | None:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, JsonResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -21,24 +21,18 @@ from annotation.ingest.uploading import note_report_taken
 from annotation.jobs.handlers import JobRefused, Params
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
-from annotation.views.site.confirming import is_possible_or_flash, is_valid_or_flash, run_and_flash, run_on_form
+from annotation.views.site.confirming import is_possible_or_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from readerstudy.acts.models import changeable_entry, check_changeable, check_works_with_models, known_run
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
 from readerstudy.forms.studies import ReasonForm
-from readerstudy.models import ModelEntry, PredictionRun
+from readerstudy.models import ModelEntry
 from readerstudy.predictions import uploads
 from readerstudy.predictions.eligibility import UPLOADS
 from readerstudy.predictions.kernels.records import PredictionsRefused
-from readerstudy.predictions.listing import failed_of, runs_known_to, targets_for
-from readerstudy.predictions.runs import name_run, withdraw_run
+from readerstudy.predictions.listing import failed_of, targets_for
 from readerstudy.study.permissions import may_change_model
-from readerstudy.views.predictions.models import (
-    changeable_entry,
-    check_changeable,
-    check_works_with_models,
-    known_entry,
-)
 
 SHOWN = 200
 
@@ -200,53 +194,12 @@ def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpRespons
     return render(request, "readerstudy/models/run.html", context)
 
 
-@person_required
-@require_POST
-def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    run = changeable_run(request.user, public_id)
-
-    def name() -> str:
-        name_run(run, **by(request))
-        return _("Figures and tables show this run.")
-
-    run_and_flash(request, name)
-    return redirect("prediction-run", public_id)
-
-
-@person_required
-@require_POST
-def prediction_run_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    run = changeable_run(request.user, public_id)
-    form = ReasonForm(request.POST)
-
-    def withdraw() -> str:
-        withdraw_run(run, form.cleaned_data["reason"], **by(request))
-        return _("The run is withdrawn. Its predictions stay stored.")
-
-    if is_valid_or_flash(request, form, _("Say why the run is withdrawn.")):
-        run_and_flash(request, withdraw)
-    return redirect("prediction-run", public_id)
-
-
 def listed_entry(person: User, public_id: str) -> ModelEntry:
     """The model, to send predictions of it."""
     entry = changeable_entry(person, public_id)
     if entry.state != EntryState.LISTED:
         raise PermissionDenied(_("This model takes no predictions any more."))
     return entry
-
-
-def known_run(person: User, public_id: str) -> PredictionRun:
-    check_works_with_models(person)
-    run = get_object_or_404(runs_known_to(person), public_id=public_id)
-    known_entry(person, run.entry.public_id)
-    return run
-
-
-def changeable_run(person: User, public_id: str) -> PredictionRun:
-    run = known_run(person, public_id)
-    changeable_entry(person, run.entry.public_id)
-    return run
 
 
 def import_of(person: User, public_id: str) -> tuple[Upload, Job]:

@@ -10,25 +10,21 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
-from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 from readerstudy.forms.studies import ShareForm
 from readerstudy.results.looking import Seen, by_link, stored_result
-from readerstudy.sharing.linking import find_link, is_good, links_of, note_use, restore_link, revoke_link, share_results
+from readerstudy.sharing.linking import find_link, is_good, links_of, note_use, share_results
 from readerstudy.views.results.access import seen_result
 from readerstudy.views.results.items import categories_page, times_page
 from readerstudy.views.results.overview import analysed_page, figure_response
 from readerstudy.views.results.pairs import agreement_page
-from readerstudy.views.study.access import coordinated_study
 
 
 @person_required
@@ -53,38 +49,6 @@ def study_share(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
         ],
     }
     return render(request, "readerstudy/sharing/share.html", context, status=422 if form.errors else 200)
-
-
-@person_required
-@require_POST
-def study_share_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
-    study = coordinated_study(request.user, slug)
-    link = get_object_or_404(links_of(study), pk=pk)
-    back = reverse("study-share", args=[slug, link.analysis.public_id])
-    if not is_confirmed(request):
-        label = _("Revoke the link")
-        sentences = [
-            _("Whoever has this link (%(note)s) sees nothing any more.")
-            % {"note": link.note or _("recipient not given")},
-            _("Until the day on which it ends it can be restored from the list of links."),
-        ]
-        asked = Confirmation(title=label, sentences=sentences, label=label, back=back, about=study.name)
-        return confirm(request, asked)
-    revoke_link(link, **by(request))
-    messages.success(request, _("The link does not work any more. It can be restored below."))
-    return redirect(back)
-
-
-@person_required
-@require_POST
-def study_share_restore(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
-    """Let a link that was revoked work again."""
-    link = get_object_or_404(links_of(coordinated_study(request.user, slug)), pk=pk)
-    if restore_link(link, **by(request)):
-        messages.success(request, _("The link works again."))
-    else:
-        messages.warning(request, _("This link has ended: make a new one."))
-    return redirect("study-share", slug, link.analysis.public_id)
 
 
 # --- for whoever has the link ---------------------------------------------------------------------

@@ -17,8 +17,8 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
-from readerstudy.acts.model_runs import RUN_ACTS
-from readerstudy.acts.studies import READER_ACTS, STUDY_ACTS, WATCHING_ACTS
+from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
 EVERY: tuple[type[Act[Any]], ...] = (
     *BANK_ACTS,
@@ -31,6 +31,9 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *STUDY_ACTS,
     *WATCHING_ACTS,
     *READER_ACTS,
+    *LINK_ACTS,
+    *RUN_ACTS,
+    *SUBMISSION_ACTS,
 )
 ACTS = {act.name: act for act in EVERY}
 

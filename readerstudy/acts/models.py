@@ -1,0 +1,116 @@
+"""Which models and runs of predictions a person knows, and what is done with runs and with sending predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.acts import Act
+from annotation.acts.banks import COORDINATORS
+from annotation.models import QuestionBank, User
+from annotation.site.permissions import is_administrator
+from readerstudy.forms.studies import ReasonForm
+from readerstudy.models import ModelEntry, PredictionRun
+from readerstudy.predictions.listing import close_submissions, entries_known_to, open_submissions, runs_known_to
+from readerstudy.predictions.runs import name_run, withdraw_run
+from readerstudy.study.permissions import may_change_model, may_enter_models
+
+
+def check_works_with_models(person: User) -> None:
+    """To everybody else models do not exist, and nothing is asked about them."""
+    if not may_enter_models(person) and not is_administrator(person):
+        raise Http404
+
+
+def known_entry(person: User, public_id: str) -> ModelEntry:
+    check_works_with_models(person)
+    return get_object_or_404(entries_known_to(person), public_id=public_id)
+
+
+def changeable_entry(person: User, public_id: str) -> ModelEntry:
+    entry = known_entry(person, public_id)
+    _check_may_change(person, entry)
+    return entry
+
+
+def check_changeable(person: User, public_ids: Collection[str]) -> None:
+    """As ``changeable_entry``, for several in one query."""
+    entries = list(entries_known_to(person).filter(public_id__in=public_ids)) if public_ids else []
+    if len({entry.public_id for entry in entries}) < len(public_ids):
+        raise Http404
+    for entry in entries:
+        _check_may_change(person, entry)
+
+
+def _check_may_change(person: User, entry: ModelEntry) -> None:
+    if not may_change_model(person, entry):
+        raise PermissionDenied(_("Only coordinators and whoever entered a model change it."))
+
+
+def known_run(person: User, public_id: str) -> PredictionRun:
+    check_works_with_models(person)
+    run = get_object_or_404(runs_known_to(person), public_id=public_id)
+    known_entry(person, run.entry.public_id)
+    return run
+
+
+def changeable_run(person: User, public_id: str) -> PredictionRun:
+    run = known_run(person, public_id)
+    changeable_entry(person, run.entry.public_id)
+    return run
+
+
+# --- what is done ---------------------------------------------------------------------------------
+class RunAct(Act[PredictionRun]):
+    found_by, then = ("public_id",), "prediction-run"
+
+    @classmethod
+    def find(cls, person: User, **named: Any) -> PredictionRun:
+        return changeable_run(person, named["public_id"])
+
+
+class NamePredictionRun(RunAct):
+    """Figures and tables show this run of its model. After a result was seen this is stored as chosen afterwards."""
+
+    name, route, summary = "prediction-run-name", "name/", "Make a run the main run"
+    do, done = name_run, gettext_lazy("Figures and tables show this run.")
+
+
+class WithdrawPredictionRun(RunAct):
+    """Out of the figures; its predictions stay stored."""
+
+    name, route, summary = "prediction-run-withdraw", "withdraw/", "Withdraw a run of predictions"
+    do, form, misread = withdraw_run, ReasonForm, gettext_lazy("Say why the run is withdrawn.")
+    done = gettext_lazy("The run is withdrawn. Its predictions stay stored.")
+
+
+class SubmissionsAct(Act[QuestionBank]):
+    roles, rows, reach = COORDINATORS, QuestionBank.objects.all, {"bank": "pk"}
+
+    def page(self) -> str:
+        return reverse("models")
+
+
+class OpenSubmissions(SubmissionsAct):
+    """Submitters of models can send predictions for the bank from now on. Twice changes nothing."""
+
+    name, route, summary = "submissions-open", "open/", "Open a bank to submitters"
+    do, done = open_submissions, gettext_lazy("Model submitters can send predictions for this bank now.")
+
+
+class CloseSubmissions(SubmissionsAct):
+    """They cannot any more; what was sent stays. Twice changes nothing."""
+
+    name, route, summary = "submissions-close", "close/", "Close a bank to submitters"
+    do, done = close_submissions, gettext_lazy("Model submitters cannot send predictions for this bank any more.")
+
+
+RUN_ACTS: tuple[type[RunAct], ...] = (NamePredictionRun, WithdrawPredictionRun)
+SUBMISSION_ACTS: tuple[type[SubmissionsAct], ...] = (OpenSubmissions, CloseSubmissions)
