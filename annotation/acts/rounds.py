@@ -1,4 +1,4 @@
-"""What a coordinator does with a review round."""
+"""Which review rounds a coordinator knows, and what is done with one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Lower
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -17,7 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from annotation.acts import Act, Confirmation
 from annotation.adjudication.adjudicating import begin_adjudication
 from annotation.bin.deleting import bring_back
-from annotation.enums import RoundState
+from annotation.enums import AssignmentState, Role, RoundState
 from annotation.forms import PlainForm
 from annotation.forms.rounds import DueForm, ReviewersForm, ViewingForm
 from annotation.models import ReviewRound, User
@@ -27,7 +29,15 @@ from annotation.review.ending import close_round, complete_reviews
 from annotation.review.reviewer_progress import Reminded, due_text, remind_reviewers, set_due
 from annotation.review.rounds import archive_round, open_round
 from annotation.review.viewing import set_viewing
-from annotation.site.permissions import knows_round, may_coordinate
+from annotation.site.permissions import (
+    acts_as,
+    coordinates_any_round,
+    is_administrator,
+    is_coordinator,
+    knows_round,
+    may_coordinate,
+)
+from annotation.site.sorted_tables import Columns, by_rank
 
 
 def coordinated_round(person: User, slug: str) -> ReviewRound:
@@ -40,6 +50,44 @@ def coordinated_round(person: User, slug: str) -> ReviewRound:
     if knows_round(person, review_round):
         raise PermissionDenied(_("This is for the coordinators of the round."))
     raise Http404
+
+
+ROUNDS_SORTED_BY: Columns = {
+    "round": Lower("name"),
+    "state": by_rank("state", RoundState.values()),
+    "bank": Lower("plan__bank__name"),
+    "reviewers": "n_reviewers",
+    "reviews": "n_submitted",
+    "made": "created_at",
+}
+
+
+def listed_rounds(person: User) -> QuerySet[ReviewRound]:
+    """As ``rounds_known_to``. Raises PermissionDenied for whoever coordinates none."""
+    if not (is_administrator(person) or coordinates_any_round(person)):
+        raise PermissionDenied(_("This is for people who coordinate a round."))
+    return rounds_known_to(person)
+
+
+def rounds_known_to(person: User) -> QuerySet[ReviewRound]:
+    """All of them for coordinators of the site and administrators, else those that they coordinate."""
+    rows = ReviewRound.objects.all()
+    if not (is_coordinator(person) or is_administrator(person)):
+        if not acts_as(person, Role.COORDINATOR):
+            return rows.none()
+        rows = rows.filter(memberships__user=person, memberships__role=Role.COORDINATOR)
+    return with_counts(rows)
+
+
+def with_counts(rows: QuerySet[ReviewRound]) -> QuerySet[ReviewRound]:
+    """As lists show them."""
+    rows = rows.select_related("plan__bank", "created_by", "shared_answers")
+    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
+    return rows.annotate(
+        n_assignments=Count("assignments", filter=there, distinct=True),
+        n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
+        n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
+    )
 
 
 class RoundAct(Act[ReviewRound]):

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -35,9 +36,17 @@ from annotation.sampling.kernels.drawing import (
 from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.hooks import Hooks
 from annotation.site.slugs import free_slug
+from annotation.site.sorted_tables import Columns
 
 DEFAULT_PER_THOUSAND = 100
 DEFAULT_SEED = 1
+SAMPLES_SORTED_BY: Columns = {
+    "sample": Lower("name"),
+    "bank": Lower("bank__name"),
+    "questions": "n_drawn",
+    "frame": "n_frame",
+    "drawn": "created_at",
+}
 
 
 # By the name of RatedBy: the difficulty of wordings as somebody else than the bank says it; rooms below add theirs.
@@ -46,6 +55,11 @@ difficulty_sources: Hooks[Callable[[QuestionBank], Mapping[int, str]]] = Hooks()
 
 class SampleRefused(Refused):
     """A sample cannot be drawn, stored or removed; the sentence says why and what to do."""
+
+
+def counted_samples() -> QuerySet[SamplingPlan]:
+    """As lists show them."""
+    return SamplingPlan.objects.select_related("bank", "created_by").annotate(n_drawn=Count("questions"))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from annotation.acts.rounds import coordinated_round
-from annotation.api.review.round_list import rounds_known_to
+from annotation.acts.rounds import coordinated_round, rounds_known_to
 from annotation.bin.deleting import find_deleted, may_restore, opens
 from annotation.discussion.commenting import check_reads
 from annotation.discussion.seeing import parts_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import django_filters
 from django.core.exceptions import PermissionDenied
@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment
 from annotation.enums import ImportKind, ImportState, Role
 from annotation.models import QuestionBank
@@ -49,20 +49,24 @@ class BankFilters(django_filters.FilterSet):
     name = django_filters.CharFilter(lookup_expr="icontains")
 
 
-class Banks(ListOf[QuestionBank]):
+class _OfBanks(Resource):
+    roles: ClassVar[tuple[Role, ...]] = (Role.COORDINATOR, Role.ADMINISTRATOR)
+    writers: ClassVar[tuple[Role, ...] | None] = (Role.COORDINATOR,)
+    reach = {"bank": "pk"}
+    shape: ClassVar[type[Shown]] = BankShape
+
+    def rows(self) -> QuerySet[QuestionBank]:
+        return QuestionBank.objects.prefetch_related("imports")
+
+
+class Banks(_OfBanks, ListOf[QuestionBank]):
     """Question banks. A POST makes an empty one; of sessions alone, since a token is good in a place that is there."""
 
-    roles = (Role.COORDINATOR, Role.ADMINISTRATOR)
-    writers = (Role.COORDINATOR,)
-    reach = {"bank": "pk"}
-    shape, body = BankShape, BankSent
+    body = BankSent
     sorted_by = {"name": Lower("name"), "created_at": "created_at"}
     filters = BankFilters
     makes, status = True, 201
     summary, post_summary = "List banks", "Make a bank"
-
-    def rows(self) -> QuerySet[QuestionBank]:
-        return QuestionBank.objects.prefetch_related("imports")
 
     def post(self, request: Request, **named: Any) -> Response:
         if self.person.limits is not None:
@@ -78,15 +82,8 @@ class Banks(ListOf[QuestionBank]):
         return self.once(make)
 
 
-class OneBank(OneOf[QuestionBank]):
+class OneBank(_OfBanks, OneOf[QuestionBank]):
     """One question bank."""
 
-    roles = Banks.roles
-    writers = (Role.COORDINATOR,)
-    reach = Banks.reach
     lookup = "slug"
-    shape = BankShape
     summary = "Read one bank"
-
-    def rows(self) -> QuerySet[QuestionBank]:
-        return QuestionBank.objects.prefetch_related("imports")

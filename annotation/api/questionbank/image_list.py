@@ -56,33 +56,26 @@ class ImageFilters(django_filters.FilterSet):
     state = django_filters.ChoiceFilter(choices=[(word.value, word.label) for word in ImageState])
 
 
-def _images() -> QuerySet[Image]:
-    return images_of_banks().prefetch_related("renditions")
-
-
-class Images(ListOf[Image]):
-    """Images, with or without pixels."""
-
+class _OfImages(Resource):
     roles = (Role.COORDINATOR,)
     reach = {"bank": "exam__bank"}
     shape = ImageShape
+
+    def rows(self) -> QuerySet[Image]:
+        return images_of_banks().prefetch_related("renditions")
+
+
+class Images(_OfImages, ListOf[Image]):
+    """Images, with or without pixels."""
+
     filters = ImageFilters
     summary = "List images"
 
-    def rows(self) -> QuerySet[Image]:
-        return _images()
 
-
-class OneImage(OneOf[Image]):
+class OneImage(_OfImages, OneOf[Image]):
     """One image."""
 
-    roles = (Role.COORDINATOR,)
-    reach = Images.reach
-    shape = ImageShape
     summary = "Read one image"
-
-    def rows(self) -> QuerySet[Image]:
-        return _images()
 
 
 class CreditsSent(SentBody):
@@ -115,34 +108,27 @@ class ExamFilters(django_filters.FilterSet):
     bank = django_filters.CharFilter(field_name="bank__slug")
 
 
-def _exams() -> QuerySet[Exam]:
-    rows = Exam.objects.filter(bank__deleted_at__isnull=True)
-    return rows.select_related("bank", "prior").prefetch_related("images")
-
-
-class Exams(ListOf[Exam]):
-    """Exams with their images. Their names at the source are not shown."""
-
+class _OfExams(Resource):
     roles = (Role.COORDINATOR,)
     reach = {"bank": "bank"}
     shape = ExamShape
+
+    def rows(self) -> QuerySet[Exam]:
+        rows = Exam.objects.filter(bank__deleted_at__isnull=True)
+        return rows.select_related("bank", "prior").prefetch_related("images")
+
+
+class Exams(_OfExams, ListOf[Exam]):
+    """Exams with their images. Their names at the source are not shown."""
+
     filters = ExamFilters
     summary = "List exams"
 
-    def rows(self) -> QuerySet[Exam]:
-        return _exams()
 
-
-class OneExam(OneOf[Exam]):
+class OneExam(_OfExams, OneOf[Exam]):
     """One exam."""
 
-    roles = (Role.COORDINATOR,)
-    reach = Exams.reach
-    shape = ExamShape
     summary = "Read one exam"
-
-    def rows(self) -> QuerySet[Exam]:
-        return _exams()
 
 
 class RenditionBytes(Resource):

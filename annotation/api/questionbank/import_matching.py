@@ -131,27 +131,25 @@ class KeptMatchingShape(Shown):
     changed_at = Moment()
 
 
-class KeptMatchings(OfNoPlace, ListOf[ColumnMatching]):
+class _OfKeptMatchings(OfNoPlace):
+    roles = (Role.COORDINATOR,)
+    shape = KeptMatchingShape
+
+    def rows(self) -> QuerySet[ColumnMatching]:
+        return ColumnMatching.objects.select_related("created_by")
+
+
+class KeptMatchings(_OfKeptMatchings, ListOf[ColumnMatching]):
     """Matchings that are kept: later files with these columns are read by the same matching."""
 
-    roles = (Role.COORDINATOR,)
-    shape = KeptMatchingShape
     summary = "List kept matchings of columns"
 
-    def rows(self) -> QuerySet[ColumnMatching]:
-        return ColumnMatching.objects.select_related("created_by")
 
-
-class OneKeptMatching(OfNoPlace, OneOf[ColumnMatching]):
+class OneKeptMatching(_OfKeptMatchings, OneOf[ColumnMatching]):
     """One kept matching."""
 
-    roles = (Role.COORDINATOR,)
     lookup = "pk"
-    shape = KeptMatchingShape
     summary = "Read a kept matching"
-
-    def rows(self) -> QuerySet[ColumnMatching]:
-        return ColumnMatching.objects.select_related("created_by")
 
 
 class NameSent(SentBody):

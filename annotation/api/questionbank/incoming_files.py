@@ -14,7 +14,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import SentBody
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState, Role
 from annotation.ingest import uploading
@@ -66,19 +66,24 @@ class UploadFilters(django_filters.FilterSet):
     archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
 
 
-class Uploads(ListOf[Upload]):
-    """Uploads of images. A POST takes files, checks their names and sizes, and answers 202: a job takes them in."""
-
-    roles, writers = READERS, WRITERS
+class _OfUploads(Resource):
+    roles: ClassVar[tuple[Role, ...]] = READERS
     reach = {"bank": "bank"}
-    parser_classes = [MultiPartParser]
-    shape, body = UploadShape, ImagesSent
-    filters = UploadFilters
-    makes, status = True, 202
-    summary, post_summary = "List uploads of images", "Upload images"
+    shape: ClassVar[type[Shown]] = UploadShape
 
     def rows(self) -> QuerySet[Upload]:
         return uploading.uploads_of_images()
+
+
+class Uploads(_OfUploads, ListOf[Upload]):
+    """Uploads of images. A POST takes files, checks their names and sizes, and answers 202: a job takes them in."""
+
+    writers = WRITERS
+    parser_classes = [MultiPartParser]
+    body = ImagesSent
+    filters = UploadFilters
+    makes, status = True, 202
+    summary, post_summary = "List uploads of images", "Upload images"
 
     def post(self, request: Request, **named: Any) -> Response:
         sent = self.sent(ImagesSent)
@@ -94,16 +99,10 @@ class Uploads(ListOf[Upload]):
         return self.once(keep)
 
 
-class OneUpload(OneOf[Upload]):
+class OneUpload(_OfUploads, OneOf[Upload]):
     """One upload of images: how far its job is, and what became of the files."""
 
-    roles = READERS
-    reach = Uploads.reach
-    shape = UploadShape
     summary = "Read one upload"
-
-    def rows(self) -> QuerySet[Upload]:
-        return uploading.uploads_of_images()
 
 
 class ImportShape(UploadShape):
@@ -130,22 +129,26 @@ class StoreSent(SentBody):
     skip_refused = serializers.BooleanField(default=False, help_text="store what was not refused")
 
 
-class Imports(ListOf[Upload]):
-    """Question files for a bank. A POST answers 202: a job checks the file and stores nothing; once it was found good,
-    POST to its ``store/``.
-    """
-
-    roles = writers = WRITERS
-    parser_classes = [MultiPartParser]
-    shape, body = ImportShape, QuestionsSent
-    makes, status = True, 202
-    summary, post_summary = "List question files of a bank", "Send a question file"
+class _OfImports(Resource):
+    roles: ClassVar[tuple[Role, ...]] = WRITERS
     reach = None
+    shape: ClassVar[type[Shown]] = ImportShape
 
     def rows(self) -> QuerySet[Upload]:
         bank = bank_named(self.person, self.kwargs["slug"])
         rows = Upload.objects.filter(purpose=question_files.PURPOSE, asked__bank=bank.name)
         return rows.select_related("created_by", "job")
+
+
+class Imports(_OfImports, ListOf[Upload]):
+    """Question files for a bank. A POST answers 202: a job checks the file and stores nothing; once it was found good,
+    POST to its ``store/``.
+    """
+
+    parser_classes = [MultiPartParser]
+    body = QuestionsSent
+    makes, status = True, 202
+    summary, post_summary = "List question files of a bank", "Send a question file"
 
     def listed(self, rows: Any, cursor: str, only: Any) -> Response:
         return super().listed(question_files.with_newest_jobs(rows), cursor, only)
@@ -168,18 +171,10 @@ class Imports(ListOf[Upload]):
         return self.once(receive)
 
 
-class OneImport(OneOf[Upload]):
+class OneImport(_OfImports, OneOf[Upload]):
     """One question file: how far its check or its import is, what would be stored, and what was refused."""
 
-    roles = WRITERS
-    shape: ClassVar[type[Shown]] = ImportShape
     summary = "Read one import"
-    reach = None
-
-    def rows(self) -> QuerySet[Upload]:
-        bank = bank_named(self.person, self.kwargs["slug"])
-        rows = Upload.objects.filter(purpose=question_files.PURPOSE, asked__bank=bank.name)
-        return rows.select_related("created_by", "job")
 
     def one(self) -> Upload:
         return question_files.with_newest_jobs([super().one()])[0]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import django_filters
-from django.db.models import Count, QuerySet
-from django.db.models.functions import Lower
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,16 +14,19 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import SentBody
 from annotation.api.questionbank.chosen_questions import MOST_NAMED, search_by
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import Role, Task
 from annotation.models import SampledQuestion, SamplingPlan
 from annotation.people.kept_answers import MadeAnswer
 from annotation.sampling.kernels.drawing import SEED_MAX, RatedBy, StratifyBy
-from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample
-
-READERS: tuple[Role, ...] = (Role.COORDINATOR, Role.ADMINISTRATOR)
-WRITERS: tuple[Role, ...] = (Role.COORDINATOR,)
+from annotation.sampling.samples import (
+    DEFAULT_PER_THOUSAND,
+    DEFAULT_SEED,
+    SAMPLES_SORTED_BY,
+    counted_samples,
+    draw_sample,
+)
 
 
 class StratumShape(Shown):
@@ -83,24 +85,24 @@ class SampleFilters(django_filters.FilterSet):
     archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
 
 
-def _samples() -> QuerySet[SamplingPlan]:
-    rows = SamplingPlan.objects.select_related("bank", "created_by")
-    return rows.annotate(n_drawn=Count("questions"))
+class _OfSamples(Resource):
+    roles: ClassVar[tuple[Role, ...]] = (Role.COORDINATOR, Role.ADMINISTRATOR)
+    writers: ClassVar[tuple[Role, ...] | None] = (Role.COORDINATOR,)
+    reach = {"bank": "bank"}
+    shape: ClassVar[type[Shown]] = SampleShape
+
+    def rows(self) -> QuerySet[SamplingPlan]:
+        return counted_samples()
 
 
-class Samples(ListOf[SamplingPlan]):
+class Samples(_OfSamples, ListOf[SamplingPlan]):
     """Samples of banks. A POST draws one and stores it: the same seed draws the same sample."""
 
-    roles, writers = READERS, WRITERS
-    reach = {"bank": "bank"}
-    shape, body = SampleShape, SampleSent
-    sorted_by = {"sample": Lower("name"), "bank": Lower("bank__name"), "frame": "n_frame", "drawn": "created_at"}
+    body = SampleSent
+    sorted_by = SAMPLES_SORTED_BY
     filters = SampleFilters
     makes, status = True, 201
     summary, post_summary = "List samples", "Draw a sample"
-
-    def rows(self) -> QuerySet[SamplingPlan]:
-        return _samples()
 
     def post(self, request: Request, **named: Any) -> Response:
         sent = self.sent(SampleSent)
@@ -119,24 +121,17 @@ class Samples(ListOf[SamplingPlan]):
                 numbers=sent["numbers"],
                 **self.by(),
             )
-            shown = self.shown(_samples().get(pk=plan.pk))
+            shown = self.shown(self.rows().get(pk=plan.pk))
             return MadeAnswer(201, shown, reverse("api-sample", args=[plan.slug]))
 
         return self.once(draw)
 
 
-class OneSample(OneOf[SamplingPlan]):
+class OneSample(_OfSamples, OneOf[SamplingPlan]):
     """One sample: how it was drawn."""
 
-    roles = READERS
-    writers = WRITERS
-    reach = Samples.reach
     lookup = "slug"
-    shape = SampleShape
     summary = "Read one sample"
-
-    def rows(self) -> QuerySet[SamplingPlan]:
-        return _samples()
 
 
 class SampledShape(Shown):
@@ -150,7 +145,7 @@ class SampledShape(Shown):
 class SampledQuestions(ListOf[SampledQuestion]):
     """The drawn questions, in the order of the sample."""
 
-    roles = READERS
+    roles = Samples.roles
     reach = {"bank": "plan__bank"}
     shape = SampledShape
     newest_first = False

@@ -10,11 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.acts.rounds import coordinated_round
+from annotation.acts.rounds import coordinated_round, with_counts
 from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Shown
-from annotation.api.review.round_list import DesignSent, OneRound, sample_named, take_design, with_counts
+from annotation.api.review.round_list import DesignSent, OneRound, sample_named, take_design
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import Flag, GradeName, Role, RoundSteps
 from annotation.models import ReviewForm, ReviewRound

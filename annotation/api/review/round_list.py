@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import django_filters
-from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q, QuerySet
-from django.db.models.functions import Lower
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -18,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.acts import Act
-from annotation.acts.rounds import coordinated_round
+from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_rounds, rounds_known_to
 from annotation.api.acting import ActedOn
 from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Shown
@@ -32,7 +30,7 @@ from annotation.review.repeats import MOST_REPEATED
 from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
 from annotation.sampling.kernels.drawing import SEED_MAX
-from annotation.site.permissions import acts_as, coordinates_any_round, is_administrator, is_coordinator, within_reach
+from annotation.site.permissions import within_reach
 
 REACH = {"bank": "plan__bank", "round": "pk"}
 MOST_REVIEWERS = 200
@@ -113,27 +111,6 @@ class RoundFilters(django_filters.FilterSet):
     archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
 
 
-def rounds_known_to(person: User) -> QuerySet[ReviewRound]:
-    """As on the page: all of them for coordinators of the site and administrators, else those that they coordinate."""
-    rows = ReviewRound.objects.all()
-    if not (is_coordinator(person) or is_administrator(person)):
-        if not acts_as(person, Role.COORDINATOR):
-            return rows.none()
-        rows = rows.filter(memberships__user=person, memberships__role=Role.COORDINATOR)
-    return with_counts(rows)
-
-
-def with_counts(rows: QuerySet[ReviewRound]) -> QuerySet[ReviewRound]:
-    """As RoundShape shows them."""
-    rows = rows.select_related("plan__bank", "created_by", "shared_answers")
-    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
-    return rows.annotate(
-        n_assignments=Count("assignments", filter=there, distinct=True),
-        n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
-        n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
-    )
-
-
 def reviewers_named(addresses: Sequence[str], review_round: ReviewRound | None = None) -> list[User]:
     """People of these addresses who may review, in their order. Raises ValidationError with the ones that may not."""
     lower = [one.lower() for one in addresses]
@@ -176,15 +153,13 @@ class Rounds(ListOf[ReviewRound]):
     writers = (Role.COORDINATOR,)
     reach = REACH
     shape, body = RoundShape, RoundSent
-    sorted_by = {"round": Lower("name"), "bank": Lower("plan__bank__name"), "made": "created_at"}
+    sorted_by = ROUNDS_SORTED_BY
     filters = RoundFilters
     makes, status = True, 201
     summary, post_summary = "List rounds", "Make a round"
 
     def rows(self) -> QuerySet[ReviewRound]:
-        if not (is_administrator(self.person) or coordinates_any_round(self.person)):
-            raise PermissionDenied(_("This is for people who coordinate a round."))
-        return rounds_known_to(self.person)
+        return listed_rounds(self.person)
 
     def post(self, request: Request, **named: Any) -> Response:
         sent = self.sent(RoundSent)

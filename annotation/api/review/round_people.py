@@ -14,14 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.acts.rounds import coordinated_round
+from annotation.acts.rounds import coordinated_round, rounds_known_to
 from annotation.adjudication.adjudicating import adjudicators_of, name_adjudicator
 from annotation.api.acting import ActedOn
 from annotation.api.bodies import BodyRefused, SentBody
 from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
-from annotation.api.review.round_list import REACH, reviewers_named, rounds_known_to
+from annotation.api.review.round_list import REACH, reviewers_named
 from annotation.api.shown_fields import Moment, PersonName
 from annotation.forms.adjudication import possible_adjudicators
 from annotation.models import ReviewRound, User

@@ -5,9 +5,6 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q
-from django.db.models.functions import Lower
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -16,12 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.acts.rounds import coordinated_round
+from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_rounds
 from annotation.adjudication.adjudicating import adjudicators_of, facts_of
 from annotation.adjudication.fresh_rounds import revised_questions
 from annotation.adjudication.overview import settling_of
 from annotation.case.kernels.time_flags import PARTS, TimeFlag
-from annotation.enums import FINAL_STATES, AssignmentState, Flag, GradeName, Role, RoundState
+from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
 from annotation.forms.adjudication import AdjudicatorForm
@@ -52,19 +49,11 @@ from annotation.site.permissions import (
     may_invite_to_round,
     roles_given_in,
 )
-from annotation.site.sorted_tables import Columns, by_rank, numbered_page, sorted_page
+from annotation.site.sorted_tables import numbered_page, sorted_page
 from annotation.views.review.outcome_context import check_not_blinded, outcomes_context, scope_of
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 
 PER_PAGE = 25
-SORTED_BY: Columns = {
-    "round": Lower("name"),
-    "state": by_rank("state", RoundState.values()),
-    "bank": Lower("plan__bank__name"),
-    "reviewers": "n_reviewers",
-    "reviews": "n_submitted",
-    "made": "created_at",
-}
 _WITH_DESIGN = ReviewRound.objects.select_related("plan__bank", "created_by", "form", "shared_answers")
 
 
@@ -88,20 +77,10 @@ def overseen_round(person: User, slug: str) -> ReviewRound:
 @require_GET
 def rounds(request: AuthenticatedRequest) -> HttpResponse:
     """All rounds for coordinators of the site and administrators; for others those that they coordinate."""
-    rows = ReviewRound.objects.select_related("plan__bank")
-    if not (is_coordinator(request.user) or is_administrator(request.user)):
-        rows = rows.filter(memberships__user=request.user, memberships__role=Role.COORDINATOR)
-        if not rows.exists():
-            raise PermissionDenied(_("This page is for people who coordinate a round."))
     archived = "archived" in request.GET
-    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
-    rows = rows.filter(archived_at__isnull=not archived).annotate(
-        n_all=Count("assignments", filter=there, distinct=True),
-        n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
-        n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
-    )
+    rows = listed_rounds(request.user).filter(archived_at__isnull=not archived).order_by("-created_at")
     context = {
-        **sorted_page(request.GET, rows.order_by("-created_at"), SORTED_BY, PER_PAGE),
+        **sorted_page(request.GET, rows, ROUNDS_SORTED_BY, PER_PAGE),
         "archived": archived,
         "may_create": is_coordinator(request.user),
         "has_samples": SamplingPlan.objects.filter(archived_at__isnull=True).exists(),

@@ -6,8 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Page
-from django.db.models import Count
-from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -24,7 +22,9 @@ from annotation.questionbank.filters import BankSearch, filters_for
 from annotation.review.onlookers import withheld_questions
 from annotation.sampling.kernels.drawing import RatedBy
 from annotation.sampling.samples import (
+    SAMPLES_SORTED_BY,
     Draw,
+    counted_samples,
     default_name,
     draw_sample,
     frame_rows,
@@ -37,13 +37,6 @@ from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 PER_PAGE = 50
-SORTED_BY: Columns = {
-    "sample": Lower("name"),
-    "bank": Lower("bank__name"),
-    "questions": "n_drawn",
-    "frame": "n_frame",
-    "drawn": "created_at",
-}
 QUESTIONS_SORTED_BY: Columns = {
     "place": "position",
     "question": "revision__question__number",
@@ -57,10 +50,9 @@ QUESTIONS_SORTED_BY: Columns = {
 def samples(request: AuthenticatedRequest) -> HttpResponse:
     """Samples in use; the archived ones on request."""
     archived = "archived" in request.GET
-    rows = SamplingPlan.objects.filter(archived_at__isnull=not archived).select_related("bank")
-    rows = rows.annotate(n_drawn=Count("questions")).order_by("-created_at")
+    rows = counted_samples().filter(archived_at__isnull=not archived).order_by("-created_at")
     context = {
-        **sorted_page(request.GET, rows, SORTED_BY, PER_PAGE),
+        **sorted_page(request.GET, rows, SAMPLES_SORTED_BY, PER_PAGE),
         "archived": archived,
         "may_draw": is_coordinator(request.user),
         "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),

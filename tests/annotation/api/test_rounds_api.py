@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.acts.rounds import ROUNDS_SORTED_BY
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, ReviewRound, SamplingPlan, User
 from annotation.models.programs import TokenScope
@@ -62,6 +63,20 @@ def test_who_may_not_review_is_named(script: Program, sample: SamplingPlan, rita
 def test_a_day_that_some_time_zones_do_not_have_is_no_due_date(script: Program, sample: SamplingPlan, due: str) -> None:
     told = problem_of(script.post("rounds/", asked(sample, due_at=due)), 422, "invalid")
     assert [one["field"] for one in told["errors"]] == ["due_at"]
+
+
+@pytest.mark.parametrize("sort", [f"{sign}{name}" for name in ROUNDS_SORTED_BY for sign in ("", "-")])
+def test_rounds_are_walked_in_each_order_of_their_page(
+    script: Program, sample: SamplingPlan, rita: User, sort: str
+) -> None:
+    for name, people in (("Spring", [rita]), ("summer", []), ("Autumn", [rita])):
+        script.post("rounds/", asked(sample, *people, name=name, reviewers_per_question=1))
+    found, address = [], f"rounds/?limit=1&fields=id&sort={sort}"
+    while address:
+        page = script.get(address).json()
+        found += [one["id"] for one in page["results"]]
+        address = page["next"]
+    assert sorted(found) == ["autumn", "spring", "summer"]
 
 
 def test_rounds_and_assignments_are_lists(

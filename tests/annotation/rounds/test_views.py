@@ -108,7 +108,7 @@ def test_the_list_of_rounds(client: Client, opened: ReviewRound, cora: User, rit
     other = create_round(make_sample(3, name="B"), name="Other", reviewers=[], actor=cora, at=noon)
     client.force_login(ruth)
     [row] = client.get("/rounds/").context["page"]
-    assert (row.n_all, row.n_submitted, row.n_reviewers) == (24, 1, 2)
+    assert (row.n_assignments, row.n_submitted, row.n_reviewers) == (24, 1, 2)
     client.force_login(cora)
     assert set(client.get("/rounds/").context["page"]) == {opened, other}
 
