@@ -41,6 +41,7 @@ def test_an_act_is_done_under_the_name_of_a_person(cora: User) -> None:
         (("round-open", "round", "--by", "rita@example.org"), "Not there, or not for this person: round"),
         (("round-due", "round", "--by", "cora@example.org", "--with", "due_at"), "Write NAME=VALUE"),
         (("round-due", "round", "--by", "cora@example.org", "--with", "due_at=soon"), "Enter a valid date/time"),
+        (("sample-archive", "any", "--by", "rita@example.org"), "This is for people with the role: coordinator"),
         (("study-reader-pass", "trial", "--by", "cora@example.org"), "Not there, or not for this person: trial"),
     ],
 )
