@@ -168,7 +168,7 @@ urlpatterns: list[URLPattern] = [
     path("models/at-work/new/", model_runs.model_run_new, name="model-run-new"),
     path("models/at-work/<str:public_id>/", model_runs.model_run, name="model-run"),
     path("models/at-work/<str:public_id>/variants/", run_variants.model_run_variants, name="model-run-variants"),
-    *page_paths("models/at-work/<str:public_id>/", RUN_ACTS),
+    *page_paths("models/at-work/<str:public_id>/", MODEL_RUN_ACTS),
     path("models/at-work/<str:public_id>/calls/", model_runs.model_run_calls, name="model-run-calls"),
     path("models/at-work/<str:public_id>/calls/<int:number>/", model_runs.model_run_call, name="model-run-call"),
     path(

@@ -7,6 +7,7 @@ from typing import Any
 from annotation.acts import Act
 from annotation.acts.images import JobAct
 from annotation.acts.rounds import RoundAct
+from readerstudy.acts.model_runs import ModelRunAct
 from readerstudy.acts.models import RunAct
 from readerstudy.acts.studies import LinkAct, ReaderAct, StudyAct
 from rexvqa_site.management.commands.act import ACTS
@@ -138,7 +139,7 @@ RULES: dict[str, Rule] = {
         rules.MODEL_RUN,
         "model-run model-run-variants model-run-calls model-run-call model-run-picture api-model-run",
     ),
-    **_acts(rules.MODEL_RUN, RUN_ACTS),
+    **_acts(rules.MODEL_RUN, ModelRunAct),
     # everything else
     **_each(rules.BIN, "bin"),
     **_each(rules.RESTORED, "bin-restore"),

@@ -23,7 +23,6 @@ from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.acts.model_runs import run_of
-from readerstudy.acts.models import check_works_with_models
 from readerstudy.forms.model_runs import ModelRunCapForm, ModelRunForm
 from readerstudy.model_runs.following import RunProgress, estimate_rows
 from readerstudy.model_runs.planning import plan_run, prompts_to_answer, store_run, targets_to_run

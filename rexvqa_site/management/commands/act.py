@@ -17,6 +17,7 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
+from readerstudy.acts.model_runs import MODEL_RUN_ACTS
 from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
@@ -32,6 +33,7 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *WATCHING_ACTS,
     *READER_ACTS,
     *LINK_ACTS,
+    *MODEL_RUN_ACTS,
     *RUN_ACTS,
     *SUBMISSION_ACTS,
 )
