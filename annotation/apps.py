@@ -1,50 +1,103 @@
-from django.apps import AppConfig
+from annotation.contributions import BackgroundWork, ContributingApp, Contributions
 
 
-class AnnotationConfig(AppConfig):
+class AnnotationConfig(ContributingApp):
     name = "annotation"
+    default = True
     verbose_name = "Annotation"
     default_auto_field = "django.db.models.BigAutoField"
 
-    def ready(self) -> None:
-        """Rooms that the home page and the list of a bank do not know tell them what they show of them."""
+    def contributions(self) -> Contributions:
+        """What rooms show and do in rooms that do not know them."""
+        from django.utils.translation import gettext_lazy as _
+
         from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
+        from annotation.bin.deleting import BinKind
         from annotation.call_enums import PromptPurpose
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.tagging import TAGGED
-        from annotation.generation.continuing import KIND as MAKE_QUESTIONS
         from annotation.generation.continuing import continue_later
         from annotation.generation.making import fill_calls
-        from annotation.jobs.handlers import register_handler
-        from annotation.leaving.open_work import works
-        from annotation.model_calls.call_batches import completed
-        from annotation.model_calls.request_bodies import fillers
+        from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
+        from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
         from annotation.outcomes.outcome_filters import FLAGGED, FOUND, SETTLED
-        from annotation.questionbank.filters import register_filter
+        from annotation.questionbank.keeping import hide_bank, purge_bank, show_bank
         from annotation.review.own_reviews import finished_work
-        from annotation.sampling.samples import BY_IMAGES, difficulty_sources
+        from annotation.review.rounds import hide_round, purge_round, show_round
+        from annotation.sampling.samples import BY_IMAGES, hide_sample, purge_sample, show_sample
         from annotation.validators.difficulty_ratings import by_model, by_readers, by_reviewers
-        from annotation.validators.taking_verdicts import KIND as TAKE_VERDICTS
         from annotation.validators.taking_verdicts import fill_calls as fill_checks
         from annotation.validators.taking_verdicts import take_later
 
-        register_filter(BY_IMAGES)
-        register_filter(FOUND)
-        register_filter(FLAGGED)
-        register_filter(SETTLED)
-        register_filter(TAGGED)
-        works.register("adjudication", adjudication_work)
-        works.register("attention", attention_work)
-        works.register("finished", finished_work)
-        works.register("mentions", mentions_work)
-        fillers.register(PromptPurpose.BULLETS, fill_calls)
-        fillers.register(PromptPurpose.QUESTIONS, fill_calls)
-        completed.register("generation", continue_later)
-        register_handler(MAKE_QUESTIONS, "annotation.generation.continuing.run_continuing")
-        fillers.register(PromptPurpose.CHECK, fill_checks)
-        completed.register("validators", take_later)
-        register_handler(TAKE_VERDICTS, "annotation.validators.taking_verdicts.run_taking")
-        difficulty_sources.register("model", by_model)
-        difficulty_sources.register("reviewers", by_reviewers)
-        difficulty_sources.register("readers", by_readers)
+        return Contributions(
+            bin_kinds={
+                "bank": BinKind(QuestionBank, _("question bank"), hide_bank, show_bank, purge_bank),
+                "upload": BinKind(Upload, _("upload"), hide_upload, show_upload, purge_upload),
+                "sample": BinKind(SamplingPlan, _("sample"), hide_sample, show_sample, purge_sample),
+                "round": BinKind(ReviewRound, _("review round"), hide_round, show_round, purge_round),
+            },
+            archived={QuestionBank: "bank", SamplingPlan: "sample", ReviewRound: "round"},
+            work=(adjudication_work, attention_work, finished_work, mentions_work),
+            bank_filters=(BY_IMAGES, FOUND, FLAGGED, SETTLED, TAGGED),
+            difficulties={"model": by_model, "reviewers": by_reviewers, "readers": by_readers},
+            fillers={
+                PromptPurpose.BULLETS: fill_calls,
+                PromptPurpose.QUESTIONS: fill_calls,
+                PromptPurpose.CHECK: fill_checks,
+            },
+            completed=(continue_later, take_later),
+        )
+
+    def background_work(self) -> BackgroundWork:
+        from annotation.backup import kept
+        from annotation.bin.deleting import empty_bin
+        from annotation.bin.leftovers import sweep_leftovers
+        from annotation.discussion import selected_questions
+        from annotation.diversity import embedded_questions, judging_pairs
+        from annotation.endpoints import probing
+        from annotation.exports import review_report_job
+        from annotation.generation import continuing
+        from annotation.ingest import searching, uploading
+        from annotation.jobs.handlers import REHEARSAL, JobHandler, rehearse
+        from annotation.model_calls.asking import ask_in_background
+        from annotation.people import event_log, mailing
+        from annotation.quality.checking import COMPARISON
+        from annotation.quality.duplicates import find_duplicates
+        from annotation.questionbank import keeping, uploads
+        from annotation.questionbank.failed_imports import sweep_imports
+        from annotation.validators import taking_verdicts
+        from annotation.webhooks import deliveries
+
+        return BackgroundWork(
+            jobs=(
+                JobHandler(REHEARSAL, rehearse),
+                JobHandler(event_log.CHECK, event_log.run_check),
+                JobHandler(uploads.CHECK, uploads.check_questions),
+                JobHandler(uploads.STORE, uploads.store_questions),
+                JobHandler(COMPARISON, find_duplicates),
+                JobHandler(embedded_questions.KIND, embedded_questions.embed_in_background),
+                JobHandler(judging_pairs.DRAWING, judging_pairs.draw_in_background),
+                JobHandler(keeping.DELETION, keeping.delete_bank_job),
+                JobHandler(selected_questions.KIND, selected_questions.run_change),
+                JobHandler(review_report_job.KIND, review_report_job.run_review_report),
+                JobHandler(searching.JOB_KIND, searching.search_waiting),
+                JobHandler(searching.AGAIN_JOB_KIND, searching.search_quarantined),
+                JobHandler(uploading.JOB_KIND, uploading.ingest_upload),
+                JobHandler(deliveries.JOB_KIND, deliveries.send_due),
+                JobHandler(kept.JOB_KIND, kept.run_backup),
+                JobHandler(probing.KIND, probing.run_probe),
+                JobHandler(mailing.EMAIL, mailing.send_stored_email),
+                JobHandler(mailing.PASSWORD_LINK, mailing.send_requested_password_link),
+                JobHandler(continuing.KIND, continuing.run_continuing),
+                JobHandler(taking_verdicts.KIND, taking_verdicts.run_taking),
+            ),
+            sweeps=(
+                sweep_imports,
+                searching.begin_search,
+                empty_bin,
+                sweep_leftovers,
+                ask_in_background,
+                deliveries.follow_log,
+            ),
+        )

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.acts import Act
 from annotation.acts.banks import COORDINATORS
+from annotation.contributions import read_in
 from annotation.enums import ViewPosition
 from annotation.forms.images import CreditForm, ReasonForm, ViewForm
 from annotation.ingest.describing import correct_view, images_of_banks, set_credits
@@ -19,7 +20,6 @@ from annotation.ingest.uploading import archive_upload, uploads_of_images
 from annotation.jobs.access import check_may_manage, jobs_of
 from annotation.jobs.queueing import cancel, retry
 from annotation.models import Image, Job, Upload, User
-from annotation.site import hooks
 from annotation.site.permissions import within_reach
 
 
@@ -35,7 +35,7 @@ class _StatesAct(ImageAct):
         if not result:
             return ""
         sentences = [str(self.done)]
-        if names := hooks.read_in(self.thing.pk):
+        if names := read_in(self.thing.pk):
             frozen = _(
                 "Readers of “%(names)s” go on seeing what was frozen; the change shows in studies frozen from now on."
             )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.contributions import contributed
+
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
@@ -173,19 +175,20 @@ ACTS: dict[str, _StrPromise] = {
 }
 
 
-def register_acts(acts: Mapping[str, _StrPromise]) -> None:
-    """Add those of another app. Apps call this when they start; twice changes nothing."""
-    ACTS.update(acts)
+def all_acts() -> Mapping[str, _StrPromise]:
+    """Of all apps."""
+    return ACTS | contributed().acts
 
 
 def act_in_words(act: str) -> str:
     """An act of another version of the program is shown as it is."""
-    return str(ACTS[act]) if act in ACTS else act
+    words = all_acts().get(act)
+    return str(words) if words else act
 
 
 def acts_by_group() -> list[tuple[str, list[tuple[str, str]]]]:
     """Every act with its words, grouped by what is before the point."""
     groups: dict[str, list[tuple[str, str]]] = {}
-    for act in sorted(ACTS):
-        groups.setdefault(gettext(act.partition(".")[0].replace("_", " ")), []).append((act, str(ACTS[act])))
+    for act, words in sorted(all_acts().items()):
+        groups.setdefault(gettext(act.partition(".")[0].replace("_", " ")), []).append((act, str(words)))
     return sorted(groups.items())

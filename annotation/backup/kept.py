@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotation.backup.taking import take_backup
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Job, User
 
-JOB_KIND = "take_backup"
+
+class BackupParams(TypedDict):
+    name: str
+    at: str
+    person: int
+
+
+JOB_KIND: JobKind[BackupParams] = JobKind("take_backup")
 PATTERN = "reading-room-*.tar"
 
 
@@ -49,11 +56,11 @@ def ask_for_backup(*, actor: User, at: datetime) -> Job:
     under_way = job_under_way(JOB_KIND)
     if under_way is not None:
         return under_way
-    params = {"name": backup_name(at), "at": at.isoformat(), "person": actor.pk}
+    params = BackupParams(name=backup_name(at), at=at.isoformat(), person=actor.pk)
     return enqueue(JOB_KIND, _("Backup"), params, actor=actor, at=at)
 
 
-def run_backup(progress: Progress, params: Params) -> Result:
+def run_backup(progress: Progress, params: BackupParams) -> Result:
     """The job. Raises BackupRefused; a run that was stopped in the middle leaves no file and is done anew."""
     target = settings.BACKUP_ROOT / params["name"]
     if not target.exists():

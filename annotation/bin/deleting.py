@@ -7,30 +7,21 @@ emptying; how it is done is written here once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models, transaction
 from django.utils.functional import Promise
-from django.utils.module_loading import import_string
-from django.utils.translation import gettext_lazy as _
 
 from annotation.audit.recording import record
-from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
+from annotation.contributions import contributed
+from annotation.models import Upload, User
 from annotation.models.fields import Deletable
 from annotation.refusals import Refused
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.slugs import free_slug
-
-_archived_words: dict[type[models.Model], str] = {QuestionBank: "bank", SamplingPlan: "sample", ReviewRound: "round"}
-
-
-def register_archived(model: type[models.Model], word: str) -> None:
-    """Say what the audit log calls rows of another app that have ``archived_at``; twice changes nothing."""
-    if _archived_words.setdefault(model, word) != word:
-        raise ValueError(f"{model.__name__} has another word already")
 
 
 @transaction.atomic
@@ -44,7 +35,7 @@ def bring_back(row: models.Model, *, actor: User, at: datetime) -> None:
 
 
 def _change(row: models.Model, archived_at: datetime | None, word: str, *, actor: User, at: datetime) -> None:
-    act = f"{_archived_words[type(row)]}.{word}"
+    act = f"{contributed().archived[type(row)]}.{word}"
     if (row.archived_at is None) == (archived_at is None):  # type: ignore[attr-defined]  # every registered model has it
         return
     row.archived_at = archived_at  # type: ignore[attr-defined]
@@ -62,36 +53,20 @@ class BinRefused(Refused):
 
 @dataclass(frozen=True)
 class BinKind:
-    """A kind of row that goes into the bin. The dotted names are functions of its room."""
+    """A kind of row that goes into the bin, with functions of its room."""
 
     model: Any  # a Deletable with the managers ``objects`` and ``everywhere``, and a name and a slug or a public id
     label: str | Promise
-    hide: str  # (row): before it goes; raises the refusal of its room where something refers to it
-    show: str  # (row): before it comes back; raises BinRefused where what it hangs on is in the bin
-    purge: str  # (row, at): deletes it for good; False where something still refers to it
-    consequences: str = ""  # (row): what follows from deleting it, as a list of sentences
-    may: str = ""  # (person, row): whether who deleted it restores it without a role on the site; empty: no
+    hide: Callable[[Any], object]  # before it goes; raises the refusal of its room where something refers to it
+    show: Callable[[Any], object]  # before it comes back; raises BinRefused where what it hangs on is in the bin
+    purge: Callable[[Any, datetime], bool]  # deletes it for good; False where something still refers to it
+    consequences: Callable[[Any], list[str]] | None = None  # what follows from deleting it, in sentences
+    may: Callable[[User, Any], bool] | None = None  # whether who deleted it restores it without a role on the site
 
 
-def _kind(model: Any, word: str, room: str, label: str | Promise) -> BinKind:
-    return BinKind(model, label, *(f"{room}.{act}_{word}" for act in ("hide", "show", "purge")))
-
-
-KINDS: dict[str, BinKind] = {
-    "round": _kind(ReviewRound, "round", "annotation.review.rounds", _("review round")),
-    "sample": _kind(SamplingPlan, "sample", "annotation.sampling.samples", _("sample")),
-    "upload": _kind(Upload, "upload", "annotation.ingest.uploading", _("upload")),
-    "bank": _kind(QuestionBank, "bank", "annotation.questionbank.keeping", _("question bank")),
-}  # in the order in which the bin is emptied: rounds hang on samples, samples on banks
-
-
-def register_kind(word: str, kind: BinKind) -> None:
-    """Add a kind of another app, which hangs on those of this one: it is emptied first. Twice changes nothing."""
-    if KINDS.get(word, kind) != kind:
-        raise ValueError(f"{word} is another kind already")
-    others = {name: one for name, one in KINDS.items() if name != word}
-    KINDS.clear()
-    KINDS.update({word: kind, **others})
+def bin_kinds() -> dict[str, BinKind]:
+    """In the order in which the bin is emptied: what hangs on others goes before them."""
+    return dict(reversed(contributed().bin_kinds.items()))
 
 
 @dataclass(frozen=True)
@@ -108,13 +83,13 @@ class Deleted:
 
 
 def kind_of(row: Row) -> str:
-    return next(word for word, kind in KINDS.items() if type(row) is kind.model)
+    return next(word for word, kind in bin_kinds().items() if type(row) is kind.model)
 
 
 def check_deletable(row: Row) -> None:
     """Raises what ``move_to_bin`` would raise; changes nothing."""
     with transaction.atomic():
-        import_string(KINDS[kind_of(row)].hide)(row)
+        bin_kinds()[kind_of(row)].hide(row)
         transaction.set_rollback(True)
 
 
@@ -125,14 +100,14 @@ def move_to_bin(row: Row, *, actor: User, at: datetime) -> None:
     _lock(row)
     if row.deleted_at is not None:
         return
-    import_string(KINDS[word].hide)(row)
+    bin_kinds()[word].hide(row)
     row.deleted_at, row.deleted_by = at, actor
     row.save(update_fields=["deleted_at", "deleted_by"])
     record(f"{word}.binned", actor=actor, at=at, subject=row, facts={"name": str(row)})
 
 
 def find_deleted(word: str, pk: int) -> Row | None:
-    kind = KINDS.get(word)
+    kind = bin_kinds().get(word)
     found: Row | None = kind.model.everywhere.filter(deleted_at__isnull=False, pk=pk).first() if kind else None
     return found
 
@@ -144,7 +119,7 @@ def restore(row: Row, *, actor: User, at: datetime) -> None:
     _lock(row)
     if row.deleted_at is None:
         return
-    import_string(KINDS[word].show)(row)
+    bin_kinds()[word].show(row)
     if not isinstance(row, Upload):
         _find_free_name(row)
     row.deleted_at = row.deleted_by = None
@@ -168,8 +143,8 @@ def may_restore(person: User, row: Row) -> bool:
     """Coordinators of the site and administrators everything; others what they deleted and still have a right to."""
     if _restores_all(person):
         return True
-    rule = KINDS[kind_of(row)].may
-    return bool(rule) and row.deleted_by_id == person.pk and bool(import_string(rule)(person, row))
+    rule = bin_kinds()[kind_of(row)].may
+    return rule is not None and row.deleted_by_id == person.pk and rule(person, row)
 
 
 def _restores_all(person: User) -> bool:
@@ -179,9 +154,9 @@ def _restores_all(person: User) -> bool:
 def empty_bin(at: datetime) -> int:
     """The sweep: delete for good what has been in the bin for 30 days. Safe to run at any time; how many went."""
     n_gone = 0
-    for kind in KINDS.values():
+    for kind in bin_kinds().values():
         for row in kind.model.everywhere.filter(deleted_at__lte=at - KEPT_FOR):
-            n_gone += bool(import_string(kind.purge)(row, at))
+            n_gone += kind.purge(row, at)
     return n_gone
 
 
@@ -192,13 +167,13 @@ def note_purged(row: Row, *, at: datetime) -> None:
 
 
 def _rows() -> Iterable[tuple[str, Row]]:
-    for word, kind in KINDS.items():
+    for word, kind in bin_kinds().items():
         for row in kind.model.everywhere.filter(deleted_at__isnull=False).select_related("deleted_by"):
             yield word, row
 
 
 def _rows_of(person: User) -> Iterable[tuple[str, Row]]:
-    for word, kind in KINDS.items():
+    for word, kind in bin_kinds().items():
         theirs = kind.model.everywhere.filter(deleted_at__isnull=False, deleted_by=person).select_related("deleted_by")
         for row in theirs if kind.may else ():
             if may_restore(person, row):

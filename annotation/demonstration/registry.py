@@ -12,8 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from django.utils.module_loading import import_string
-
+from annotation.contributions import contributed, contributing_apps
 from annotation.enums import Role
 from annotation.models import AuditEvent, QuestionBank, User
 
@@ -37,20 +36,11 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("Ruth Nakamura", "ruth@demo.example", "demo-ruth-2026", Role.REVIEWER),
     Account("Judith Mwangi", "judith@demo.example", "demo-judith-2026", Role.ADJUDICATOR),
 )
-_added_accounts: list[Account] = []
-
-
-def register_accounts(*accounts: Account) -> None:
-    """Add people of another app, which gives them what they may do. Apps call this when they start."""
-    _added_accounts.extend(account for account in accounts if account not in _added_accounts)
 
 
 def all_accounts() -> list[Account]:
     """Everybody of the demonstration, as they are printed."""
-    return [*ACCOUNTS, *_added_accounts]
-
-
-_parts: list[str] = []  # dotted names: nothing of a demonstration is loaded before one is built
+    return [*ACCOUNTS, *contributed().accounts]
 
 
 class DemonstrationPart(Protocol):
@@ -68,12 +58,6 @@ class DemonstrationPart(Protocol):
     ) -> None: ...
 
 
-def register_part(path: str) -> None:
-    """Add a part by the dotted name of its function. Apps call this when they start; twice changes nothing."""
-    if path not in _parts:
-        _parts.append(path)
-
-
 def build_parts(
     bank: QuestionBank,
     *,
@@ -83,8 +67,7 @@ def build_parts(
     at: datetime,
     tell: Stage,
 ) -> None:
-    for path in _parts:
-        part: DemonstrationPart = import_string(path)
+    for part in (part for app in contributing_apps() for part in app.background_work().demonstration):
         part(bank, exams=exams, folder=folder, coordinator=coordinator, at=at, tell=tell)
 
 

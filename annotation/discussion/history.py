@@ -7,7 +7,7 @@ For whoever may read the history at all (DiscussionPart.HISTORY). What others di
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.contributions import contributed
 from annotation.enums import AssignmentState, HistoryKind, QuestionState, RoundState
 from annotation.models import (
     Assignment,
@@ -36,7 +37,6 @@ from annotation.questionbank.editing import PastRevision, history_of
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.visibility import OthersPart, visible_of_others
 from annotation.review.onlookers import onlookers, similarity_hidden_from
-from annotation.site.hooks import Hooks
 
 Kind = HistoryKind
 THERE = {"round__deleted_at": None}
@@ -59,10 +59,6 @@ class Event:
         return _(self.kind.label)
 
 
-EventsOf = Callable[[Question, User], Iterable[Event]]
-histories: Hooks[EventsOf] = Hooks()  # of a question and a coordinator who looks at it: what another app knows of it
-
-
 def life_of(question: Question, revisions: Sequence[Revision], person: User) -> list[Event]:
     """Newest first. ``revisions``: those of published imports, newest first, whose keys the person may read."""
     found = [
@@ -74,7 +70,7 @@ def life_of(question: Question, revisions: Sequence[Revision], person: User) -> 
         *_comments(question),
         *_tags(question),
     ]
-    for events_of in histories:
+    for events_of in contributed().question_events:
         found.extend(events_of(question, person))
     order = list(HistoryKind)
     return sorted(found, key=lambda one: (one.at, order.index(one.kind)), reverse=True)

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from django.db.models import Exists, OuterRef, Q
@@ -21,7 +21,7 @@ from annotation.discussion.seeing import DiscussionRefused
 from annotation.discussion.tagging import add_tag, remove_tag, tag_word
 from annotation.enums import QuestionState, Word
 from annotation.enums import _ as marked
-from annotation.jobs.handlers import JobRefused, Params, Progress, Result
+from annotation.jobs.handlers import JobKind, JobRefused, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import AuditEvent, Job, Question, QuestionBank, QuestionTag, User
 from annotation.questionbank.question_states import (
@@ -32,7 +32,17 @@ from annotation.questionbank.question_states import (
 )
 from annotation.site.permissions import is_coordinator
 
-KIND = "change_questions"
+
+class ChangeParams(TypedDict):
+    bank: int
+    act: str
+    words: str
+    numbers: str
+    actor: int
+    at: str
+
+
+KIND: JobKind[ChangeParams] = JobKind("change_questions")
 BLOCK = 200  # questions in one transaction of a job: until it ends, nobody else writes to the audit log
 
 
@@ -73,7 +83,7 @@ class QuestionsAct:
         return cls(bank=bank, act=act, words=words, actor=actor, at=at)
 
     @classmethod
-    def of_job(cls, params: Params) -> QuestionsAct:
+    def of_job(cls, params: ChangeParams) -> QuestionsAct:
         bank, actor = QuestionBank.objects.get(pk=params["bank"]), User.objects.get(pk=params["actor"])
         at = datetime.fromisoformat(params["at"])
         return cls(bank=bank, act=SelectedAct(params["act"]), words=params["words"], actor=actor, at=at)
@@ -114,19 +124,19 @@ def changed_numbers(one: QuestionsAct) -> list[int]:
 
 def ask_for_change(one: QuestionsAct, numbers: Sequence[int]) -> Job:
     """Do it in the background, to the questions that were found when the person asked."""
-    params = {
-        "bank": one.bank.pk,
-        "act": one.act,
-        "words": one.words,
-        "numbers": _packed(numbers),
-        "actor": one.actor.pk,
-        "at": one.at.isoformat(),
-    }
+    params = ChangeParams(
+        bank=one.bank.pk,
+        act=one.act,
+        words=one.words,
+        numbers=_packed(numbers),
+        actor=one.actor.pk,
+        at=one.at.isoformat(),
+    )
     title = _(one.act.label) % {"bank": one.bank.name[:120]}
     return enqueue(KIND, title, params, actor=one.actor, at=one.at)
 
 
-def run_change(progress: Progress, params: Params) -> Result:
+def run_change(progress: Progress, params: ChangeParams) -> Result:
     """The job, block by block. Stopped and run again it goes on: what it changed before counts as changed by it."""
     one, numbers = QuestionsAct.of_job(params), _unpacked(params["numbers"])
     if not is_coordinator(one.actor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db import transaction
 from django.urls import reverse
@@ -16,7 +16,7 @@ from annotation.audit.recording import record
 from annotation.diversity.vector_sources import Clock, EmbeddingRefused, VectorSource, Wait, asking, source_named
 from annotation.endpoints.client import Limits
 from annotation.hashes import sha256_of
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Embedding, Job, QuestionBank, QuestionVector, Revision, User
 from annotation.quality.kernels.rules import NEAR_EMBEDDED, RULES
@@ -25,7 +25,15 @@ from annotation.quality.kernels.words import compared_text
 if TYPE_CHECKING:
     from annotation.diversity.kernels.unit_vectors import Vectors
 
-KIND = "embed_questions"  # of the job
+
+class EmbeddingParams(TypedDict):
+    bank: int
+    endpoint: str
+    model: str
+    actor: int
+
+
+KIND: JobKind[EmbeddingParams] = JobKind("embed_questions")
 AT_ONCE = 64  # texts in a request
 CHUNK = 500  # vectors read at once
 
@@ -231,13 +239,14 @@ def ask_for_embedding(bank: QuestionBank, endpoint: str, model: str, *, actor: U
     Raises what ``plan_embedding`` does.
     """
     plan = plan_embedding(bank, endpoint, model, at=at)
-    params = {"bank": bank.pk, "endpoint": plan.source.endpoint, "model": plan.source.model}
+    asked = {"bank": bank.pk, "endpoint": plan.source.endpoint, "model": plan.source.model}
+    params = EmbeddingParams(bank=bank.pk, endpoint=plan.source.endpoint, model=plan.source.model, actor=actor.pk)
     by = plan.source.folder.name if plan.source.folder else plan.source.model
     title = _("Vectors of “%(bank)s” by %(model)s") % {"bank": bank.name[:80], "model": by[:80]}
-    return job_under_way(KIND, **params) or enqueue(KIND, title, {**params, "actor": actor.pk}, actor=actor, at=at)
+    return job_under_way(KIND, **asked) or enqueue(KIND, title, params, actor=actor, at=at)
 
 
-def embed_in_background(progress: Progress, params: Params) -> Result:
+def embed_in_background(progress: Progress, params: EmbeddingParams) -> Result:
     """The handler. Run again it asks only for what is missing."""
     bank, actor = QuestionBank.objects.get(pk=params["bank"]), User.objects.get(pk=params["actor"])
     plan = plan_embedding(bank, params["endpoint"], params["model"], at=timezone.now())

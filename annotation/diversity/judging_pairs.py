@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from django.db import transaction
 from django.db.models import Count, QuerySet
@@ -13,21 +13,26 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.contributions import reads_in_bank
 from annotation.diversity.embedded_questions import vectors_of
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Embedding, JudgedPair, Membership, PairJudgement, PairTrial, QuestionBank, Revision, User
 from annotation.review.onlookers import withheld_questions
-from annotation.site.hooks import reads_in_bank
 from annotation.site.permissions import is_coordinator
 from annotation.validators.asked_about import check_reads_none
 
 if TYPE_CHECKING:
     from annotation.diversity.kernels.threshold_curve import ThresholdCurve
 
-DRAWING = "draw_pairs"  # the kind of the job
+
+class DrawingParams(TypedDict):
+    trial: int
+
+
+DRAWING: JobKind[DrawingParams] = JobKind("draw_pairs")
 N_PAIRS = 100
 LONGEST_REASON = 500
 
@@ -56,7 +61,8 @@ def begin_trial(
         )
         facts = {"bank": bank.slug, "embedding": str(embedding), "seed": seed, "judges": [first.pk, second.pk]}
         record("pairs.begun", actor=actor, at=at, subject=trial, facts=facts)
-        enqueue(DRAWING, _("Pairs of “%(bank)s”") % {"bank": bank.name[:100]}, {"trial": trial.pk}, actor=actor, at=at)
+        title = _("Pairs of “%(bank)s”") % {"bank": bank.name[:100]}
+        enqueue(DRAWING, title, DrawingParams(trial=trial.pk), actor=actor, at=at)
     return trial
 
 
@@ -76,7 +82,7 @@ def possible_judges() -> QuerySet[User]:
     return User.objects.filter(is_active=True, pk__in=mine.values("user")).order_by("name", "pk")
 
 
-def draw_in_background(progress: Progress, params: Params) -> Result:
+def draw_in_background(progress: Progress, params: DrawingParams) -> Result:
     """The handler. Run twice it draws once."""
     trial = PairTrial.objects.select_related("bank", "embedding", "first_judge", "second_judge").get(pk=params["trial"])
     if not trial.pairs.exists():

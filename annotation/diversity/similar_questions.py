@@ -8,14 +8,12 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.contributions import reads_in_bank
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Finding, Job, QuestionBank, Revision, User
-from annotation.quality.checking import QualityRefused, public_banks_beside
+from annotation.quality.checking import COMPARISON, DuplicatesParams, QualityRefused, public_banks_beside
 from annotation.quality.kernels.rules import BANKWIDE
 from annotation.review.onlookers import similarity_hidden_from, withheld_questions
-from annotation.site.hooks import reads_in_bank
-
-COMPARISON = "find_duplicates"  # the kind of its job
 
 
 def ask_for_comparison(bank: QuestionBank, *, across: bool, actor: User, at: datetime) -> Job:
@@ -28,11 +26,10 @@ def ask_for_comparison(bank: QuestionBank, *, across: bool, actor: User, at: dat
     if across:
         public_banks_beside(bank)
     title = _("Twins of “%(bank)s” in public banks") if across else _("Near-duplicates in “%(bank)s”")
-    params = {"bank": bank.pk, "across": across}
-    under_way = job_under_way(COMPARISON, **params)
-    return under_way or enqueue(
-        COMPARISON, title % {"bank": bank.name[:100]}, {**params, "actor": actor.pk}, actor=actor, at=at
-    )
+    if under_way := job_under_way(COMPARISON, bank=bank.pk, across=across):
+        return under_way
+    params = DuplicatesParams(bank=bank.pk, across=across, actor=actor.pk)
+    return enqueue(COMPARISON, title % {"bank": bank.name[:100]}, params, actor=actor, at=at)
 
 
 def similar_found(bank: QuestionBank, person: User) -> QuerySet[Finding]:

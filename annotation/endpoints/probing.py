@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import TypedDict
 
 from django.db import transaction
 from django.urls import reverse
@@ -26,11 +27,18 @@ from annotation.endpoints.kernels.completions import AT_THE_LIMIT, Completion, r
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.kernels.model_requests import ChatSettings, Message, ModelRequest, chat_request
 from annotation.endpoints.leases import LeaseLost, give_lease_back, is_leased, renew_lease, take_lease
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import EndpointProbe, Job, User
 
-KIND = "probe_endpoint"
+
+class ProbeParams(TypedDict):
+    endpoint: str
+    model: str
+    actor: int
+
+
+KIND: JobKind[ProbeParams] = JobKind("probe_endpoint")
 LIMITS = Limits(total_seconds=300)
 N_CALLS = 3
 ASKED = "Is anything bright in the middle of the picture? Answer yes or no."
@@ -49,16 +57,16 @@ def ask_for_probe(endpoint: Endpoint, model: str, *, actor: User, at: datetime) 
     """A job that probes it; one that waits or runs already is enough. Raises EndpointRefused."""
     model = checked_model(endpoint, model)
     key_for(endpoint)
-    params = {"endpoint": endpoint.name, "model": model}
-    if under_way := job_under_way(KIND, **params):
+    if under_way := job_under_way(KIND, endpoint=endpoint.name, model=model):
         return under_way
     if is_leased(endpoint.name, at=at):
         raise _busy(endpoint)
     title = _("Probe of %(model)s at %(endpoint)s") % {"model": model[:100], "endpoint": endpoint.name}
-    return enqueue(KIND, title, {**params, "actor": actor.pk}, actor=actor, at=at)
+    params = ProbeParams(endpoint=endpoint.name, model=model, actor=actor.pk)
+    return enqueue(KIND, title, params, actor=actor, at=at)
 
 
-def run_probe(progress: Progress, params: Params) -> Result:
+def run_probe(progress: Progress, params: ProbeParams) -> Result:
     """The handler. Run twice it probes twice."""
     endpoint, actor = endpoint_named(params["endpoint"]), User.objects.get(pk=params["actor"])
     made = probe(endpoint, params["model"], actor=actor, at=timezone.now(), progress=progress)

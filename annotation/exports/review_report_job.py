@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TypedDict
 
 from django.conf import settings
 from django.urls import reverse
@@ -25,11 +26,16 @@ from annotation.exports.review_report import (
     state_of_report,
 )
 from annotation.exports.tables import ExportRefused
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, ReviewRound, User
 
-KIND = "make_review_report"
+
+class ReviewReportParams(TypedDict):
+    round: int
+
+
+KIND: JobKind[ReviewReportParams] = JobKind("make_review_report")
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,10 @@ def ask_for_review_report(review_round: ReviewRound, *, actor: User, at: datetim
     """One that waits or runs already is enough. Raises ExportRefused where nothing is reviewed yet."""
     check_has_reviews(review_round)
     title = _("Report of %(round)s") % {"round": review_round.name[:150]}
-    return enqueue_once(KIND, title, {"round": review_round.pk}, about="round", actor=actor, at=at)
+    return enqueue_once(KIND, title, ReviewReportParams(round=review_round.pk), about="round", actor=actor, at=at)
 
 
-def run_review_report(progress: Progress, params: Params) -> Result:
+def run_review_report(progress: Progress, params: ReviewReportParams) -> Result:
     """The handler. Run twice it keeps one file.
 
     What it found is one level down in the result, which the page of a job does not show: coordinators who review

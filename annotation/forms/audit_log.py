@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.audit.acts_in_words import acts_by_group
 from annotation.people.event_log import Wanted
-from annotation.people.event_things import THINGS
+from annotation.people.event_things import things
 
 
 class AuditLogForm(forms.Form):
@@ -24,7 +24,7 @@ class AuditLogForm(forms.Form):
 
     def __init__(self, *args: Any, with_people: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs | {"label_suffix": ""})
-        kinds = sorted((str(thing.label), name) for name, thing in THINGS.items())
+        kinds = sorted((str(thing.label), name) for name, thing in things().items())
         self._choose("kind", [("", _("all")), *((name, label) for label, name in kinds)])
         self._choose("act", [("", _("all")), *acts_by_group()])
         if not with_people:

@@ -18,7 +18,7 @@ from annotation.exports.question_files import BankForm, forms_here
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, User
-from annotation.questionbank.filters import FILTERS, BankSearch, filters_for
+from annotation.questionbank.filters import BankSearch, bank_filters, filters_for
 from annotation.questionbank.kernels.entries import BankRefused, read_difficulties
 from annotation.questionbank.uploads import allowed_path, check_takes_questions
 from annotation.templatetags.pages import file_size
@@ -38,7 +38,7 @@ class QuestionSearchForm(PlainForm):
     def __init__(self, data: Any, bank: QuestionBank, person: User, *, offers_all: bool = True) -> None:
         super().__init__(data)
         self.all = BankSearch(bank, {}, person)
-        asked = self.all.asking({name: text for name, text in data.items() if name in FILTERS})
+        asked = self.all.asking({name: text for name, text in data.items() if name in bank_filters()})
         for one in filters_for(person):
             if not offers_all and one.name not in data:
                 continue
@@ -62,7 +62,7 @@ class QuestionSearchForm(PlainForm):
     def dropped(self) -> list[str]:
         """The filters that were sent with a value which means nothing, or nothing any more."""
         wanted = self.search().wanted
-        return [name for name in FILTERS if str(self.data.get(name, "")).strip() and name not in wanted]
+        return [name for name in bank_filters() if str(self.data.get(name, "")).strip() and name not in wanted]
 
 
 class ChosenForm(QuestionSearchForm):

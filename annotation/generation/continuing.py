@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from typing import TypedDict
 
 from django.db import transaction
 from django.db.models import Q
@@ -16,7 +17,7 @@ from django.utils.translation import gettext as _
 from annotation.endpoints.kernels.model_requests import ChatSettings
 from annotation.generation.generation_plans import ask_about
 from annotation.generation.making import Clock, import_made, is_over, lock_run, take_bullets
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.call_batches import start
 from annotation.model_calls.campaigns import Asking, CallPlan, store_batch
@@ -24,7 +25,13 @@ from annotation.model_calls.tallies import tally
 from annotation.models import CallBatch, GenerationReport, GenerationRun
 from annotation.refusals import Refused
 
-KIND = "make_questions"
+
+class ContinuingParams(TypedDict):
+    run: int
+    batch: int
+
+
+KIND: JobKind[ContinuingParams] = JobKind("make_questions")
 LEAST_CAP = Decimal("0.0001")
 
 
@@ -33,10 +40,12 @@ def continue_later(batch: CallBatch, at: datetime) -> None:
     run = GenerationRun.objects.filter(Q(bullets_batch=batch) | Q(questions_batch=batch)).first()
     if run is not None:
         title = _("Make questions for “%(bank)s”") % {"bank": run.bank.name}
-        enqueue_once(KIND, title, {"run": run.pk, "batch": batch.pk}, about="batch", actor=run.created_by, at=at)
+        enqueue_once(
+            KIND, title, ContinuingParams(run=run.pk, batch=batch.pk), about="batch", actor=run.created_by, at=at
+        )
 
 
-def run_continuing(progress: Progress, params: Params) -> Result:
+def run_continuing(progress: Progress, params: ContinuingParams) -> Result:
     """The job."""
     run = GenerationRun.objects.select_related("bank", "bullets_batch", "questions_batch").get(pk=params["run"])
     progress.report(0, 1)

@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.contributions import read_in
 from annotation.enums import ImageState
 from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
@@ -20,7 +21,6 @@ from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.model_pictures import drop_pictures
 from annotation.ingest.storing import write_renditions
 from annotation.models import AuditEvent, Image, Rendition, User
-from annotation.site import hooks
 
 SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)
 
@@ -186,7 +186,7 @@ def _locked(image: Image) -> Image:
 
 
 def _check_not_read(image: Image) -> None:
-    if names := hooks.read_in(image.pk):
+    if names := read_in(image.pk):
         sentence = _(
             "This image is being read in “%(names)s”, with the pixels that were frozen. In quarantine nobody sees it; "
             "it can be changed or removed when the study is closed."

@@ -21,13 +21,13 @@ from annotation.imaging.kernels.rendering import payload_of
 from annotation.imaging.kernels.textwords import ALLOWED, letters_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, NoParams, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
 from annotation.site.health import has_text_search
 
-JOB_KIND = "text_search"
-AGAIN_JOB_KIND = "text_search_again"
+JOB_KIND: JobKind[NoParams] = JobKind("text_search")
+AGAIN_JOB_KIND: JobKind[NoParams] = JobKind("text_search_again")
 PAGE = 100
 _SEARCHES = AuditEvent.objects.filter(subject_type="image", act="image.searched").exclude(facts__rule="none")
 _NOT_ALLOWED = '"allowed": false'  # of a finding, as both databases write JSON
@@ -77,7 +77,7 @@ def _quarantine_unsearched(image: Image, *, at: datetime) -> ImageState:
     return ImageState(locked.state)
 
 
-def search_waiting(progress: Progress, params: Params) -> Result:
+def search_waiting(progress: Progress, params: NoParams) -> Result:
     """The job: search every image that waits, also those that come in meanwhile.
 
     An image whose files cannot be read keeps waiting and is counted, so that one broken file stops nobody.
@@ -104,7 +104,7 @@ def _count(image: Image, counts: dict[str, int]) -> None:
     counts["quarantined"] += state == ImageState.QUARANTINED
 
 
-def search_quarantined(progress: Progress, params: Params) -> Result:
+def search_quarantined(progress: Progress, params: NoParams) -> Result:
     """The job: search images that are in quarantine for text again, with the list of words as it is now."""
     counts = {"searched": 0, "quarantined": 0, "failed": 0}
     images = [image for image in Image.objects.filter(state=ImageState.QUARANTINED) if image.text_findings]
@@ -120,7 +120,9 @@ def begin_search_of_quarantined(*, actor: User, at: datetime) -> Job | None:
     waiting = Job.objects.filter(kind=AGAIN_JOB_KIND, state=JobState.QUEUED)
     if not has_text_search() or waiting.exists() or not _quarantined_by_search().exists():
         return None
-    return enqueue(AGAIN_JOB_KIND, _("Search quarantined images again with the list of words"), {}, actor=actor, at=at)
+    return enqueue(
+        AGAIN_JOB_KIND, _("Search quarantined images again with the list of words"), NoParams(), actor=actor, at=at
+    )
 
 
 def quarantined_for_words() -> QuerySet[Image]:
@@ -153,7 +155,7 @@ def begin_search(at: datetime) -> Job | None:
         busy = Job.objects.unfinished().filter(kind__in=[JOB_KIND, "ingest_upload"])
         if busy.exists() or _failed_lately(at):
             return None
-        return enqueue(JOB_KIND, _("Search new images for text"), {}, actor=None, at=at)
+        return enqueue(JOB_KIND, _("Search new images for text"), NoParams(), actor=None, at=at)
 
 
 def _failed_lately(at: datetime) -> bool:

@@ -12,12 +12,12 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation.contributions import is_shown
 from annotation.enums import FINAL_STATES, AssignmentState, ImageState, RenditionKind, Role, RoundState
 from annotation.imaging.kernels.rendering import gzip_of, thumbnail_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Assignment, Image, Membership, Rendition, Revision, User
-from annotation.site import hooks
 from annotation.site.kept_queries import KeptQuery
 from annotation.site.permissions import is_coordinator
 
@@ -70,7 +70,7 @@ def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
 
 def may_see(person: User, image: Image, *, at: datetime) -> bool:
     """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam,
-    also as a prior, and by whom another app shows it (annotation.site.hooks).
+    also as a prior, and by whom another app shows it (annotation.contributions).
 
     A reviewer sees it while the round is open, and afterwards what they themselves reviewed. A withdrawn assignment
     and a round that has not opened show nothing. Those who fetch most are asked about first.
@@ -80,7 +80,7 @@ def may_see(person: User, image: Image, *, at: datetime) -> bool:
     exam = image.exam_id
     return (
         bool(_REVIEWED(person.pk, exam))
-        or hooks.is_shown(person.pk, image, at)
+        or is_shown(person.pk, image, at)
         or bool(_REVIEWED_BESIDE(person.pk, exam))
         or is_coordinator(person)
         or _coordinates_exam(person, exam)

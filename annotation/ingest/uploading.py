@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
@@ -24,12 +24,17 @@ from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import IngestRefused, parse_credits
 from annotation.ingest.searching import check_text
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Image, QuestionBank, Upload, User
 from annotation.models.fields import public_id
 
-JOB_KIND = "ingest_upload"
+
+class IngestParams(TypedDict):
+    upload: str
+
+
+JOB_KIND: JobKind[IngestParams] = JobKind("ingest_upload")
 PURPOSE = "images"
 CREDITS_FILE = "credits.csv"
 MOST_PARTS = 32
@@ -100,7 +105,7 @@ def folder_of(name: str) -> Path:
     return Path(settings.TEMP_ROOT) / f"upload-{name}"
 
 
-def ingest_upload(progress: Progress, params: Params) -> Result:
+def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     """The job: take the kept files in, search them for text, give them their credits, delete the files.
 
     A cancelled or failed job keeps the files, so that it can be tried again; what came in before then counts as a
@@ -228,7 +233,7 @@ def _move(content: UploadedFile[Any], target: Path) -> None:
 def _store(name: str, files: Sequence[SentFile], *, bank: QuestionBank | None, actor: User, at: datetime) -> Upload:
     n_bytes = sum(file.content.size or 0 for file in files)
     title = ngettext("Upload of %(n)d file", "Upload of %(n)d files", len(files)) % {"n": len(files)}
-    job = enqueue(JOB_KIND, title, {"upload": name}, actor=actor, at=at)
+    job = enqueue(JOB_KIND, title, IngestParams(upload=name), actor=actor, at=at)
     upload = Upload.objects.create(
         public_id=name,
         created_by=actor,

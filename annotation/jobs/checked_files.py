@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.enums import JobState
-from annotation.jobs.handlers import JobRefused
+from annotation.jobs.handlers import JobKind, JobRefused
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, Upload, User
 
@@ -24,8 +25,8 @@ class CheckedFiles:
     """One kind of such files: the folder of the home that keeps them, and the kinds of its two jobs."""
 
     folder: str
-    check: str
-    store: str
+    check: JobKind[Any]
+    store: JobKind[Any]
 
     def folder_of(self, upload: Upload) -> Path:
         return Path(settings.HOME) / self.folder / upload.public_id

@@ -6,19 +6,18 @@ Every few seconds a worker looks for what was left behind: jobs of killed worker
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from annotation.audit.recording import record
+from annotation.contributions import contributing_apps
 from annotation.enums import JobState
-from annotation.jobs.handlers import JobRefused, Params, handler_for
+from annotation.jobs.handlers import JobKind, JobRefused, Params
 from annotation.jobs.running import run_job
 from annotation.models import Job, User, WorkerBeat
 
@@ -28,28 +27,19 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 3
 SECONDS_UNTIL_NEXT_NUDGE = 15
 
-# Further sweeps, each a function of ``at`` that is safe to run at any time and by several workers at once.
-SWEEPS: list[str] = [
-    "annotation.questionbank.failed_imports.sweep_imports",
-    "annotation.ingest.searching.begin_search",
-    "annotation.bin.deleting.empty_bin",
-    "annotation.bin.leftovers.sweep_leftovers",
-    "annotation.model_calls.asking.ask_in_background",
-    "annotation.webhooks.deliveries.follow_log",
-]
-
 
 @transaction.atomic
-def enqueue(kind: str, title: str, params: Params, *, actor: User | None, at: datetime) -> Job:
-    """Store a job and, once that is committed, nudge a worker. Raises JobRefused."""
-    handler_for(kind)
+def enqueue(kind: JobKind[Params], title: str, params: Params, *, actor: User | None, at: datetime) -> Job:
+    """Store a job and, once that is committed, nudge a worker."""
     job = Job.objects.create(kind=kind, title=title, params=params, created_by=actor, created_at=at)
     transaction.on_commit(lambda: nudge(job.public_id))
     return job
 
 
 @transaction.atomic
-def enqueue_once(kind: str, title: str, params: Params, *, about: str, actor: User | None, at: datetime) -> Job:
+def enqueue_once(
+    kind: JobKind[Params], title: str, params: Params, *, about: str, actor: User | None, at: datetime
+) -> Job:
     """The same, unless a job of this kind with the same parameter ``about`` waits or runs already: then that one."""
     under_way = job_under_way(kind, **{about: params[about]})
     return under_way or enqueue(kind, title, params, actor=actor, at=at)
@@ -102,24 +92,17 @@ def retry(job: Job, *, actor: User, at: datetime) -> None:
     transaction.on_commit(lambda: nudge(job.public_id))
 
 
-def register_sweep(path: str) -> None:
-    """Add a sweep by its dotted name. Apps call this when they start; twice changes nothing."""
-    if path not in SWEEPS:
-        SWEEPS.append(path)
-
-
 def sweep(worker: str, *, at: datetime) -> None:
     """Note that this worker is alive, bring back what was lost, and run the sweeps of the rooms."""
     WorkerBeat.objects.update_or_create(name=worker, defaults={"beat_at": at})
     WorkerBeat.objects.filter(beat_at__lt=at - timedelta(days=1)).delete()
     nudge_forgotten(at=at)
     requeue_abandoned(at=at)
-    for path in SWEEPS:
-        room_sweep: Callable[[datetime], object] = import_string(path)
+    for room_sweep in (one for app in contributing_apps() for one in app.background_work().sweeps):
         try:
             room_sweep(at)
         except Exception:
-            log.exception("the sweep %s failed", path)
+            log.exception("the sweep %s failed", room_sweep)
 
 
 def requeue_abandoned(*, at: datetime) -> int:

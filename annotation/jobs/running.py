@@ -57,7 +57,7 @@ def run(public_id: str, *, clock: Clock) -> bool:
         return False
     with _heartbeat(job, clock):
         try:
-            result = handler_for(job.kind)(StoredProgress(job, clock), job.params)
+            result = handler_for(job.kind).run(StoredProgress(job, clock), job.params)
         except JobCancelled:
             _end(job, JobState.CANCELLED, at=clock())
         except JobLost:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -10,10 +9,10 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
 
 from annotation.backup.kept import is_backup_due, kept_backups
+from annotation.contributions import contributed
 from annotation.enums import AssignmentState, ImageState, Role, RoundState
 from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
 from annotation.people.invitations import open_invitations
-from annotation.site.hooks import Hooks
 from annotation.site.permissions import site_roles
 from annotation.site.zones import time_text
 
@@ -93,10 +92,6 @@ class WorkSection:
     url: str = ""  # of the page that lists them all
 
 
-WorkOf = Callable[[User, datetime], WorkSection | None]
-works: Hooks[WorkOf] = Hooks()  # sections of the home page: open work of a person at a time, or None
-
-
 @dataclass(frozen=True, slots=True)
 class OpenWork:
     reviews: list[RoundWork] = field(default_factory=list)
@@ -131,7 +126,7 @@ def open_work_of(person: User, at: datetime) -> OpenWork:
 
 
 def _work(person: User, at: datetime) -> list[WorkSection]:
-    found = (function(person, at) for _name, function in sorted(works.items()))
+    found = (work_of(person, at) for work_of in contributed().work)
     return [section for section in found if section is not None and (section.items or section.empty)]
 
 

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any
@@ -24,6 +24,7 @@ from django.utils import translation
 
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import record
+from annotation.contributions import contributed
 from annotation.models import (
     AccessToken,
     Assignment,
@@ -36,7 +37,6 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.kernels.cells import neutralised
-from annotation.site.hooks import Hooks
 
 Row = Mapping[str, Any]
 
@@ -49,9 +49,6 @@ class PersonFile:
     about: str
     columns: Sequence[str]
     rows: Iterable[Row]
-
-
-parts: Hooks[Callable[[User], Iterable[PersonFile]]] = Hooks()  # tables of other apps
 
 
 @transaction.atomic
@@ -74,8 +71,8 @@ def export_person(person: User, file: IO[bytes], *, actor: User | None, at: date
 
 def _tables(person: User) -> Iterator[PersonFile]:
     yield from _own_tables(person)
-    for part in parts:
-        yield from part(person)
+    for tables_of in contributed().person_tables:
+        yield from tables_of(person)
 
 
 def _account(person: User) -> dict[str, Any]:

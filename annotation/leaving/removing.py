@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -19,19 +19,16 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.contributions import contributed
 from annotation.enums import FINAL_STATES, AssignmentState
 from annotation.models import AccessToken, Assignment, Invitation, KeptAnswer, User
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.open_sessions import end_sessions
 from annotation.people.roles import check_is_not_last_administrator, revoke_issued_by
 from annotation.people.tokens import revoke_tokens
-from annotation.site.hooks import Hooks
 
 OVER = (AssignmentState.SUBMITTED, AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
 TEXTS = {"CharField", "TextField", "EmailField", "JSONField"}
-
-obstacles: Hooks[Callable[[User], Iterable[str]]] = Hooks()  # what has to be done before a person can go, in sentences
-forgetting: Hooks[Callable[[User], None]] = Hooks()  # what other apps hold of a person beside the scientific record
 
 
 @transaction.atomic
@@ -46,7 +43,7 @@ def remove_person(person: User, *, actor: User | None, at: datetime) -> None:
         return
     check_can_go(locked, actor=actor)
     _forget_traces(locked, actor=actor, at=at)
-    for forget in forgetting:
+    for forget in contributed().forgetting:
         forget(locked)
     locked.name, locked.email = pseudonym_of(locked), f"removed-{locked.pk}@invalid"
     locked.time_zone, locked.wants_digest, locked.last_login = "UTC", False, None
@@ -66,7 +63,10 @@ def check_can_go(person: User, *, actor: User | None) -> None:
     if actor is not None and actor.pk == person.pk:
         raise PeopleRefused("own_account", _("You cannot remove your own account; another administrator can."))
     check_is_not_last_administrator(person)
-    found = [*_open_rounds(person), *(sentence for rule in obstacles for sentence in rule(person))]
+    found = [
+        *_open_rounds(person),
+        *(sentence for rule in contributed().removal_obstacles for sentence in rule(person)),
+    ]
     if found:
         raise PeopleRefused("work_under_way", " ".join(found))
 

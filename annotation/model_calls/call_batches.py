@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 
@@ -11,13 +10,11 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState
+from annotation.contributions import contributed
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.model_calls.kernels.batch_states import may_become
 from annotation.models import CallBatch, ModelCall, Price, User
 from annotation.refusals import Refused
-from annotation.site.hooks import Hooks
-
-completed: Hooks[Callable[[CallBatch, datetime], None]] = Hooks()  # in the transaction that stores the last answer
 
 
 class BatchRefused(Refused):
@@ -108,7 +105,7 @@ def complete(batch: CallBatch, *, at: datetime) -> None:
     """Every call has an answer of the model. Whoever made the batch hears of it in the same transaction."""
     batch.finished_at = at
     _move(batch, BatchState.COMPLETE, actor=None, at=at)
-    for follow in completed:
+    for follow in contributed().completed:
         follow(batch, at)
 
 

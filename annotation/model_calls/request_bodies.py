@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from annotation.contributions import contributed
 from annotation.endpoints.kernels.model_requests import ChatSettings, Message, ModelRequest, chat_request
 from annotation.ingest.model_pictures import picture_bytes
 from annotation.model_calls.call_batches import BatchRefused
 from annotation.model_calls.kernels.question_text import question_values
 from annotation.models import CallBatch, ModelCall
 from annotation.prompts.kernels.filling import fill
-from annotation.site.hooks import Hooks
 
 # By purpose, what fills further variables of the prompt from ``ModelCall.values``, of many calls at once.
 Filler = Callable[[Sequence[ModelCall]], Iterable[dict[str, str]]]
-fillers: Hooks[Filler] = Hooks()
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def contents_of(batch: CallBatch, calls: Sequence[ModelCall]) -> list[CallConten
     prompt = batch.prompt
     settings = ChatSettings(**batch.chat_settings, schema=prompt.schema)
     values = [_question_values(call) for call in calls]
-    further = dict(fillers.items()).get(batch.purpose)
+    further = contributed().fillers.get(batch.purpose)
     if further is not None:
         values = [own | more for own, more in zip(values, further(calls), strict=True)]
     declared = set(prompt.variables)

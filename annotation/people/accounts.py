@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,13 +20,13 @@ from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.contributions import contributed
 from annotation.enums import Role
 from annotation.models import AuditEvent, Competence, Invitation, Membership, User
 from annotation.people.links import PeopleRefused
 from annotation.people.open_sessions import end_sessions
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
 from annotation.people.tokens import revoke_tokens
-from annotation.site.hooks import Hooks
 
 MOST_COMPETENCES = 50
 RESTORED = "backup.restored"
@@ -174,13 +174,10 @@ class PartElsewhere:
     url: str
 
 
-parts: Hooks[Callable[[Collection[int]], Iterable[PartElsewhere]]] = Hooks()  # of ids of people
-
-
 def parts_of(people: Collection[int]) -> dict[int, list[PartElsewhere]]:
     """What these people are besides their roles, by their ids."""
     found: dict[int, list[PartElsewhere]] = defaultdict(list)
-    for parts_in_app in parts:
+    for parts_in_app in contributed().person_parts:
         for part in parts_in_app(people):
             found[part.person_id].append(part)
     return dict(found)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -15,28 +15,31 @@ from django.utils.translation import gettext as _
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import FIRST, record
 from annotation.audit.verifying import AuditRefused, checked_head, events_in_order, verify
+from annotation.contributions import contributed
 from annotation.enums import FINAL_STATES, AssignmentState, JobState, Role
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Assignment, AuditEvent, Job, User
 from annotation.people.accounts import people_matching
-from annotation.people.event_things import THINGS, keys_of, names_of, type_in_words
-from annotation.site.hooks import Hooks
+from annotation.people.event_things import keys_of, names_of, things, type_in_words
 from annotation.site.permissions import is_administrator, is_coordinator, reaches
 
 PER_PAGE = 50
 MOST_PEOPLE = 200  # whom a search names at most
-CHECK = "check_audit_log"
 
-readings_under_way: Hooks[Callable[[User], bool]] = Hooks()  # whether a person reads blind at the moment
-scopes: Hooks[Callable[[User], Q]] = Hooks()  # events about what a person coordinates
+
+class LogCheckParams(TypedDict):
+    head: str
+
+
+CHECK: JobKind[LogCheckParams] = JobKind("check_audit_log")
 
 
 def is_blinded(person: User) -> bool:
     """Whether the person reads in a study or reviews in a round that is not over: the work of others stays hidden."""
     rows = Assignment.objects.filter(reviewer=person).exclude(round__state__in=FINAL_STATES)
     gone = (AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
-    return rows.exclude(state__in=gone).exists() or any(reads(person) for reads in readings_under_way)
+    return rows.exclude(state__in=gone).exists() or any(reads(person) for reads in contributed().reads_blind)
 
 
 def sees_all(person: User) -> bool:
@@ -66,7 +69,7 @@ def visible_events(person: User, *, all_of_them: bool) -> QuerySet[AuditEvent]:
     own = Q(actor=person)
     if not is_blinded(person):
         own |= _coordinated_rounds(person)
-        for scope in scopes:
+        for scope in contributed().event_scopes:
             own |= scope(person)
     return AuditEvent.objects.filter(own)
 
@@ -96,7 +99,7 @@ def matching(rows: QuerySet[AuditEvent], wanted: Wanted) -> QuerySet[AuditEvent]
     if wanted.kind:
         rows = rows.filter(subject_type=wanted.kind)
     if wanted.thing:
-        kinds = [wanted.kind] if wanted.kind else list(THINGS)
+        kinds = [wanted.kind] if wanted.kind else list(things())
         about = Q(subject_id=wanted.thing)
         for kind in kinds:
             if keys := keys_of(kind, wanted.thing):
@@ -141,7 +144,7 @@ def lines(rows: QuerySet[AuditEvent], *, after: int, oldest_first: bool, with_fa
 
 
 def _line(event: AuditEvent, names: dict[tuple[str, str], str], with_facts: bool) -> EventLine:
-    thing = THINGS.get(event.subject_type)
+    thing = things().get(event.subject_type)
     return EventLine(
         event,
         act_in_words(event.act),
@@ -168,10 +171,12 @@ def begin_check(*, actor: User, at: datetime) -> Job:
     """Check the log in the background, against the head that the check before found. One at a time."""
     last = last_check()
     before = (last.result or {}).get("head", "") if last is not None else ""
-    return enqueue_once(CHECK, _("Check of the audit log"), {"head": before}, about="head", actor=actor, at=at)
+    return enqueue_once(
+        CHECK, _("Check of the audit log"), LogCheckParams(head=before), about="head", actor=actor, at=at
+    )
 
 
-def run_check(progress: Progress, params: Params) -> Result:
+def run_check(progress: Progress, params: LogCheckParams) -> Result:
     """The handler."""
     found = verify(checked_head(params["head"]), report=progress.report)
     result: Result = {"events": found.n_events, "head": found.head_sha256}

@@ -11,6 +11,7 @@ from django.db.models import Model, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from annotation.contributions import contributed
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -77,18 +78,19 @@ THINGS: dict[str, Thing] = {
 }
 
 
-def register_things(**things: Thing) -> None:
-    """Add those of another app. Apps call this when they start; twice changes nothing."""
-    THINGS.update(things)
+def things() -> dict[str, Thing]:
+    """Of all apps."""
+    return THINGS | contributed().things
 
 
 def type_in_words(name: str) -> str:
-    return str(THINGS[name].label) if name in THINGS else name
+    thing = things().get(name)
+    return str(thing.label) if thing else name
 
 
 def address_of(kind: str, name: str) -> str | None:
     """Where the page of a thing is, by its type and the name in an event; None: nowhere, or it is gone."""
-    thing = THINGS.get(kind)
+    thing = things().get(kind)
     if thing is None or thing.address is None or (thing.key == "pk" and not _is_number(name)):
         return None
     row = thing.rows().filter(**{thing.key: name}).first()
@@ -99,11 +101,11 @@ def names_of(events: Iterable[AuditEvent]) -> dict[tuple[str, str], str]:
     """How the things of these events are called: of types that are known by a name, the most frequent ones."""
     asked: dict[str, set[str]] = defaultdict(set)
     for event in events:
-        if event.subject_type in THINGS and THINGS[event.subject_type].is_named:
+        if event.subject_type in things() and things()[event.subject_type].is_named:
             asked[event.subject_type].add(event.subject_id)
     found: dict[tuple[str, str], str] = {}
     for kind in sorted(asked, key=lambda one: -len(asked[one]))[:MOST_NAMED]:
-        thing = THINGS[kind]
+        thing = things()[kind]
         for row in thing.rows().filter(**{f"{thing.key}__in": asked[kind]}):
             found[kind, str(getattr(row, thing.key))] = str(row)
     return found
@@ -114,7 +116,7 @@ def keys_of(kind: str, written: str) -> list[str] | None:
 
     None: a type that is not known, of which ``written`` is taken as it is.
     """
-    thing = THINGS.get(kind)
+    thing = things().get(kind)
     if thing is None:
         return None
     named = Q()

@@ -39,7 +39,7 @@ def held_roles(person: User) -> list[HeldRoles]:
     if not person.is_active:
         return []
     places: dict[TokenScope, list[TokenPlace]] = {scope: [] for scope in TokenScope}
-    for rule in place_rules:
+    for rule in place_rules().values():
         for place in rule(person, None):
             places[place.scope].append(place)
     places[TokenScope.ROUND] = _with_reviews(person, places[TokenScope.ROUND])

@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.contributions import contributed
 from annotation.enums import Role, RoundState
 from annotation.models import Invitation, Membership, ReviewRound, User
 from annotation.people import links
@@ -72,16 +73,8 @@ class InvitationKind:
     lock: Callable[[Invitation], None] = _no_lock  # what is locked before the link
 
 
-KINDS: dict[str, InvitationKind] = {}
-
-
-def register_kind(name: str, kind: InvitationKind) -> None:
-    """Apps call this when they start; twice changes nothing."""
-    KINDS[name] = kind
-
-
 def kind_of(invitation: Invitation) -> InvitationKind:
-    return KINDS[invitation.kind]
+    return ROLE_KIND if invitation.kind == Invitation.ROLE else contributed().invitation_kinds[invitation.kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,4 +361,4 @@ def _role_mail(roles: Sequence[Invitation]) -> InvitationMail:
     return InvitationMail(subject, "annotation/people/_role_invitation_mail.txt", {"roles": roles})
 
 
-register_kind(Invitation.ROLE, InvitationKind("invitation", _role_mail, _check_may_accept, _give_role))
+ROLE_KIND = InvitationKind("invitation", _role_mail, _check_may_accept, _give_role)

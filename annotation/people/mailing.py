@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -22,7 +22,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import User
 from annotation.models.fields import public_id
@@ -30,7 +30,18 @@ from annotation.people.accounts import password_link
 from annotation.people.invitations import IssuedInvitation, kind_of
 
 log = logging.getLogger(__name__)
-EMAIL, PASSWORD_LINK = "send_letter", "send_password_link"  # kinds of jobs
+
+
+class EmailParams(TypedDict):
+    letter: str  # the name of its file
+
+
+class PasswordLinkParams(TypedDict):
+    person: int | None
+
+
+EMAIL: JobKind[EmailParams] = JobKind("send_letter")
+PASSWORD_LINK: JobKind[PasswordLinkParams] = JobKind("send_password_link")
 MOST_NAMES = 10_000  # that a throttle remembers at a time
 
 
@@ -110,7 +121,7 @@ def send_email(subject: str, body: str, address: str) -> bool:
     path.write_text(json.dumps(Email(subject, body, address)))
     title = _("E-mail: %(subject)s") % {"subject": subject[:150]}
     try:
-        enqueue(EMAIL, title, {"letter": name}, actor=None, at=timezone.now())
+        enqueue(EMAIL, title, EmailParams(letter=name), actor=None, at=timezone.now())
     except (DatabaseError, OSError):
         path.unlink(missing_ok=True)  # nothing would ever send it
         raise
@@ -126,7 +137,7 @@ def ask_for_password_link(email: str, *, source: str, at: datetime) -> None:
     if not can_send() or not LINKS_OF_ADDRESS.takes(source, at) or not LINKS_OF_ACCOUNT.takes(email, at):
         return
     person = User.objects.filter(email=email, is_active=True).values_list("pk", flat=True).first()
-    enqueue(PASSWORD_LINK, _("Password link"), {"person": person}, actor=None, at=at)
+    enqueue(PASSWORD_LINK, _("Password link"), PasswordLinkParams(person=person), actor=None, at=at)
 
 
 def email_file(name: str) -> Path:
@@ -136,7 +147,7 @@ def email_file(name: str) -> Path:
 # Handlers of the jobs
 
 
-def send_stored_email(progress: Progress, params: Params) -> Result:
+def send_stored_email(progress: Progress, params: EmailParams) -> Result:
     """Raises OSError and SMTPException where the mail server does not take it; then the file stays."""
     path = email_file(params["letter"])
     if not path.exists():
@@ -146,9 +157,10 @@ def send_stored_email(progress: Progress, params: Params) -> Result:
     return {"sent": 1}
 
 
-def send_requested_password_link(progress: Progress, params: Params) -> Result:
+def send_requested_password_link(progress: Progress, params: PasswordLinkParams) -> Result:
     """The link is made here, so that it waits nowhere."""
-    person = User.objects.filter(pk=params["person"], is_active=True).first()
+    pk = params["person"]
+    person = User.objects.filter(pk=pk, is_active=True).first() if pk else None
     if person is not None:
         _send(_password_email(person, password_link(person)))
     return {}

@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import record
+from annotation.contributions import contributed
 from annotation.enums import Role
 from annotation.models import AccessToken, AuditEvent, Invitation, ReviewRound, User
 from annotation.people.accounts import RESTORED, deactivate
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.roles import WITHDRAWN, withdraw
 from annotation.people.tokens import revoke_tokens
-from annotation.site.hooks import Hooks
 
 LOOKED_THROUGH = "backup.revived_ended"
 
@@ -33,9 +33,10 @@ class Opener:
     revoke: Callable[..., None]
 
 
-openers: Hooks[Opener] = Hooks()
-openers.register("access tokens", Opener(AccessToken.objects.select_related("owner"), revoke_tokens))
-openers.register("invitations", Opener(Invitation.objects.filter(used_at=None), revoke_links))
+def openers() -> dict[str, Opener]:
+    tokens = Opener(AccessToken.objects.select_related("owner"), revoke_tokens)
+    invitations = Opener(Invitation.objects.filter(used_at=None), revoke_links)
+    return {"access tokens": tokens, "invitations": invitations, **contributed().openers}
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def revived(at: datetime) -> Revived | None:
         one | {"words": act_in_words(one["act"]), "person": people.get(one["id"]) if one["type"] == "user" else None}
         for one in event.facts["removals"]
     ]
-    return Revived(event, {name: list(_open(one, event, at)) for name, one in openers.items()}, removals)
+    return Revived(event, {name: list(_open(one, event, at)) for name, one in openers().items()}, removals)
 
 
 @transaction.atomic
@@ -71,7 +72,7 @@ def end_revived(*, keeps: bool = False, actor: User | None, at: datetime) -> str
         raise PeopleRefused("nothing_restored", _("Nothing to end: no restore waits to be looked through."))
     n = {name: len(rows) for name, rows in found.open.items()}
     if not keeps:
-        for one in openers:
+        for one in openers().values():
             one.revoke(_open(one, found.event, at), actor=actor, at=at, reason="restore")
         _take_away(found.removals, actor=actor, at=at)
     record(LOOKED_THROUGH, actor=actor, at=at, subject=None, facts={"kept": keeps, **n})

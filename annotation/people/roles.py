@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,25 +11,21 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.contributions import contributed
 from annotation.enums import Role
 from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
 from annotation.models.programs import TokenScope
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.tokens import revoke_tokens
-from annotation.site.hooks import Hooks
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES
 
 WITHDRAWN = "role.withdrawn"
 UNDO_FOR = timedelta(days=30)  # so long a role that was removed is offered to be given back
 
-ConflictRule = Callable[[User, Role, ReviewRound | None], str]
-# Of other apps. Of a person, a role and its round (None: the site): the sentence against it, or "".
-conflict_rules: Hooks[ConflictRule] = Hooks()
-
 
 def check_no_role_conflict(person: User, role: Role, review_round: ReviewRound | None, *, field: str = "role") -> None:
     """Raises PeopleRefused with what all rules say against it."""
-    if reasons := [reason for rule in conflict_rules if (reason := rule(person, role, review_round))]:
+    if reasons := [reason for rule in contributed().role_rules if (reason := rule(person, role, review_round))]:
         raise PeopleRefused("role_conflict", " ".join(reasons), field=field)
 
 

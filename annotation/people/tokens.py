@@ -20,11 +20,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.contributions import contributed
 from annotation.enums import LinkState, Role
 from annotation.models import AccessToken, Membership, QuestionBank, ReviewRound, User
 from annotation.models.programs import TokenScope
 from annotation.people.links import PeopleRefused, token_sha256
-from annotation.site.hooks import Hooks
 from annotation.site.permissions import site_roles
 
 PREFIX = "rexvqa_"
@@ -49,8 +49,7 @@ class TokenPlace:
 
 
 PlaceRule = Callable[[User, int | None], Iterable[TokenPlace]]
-# By scope. Of a person: the places where they hold roles, or the one of this id, whether they hold one there or not.
-place_rules: Hooks[PlaceRule] = Hooks()
+# Of a person: the places where they hold roles, or the one of this id, whether they hold one there or not.
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class MadeToken:
 
 def places_of(person: User) -> Iterator[TokenPlace]:
     """Everywhere that a token of this person can be good for something."""
-    for rule in place_rules:
+    for rule in place_rules().values():
         yield from (place for place in rule(person, None) if place.roles)
 
 
@@ -195,9 +194,10 @@ def rounds_of(person: User, pk: int | None) -> Iterator[TokenPlace]:
         yield TokenPlace(TokenScope.ROUND, one.pk, one.name, one.slug, everywhere | roles_in.get(one.pk, set()))
 
 
-place_rules.register(TokenScope.SITE, whole_site)
-place_rules.register(TokenScope.BANK, banks_of)
-place_rules.register(TokenScope.ROUND, rounds_of)
+def place_rules() -> dict[str, PlaceRule]:
+    """By scope."""
+    own: dict[str, PlaceRule] = {TokenScope.SITE: whole_site, TokenScope.BANK: banks_of, TokenScope.ROUND: rounds_of}
+    return own | contributed().token_places
 
 
 # --- inside ---------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def _unknown() -> PeopleRefused:
 
 def _place_of(person: User, token: AccessToken) -> TokenPlace | None:
     """The place of a token, with the roles that the person holds there now; None where it is not there any more."""
-    rule = dict(place_rules.items()).get(token.scope)
+    rule = place_rules().get(token.scope)
     return next(iter(rule(person, token.place_id)), None) if rule is not None else None
 
 

@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from django.db import connection, models, transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import OptionLetter
+from annotation.jobs.handlers import JobKind
 from annotation.models import AnswerKey, Finding, QuestionBank, Revision, User
 from annotation.quality.kernels.question_checks import check
 from annotation.quality.kernels.rules import BANKWIDE, MIN_EXPLANATION, RULES, CheckedQuestion, Flaw
@@ -27,6 +28,18 @@ LONGEST_REASON = 500
 Watch = Callable[[int, int], object]  # questions checked, questions in all; may raise to stop
 Place = tuple[int, str, str]  # revision, rule, place
 _KEYS = ("key", "explanation", "report__indication", "report__comparison", "report__findings", "report__impression")
+
+
+class DuplicatesParams(TypedDict):
+    """``across``: with questions of public banks. ``actor`` is who asked, ``threshold`` the usual one where missing."""
+
+    bank: int
+    across: NotRequired[bool]
+    actor: NotRequired[int]
+    threshold: NotRequired[float]
+
+
+COMPARISON: JobKind[DuplicatesParams] = JobKind("find_duplicates")
 
 
 class QualityRefused(Refused):

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import FindingPlace
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import Progress, Result
 from annotation.models import Finding, QuestionBank, Revision, User
-from annotation.quality.checking import QualityRefused, public_banks_beside
+from annotation.quality.checking import DuplicatesParams, QualityRefused, public_banks_beside
 from annotation.quality.kernels.neighbours import Neighbours, find_neighbours, find_twins
 from annotation.quality.kernels.rules import NEAR_DUPLICATE, PUBLIC_TWIN, RULES, THRESHOLD, Rule
 from annotation.quality.kernels.words import compared_text
@@ -234,10 +234,8 @@ def _renewed(old: Finding, one: Finding) -> Finding:
     return old
 
 
-def find_duplicates(progress: Progress, params: Params) -> Result:
-    """The job: parameters ``bank`` (its key), ``across`` for twins in public banks, and if not the usual one,
-    ``threshold``; ``actor`` is who asked. Safe to run twice.
-    """
+def find_duplicates(progress: Progress, params: DuplicatesParams) -> Result:
+    """The job. Safe to run twice."""
     bank = QuestionBank.objects.get(pk=params["bank"])
     actor = User.objects.filter(pk=params["actor"]).first() if "actor" in params else None
     threshold = float(params.get("threshold", THRESHOLD))

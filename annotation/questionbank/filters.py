@@ -1,13 +1,13 @@
 """Filters of the questions of a bank: each with its choices, its part of the query, and its sentence.
 
-Rooms and apps above add theirs when the program starts: what reviewers flagged, which models failed.
+Rooms and apps above add theirs: what reviewers flagged, which models failed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +16,7 @@ from django.db.models import F, Func, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotation.contributions import contributed
 from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Task
 from annotation.models import BankImport, Question, QuestionBank, Revision, User
 from annotation.site.permissions import is_coordinator
@@ -87,7 +88,7 @@ class BankSearch:
         """The rows that every filter lets through."""
         for name, value in self.wanted.items():
             if name != without:
-                rows = FILTERS[name].narrow(rows, self, value)
+                rows = bank_filters()[name].narrow(rows, self, value)
         return rows
 
     def revisions(self) -> Rows:
@@ -96,7 +97,11 @@ class BankSearch:
 
     def sentences(self) -> list[tuple[str, str]]:
         """Each filter by its name, and in words."""
-        return [(name, FILTERS[name].sentence(self, value)) for name, value in self.wanted.items() if name in FILTERS]
+        return [
+            (name, bank_filters()[name].sentence(self, value))
+            for name, value in self.wanted.items()
+            if name in bank_filters()
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,21 +130,19 @@ class BankFilter:
         return f"{self.label}: {words}"
 
 
-FILTERS: dict[str, BankFilter] = {}
-
-
-def register_filter(one: BankFilter) -> None:
-    """Add a filter. Apps call this when they start; twice changes nothing."""
-    FILTERS.setdefault(one.name, one)
+@lru_cache
+def bank_filters() -> dict[str, BankFilter]:
+    """By name: those of the fields, then what other rooms and apps add."""
+    return {one.name: one for one in (*_OWN, *contributed().bank_filters)}
 
 
 def filters_for(person: User) -> list[BankFilter]:
-    return [one for one in FILTERS.values() if not one.of_coordinators or is_coordinator(person)]
+    return [one for one in bank_filters().values() if not one.of_coordinators or is_coordinator(person)]
 
 
 def _field_filter(
     name: str, label: Label, choices: Callable[[BankSearch], Choices], *, empty: str = "", is_indexed: bool = True
-) -> None:
+) -> BankFilter:
     """Of a column of revisions. Where it only narrows, its index is kept out: another one leads to the rows."""
 
     def narrow(rows: Rows, _search: BankSearch, value: str) -> Rows:
@@ -153,9 +156,7 @@ def _field_filter(
         found = Revision.objects.filter(bank=search.bank, **{name: "" if value == empty else value})
         return "question__in", found.order_by("question_id").values("question")
 
-    register_filter(
-        BankFilter(name=name, label=label, choices=choices, narrow=narrow, seek=seek, column=name, empty=empty)
-    )
+    return BankFilter(name=name, label=label, choices=choices, narrow=narrow, seek=seek, column=name, empty=empty)
 
 
 def _words(rows: Rows, _search: BankSearch, value: str) -> Rows:
@@ -208,30 +209,32 @@ def _kept_choices(search: BankSearch, name: str, find: Callable[[], list[str]]) 
     return [(one or NO_CATEGORY, one or _("unknown")) for one in known]
 
 
-def _within_category(name: str, label: Label) -> None:
+def _within_category(name: str, label: Label) -> BankFilter:
     """A column that divides a category further: it can be chosen once the category is."""
 
     def choices(search: BankSearch) -> Choices:
         category = search.wanted.get("category")
         if not category:
             return []
-        rows = Revision.objects.filter(bank=search.bank, category=FILTERS["category"].stored(category)).order_by()
+        rows = Revision.objects.filter(
+            bank=search.bank, category=bank_filters()["category"].stored(category)
+        ).order_by()
         digest = sha256(category.encode()).hexdigest()
         found = _kept_choices(search, f"{name}:{digest}", lambda: list(rows.values_list(name, flat=True).distinct()))
         return found if found != [(NO_CATEGORY, _("unknown"))] else []
 
-    _field_filter(name, label, choices, empty=NO_CATEGORY, is_indexed=False)
+    return _field_filter(name, label, choices, empty=NO_CATEGORY, is_indexed=False)
 
 
-register_filter(BankFilter(name="q", label=gettext_lazy("Words in the question"), narrow=_words))
-_field_filter("task", gettext_lazy("Task"), _labelled(Task))
-_field_filter("category", gettext_lazy("Category"), _categories, empty=NO_CATEGORY)
-_within_category("subcategory", gettext_lazy("Subcategory"))
-_within_category("question_class", gettext_lazy("Class"))
-_field_filter(  # half of a bank is of one difficulty: an index would not help
-    "difficulty", gettext_lazy("Difficulty"), _difficulties, empty=UNKNOWN, is_indexed=False
-)
-register_filter(
+_OWN = (
+    BankFilter(name="q", label=gettext_lazy("Words in the question"), narrow=_words),
+    _field_filter("task", gettext_lazy("Task"), _labelled(Task)),
+    _field_filter("category", gettext_lazy("Category"), _categories, empty=NO_CATEGORY),
+    _within_category("subcategory", gettext_lazy("Subcategory")),
+    _within_category("question_class", gettext_lazy("Class")),
+    _field_filter(  # half of a bank is of one difficulty: an index would not help
+        "difficulty", gettext_lazy("Difficulty"), _difficulties, empty=UNKNOWN, is_indexed=False
+    ),
     BankFilter(
         name="state",
         label=gettext_lazy("State"),
@@ -239,5 +242,5 @@ register_filter(
         narrow=_in_state,
         seek=_seek_state,
         column="question__state",
-    )
+    ),
 )

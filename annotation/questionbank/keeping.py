@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TypedDict
 
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.bin.deleting import note_purged
+from annotation.contributions import contributed
 from annotation.enums import ImageState, ImportState
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import (
     Assignment,
@@ -29,15 +30,12 @@ from annotation.models import (
 from annotation.questionbank.failed_imports import sweep_import
 from annotation.questionbank.kernels.entries import BankRefused
 
-DELETION = "delete_bank"  # the kind of its job
-Use = Callable[[QuestionBank], str]
-_uses: dict[str, Use] = {}
+
+class DeletionParams(TypedDict):
+    bank: int
 
 
-def register_use(name: str, use: Use) -> None:
-    """Let another app say why a bank cannot go: a sentence, empty when it can. Apps call this when they start."""
-    if _uses.setdefault(name, use) is not use:
-        raise ValueError(f"a use named {name} is there already")
+DELETION: JobKind[DeletionParams] = JobKind("delete_bank")
 
 
 def check_unused(bank: QuestionBank) -> None:
@@ -59,7 +57,7 @@ def check_unused(bank: QuestionBank) -> None:
         raise BankRefused("in_use", _("People judge pairs of questions of this bank: archive the bank instead."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():
         raise BankRefused("in_use", _("Images have come in for this bank: archive the bank instead."))
-    for use in _uses.values():
+    for use in contributed().bank_uses:
         if sentence := use(bank):
             raise BankRefused("in_use", sentence)
 
@@ -87,7 +85,7 @@ def purge_bank(bank: QuestionBank, at: datetime) -> bool:
     begun = Job.objects.filter(kind=DELETION, params__bank=bank.pk, created_at__gt=at - timedelta(days=1))
     if not _is_purgeable(bank) or begun.exists():
         return False
-    enqueue(DELETION, _("Delete the bank %s") % bank.name, {"bank": bank.pk}, actor=None, at=at)
+    enqueue(DELETION, _("Delete the bank %s") % bank.name, DeletionParams(bank=bank.pk), actor=None, at=at)
     return False
 
 
@@ -97,7 +95,7 @@ def _is_purgeable(bank: QuestionBank) -> bool:
     return is_unused(bank)
 
 
-def delete_bank_job(progress: Progress, params: Params) -> Result:
+def delete_bank_job(progress: Progress, params: DeletionParams) -> Result:
     """Delete for good what has been in the bin long enough. Safe to run twice: a bank that is gone is deleted."""
     bank = QuestionBank.everywhere.filter(pk=params["bank"], deleted_at__isnull=False).first()
     if bank is None or not _is_purgeable(bank):

@@ -18,7 +18,7 @@ from django.db.models import F, Max, OuterRef, Prefetch, QuerySet, Subquery
 
 from annotation.enums import ImageState, QuestionState, RenditionKind
 from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
-from annotation.questionbank.filters import FILTERS, BankSearch, NotByIndex
+from annotation.questionbank.filters import BankSearch, NotByIndex, bank_filters
 from annotation.site.sorted_tables import Sorting
 
 PER_PAGE = 50
@@ -94,7 +94,7 @@ def questions_page(
     search: BankSearch, sorting: Sorting, place: PageStart, *, per_page: int | None = None
 ) -> QuestionPage:
     """The page that begins at the place; nonsense in a place shows the first page or the last."""
-    column = sorting.column if sorting.column in FILTERS else ""
+    column = sorting.column if sorting.column in bank_filters() else ""
     asked = _with_bounds(_PageRequest(search, column, sorting.is_down, place, per_page=per_page or PER_PAGE))
     return _listed(asked) if asked.is_small or asked.few is not None else _walked(asked)
 
@@ -114,7 +114,7 @@ def _with_bounds(asked: _PageRequest) -> _PageRequest:
         "far": far.values("pk")[:1],
     }
     for name, value in search.wanted.items():
-        if found := FILTERS[name].seek(search, value):
+        if found := bank_filters()[name].seek(search, value):
             subqueries[f"more than {name}"] = found[1][MOST_LISTED : MOST_LISTED + 1]
     row = QuestionBank.everywhere.filter(pk=search.bank.pk).values_list(
         *[Subquery(one) for one in subqueries.values()]
@@ -135,7 +135,7 @@ def _with_bounds(asked: _PageRequest) -> _PageRequest:
 def _listed(asked: _PageRequest) -> QuestionPage:
     """Order the ids of everything that is found, and take a page out of them."""
     search, page = asked.search, QuestionPage(last_number=asked.last_number)
-    by = FILTERS[asked.column] if asked.column else None
+    by = bank_filters()[asked.column] if asked.column else None
     values = _few_rows(asked).order_by().values_list("question_id", "pk", *([by.column] if by else []))
     groups = by.groups(search) if by else []
     rank = {value: n for n, value in enumerate(groups)}
@@ -163,8 +163,8 @@ def _few_rows(asked: _PageRequest) -> QuerySet[Revision]:
     if asked.few is None:
         return search.narrowed(rows)
     if asked.few in INDEXED:
-        rows = rows.filter(**{asked.few: FILTERS[asked.few].stored(search.wanted[asked.few])})
-    elif sought := FILTERS[asked.few].seek(search, search.wanted[asked.few]):
+        rows = rows.filter(**{asked.few: bank_filters()[asked.few].stored(search.wanted[asked.few])})
+    elif sought := bank_filters()[asked.few].seek(search, search.wanted[asked.few]):
         rows = search.rows().filter(**{sought[0]: sought[1]})
     return search.narrowed(rows, without=asked.few)
 
@@ -234,7 +234,7 @@ def _groups(asked: _PageRequest) -> list[str]:
     column, wanted = asked.column, asked.search.wanted
     if not column:
         return [""]
-    groups = [wanted[column]] if column in wanted else FILTERS[column].groups(asked.search)
+    groups = [wanted[column]] if column in wanted else bank_filters()[column].groups(asked.search)
     return groups[::-1] if asked.moves_down else groups
 
 
@@ -273,7 +273,7 @@ _Rows = tuple[QuerySet[Revision], int | None, int | None, int]  # with the id an
 
 def _along(asked: _PageRequest, search: BankSearch, name: str, edge: int | None) -> _Rows:
     """The index of a column; to the WINDOW-th of its questions where other filters narrow them."""
-    value = FILTERS[name].stored(search.wanted[name])
+    value = bank_filters()[name].stored(search.wanted[name])
     rows = search.rows().filter(bank=search.bank, **{name: value})
     if len(search.wanted) == 1:
         return rows, None, None, 1
@@ -303,7 +303,7 @@ def _by_number(asked: _PageRequest, search: BankSearch, *, is_first: bool) -> _R
 
 def _in_state(asked: _PageRequest, search: BankSearch, start: int | None) -> _IndexSpan:
     """Questions first: their states are in an index with their numbers."""
-    sought = FILTERS["state"].seek(search, search.wanted["state"])
+    sought = bank_filters()["state"].seek(search, search.wanted["state"])
     questions: QuerySet[Question] = sought[1] if sought else Question.objects.none()
     down = asked.moves_down
     if start is not None:
@@ -321,7 +321,7 @@ def _count(page: QuestionPage, asked: _PageRequest) -> None:
     if not wanted and not asked.column and page.revisions:
         number = page.revisions[0].question.number
         page.first = asked.last_number - number + 1 if asked.is_down else number
-    page.is_many = len(wanted) == 1 and all(FILTERS[name].seek(asked.search, wanted[name]) for name in wanted)
+    page.is_many = len(wanted) == 1 and all(bank_filters()[name].seek(asked.search, wanted[name]) for name in wanted)
 
 
 # --- rows -----------------------------------------------------------------------------------------

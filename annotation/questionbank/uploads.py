@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -18,7 +18,7 @@ from annotation.audit.recording import record
 from annotation.enums import ImportState, JobState
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.jobs.checked_files import CheckedFiles
-from annotation.jobs.handlers import JobCancelled, Params, Progress, Result
+from annotation.jobs.handlers import JobCancelled, JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import BankImport, Job, QuestionBank, Revision, Upload, User
 from annotation.quality.checking import check_revisions
@@ -28,7 +28,19 @@ from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.foreign_rows import columns_to_match
 
 PURPOSE = "questions"
-CHECK, STORE = "check_questions", "store_questions"
+
+
+class QuestionFileParams(TypedDict):
+    upload: str
+    name: str
+    bank: str  # its name
+    path: NotRequired[str]  # on the server, in place of a sent file
+    skip_refused: NotRequired[bool]
+    matching: NotRequired[dict[str, Any]]
+
+
+CHECK: JobKind[QuestionFileParams] = JobKind("check_questions")
+STORE: JobKind[QuestionFileParams] = JobKind("store_questions")
 FILES = CheckedFiles("question_files", CHECK, STORE)
 SHOWN_ROWS = 200
 SHOWN_ERRORS = 2_000
@@ -106,7 +118,7 @@ def _has_foreign_columns(path: Path) -> bool:
         return False
 
 
-def begin_check(params: Params, *, actor: User, at: datetime) -> Job:
+def begin_check(params: QuestionFileParams, *, actor: User, at: datetime) -> Job:
     title = _("Check %(file)s for the bank %(bank)s") % {"file": params["name"], "bank": params["bank"]}
     return enqueue(CHECK, title[:200], params, actor=actor, at=at)
 
@@ -132,7 +144,7 @@ def may_store(check: Job, *, skip_refused: bool) -> bool:
 # Handlers of the jobs
 
 
-def check_questions(progress: Progress, params: Params) -> Result:
+def check_questions(progress: Progress, params: QuestionFileParams) -> Result:
     """Dry run: read, check and compare everything, store nothing."""
     result = _run(progress, params, dry_run=True)
     rows = [{"key": key, "act": act} for key, act in result.rows[:SHOWN_ROWS]]
@@ -140,7 +152,7 @@ def check_questions(progress: Progress, params: Params) -> Result:
     return {**_shown(result), "rest_acceptable": rest, "rows": rows}
 
 
-def store_questions(progress: Progress, params: Params) -> Result:
+def store_questions(progress: Progress, params: QuestionFileParams) -> Result:
     """Import into the bank, then check the wording of what came in, which can be seen already.
 
     Run again after it was stopped, it starts over: what was half stored is swept first. Who cancels while wording is
@@ -153,7 +165,7 @@ def store_questions(progress: Progress, params: Params) -> Result:
     return shown
 
 
-def _check_wording(progress: Progress, params: Params) -> dict[str, Any] | None:
+def _check_wording(progress: Progress, params: QuestionFileParams) -> dict[str, Any] | None:
     """Of all that this job brought, in this run and in one that was killed; None where a person stopped it."""
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
     imports = BankImport.objects.filter(job=FILES.store_job(upload), state=ImportState.PUBLISHED)
@@ -169,7 +181,7 @@ def _check_wording(progress: Progress, params: Params) -> dict[str, Any] | None:
         return None
 
 
-def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
+def _run(progress: Progress, params: QuestionFileParams, *, dry_run: bool) -> ImportResult:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
     job = None if dry_run else FILES.store_job(upload)
     return import_questions(
@@ -184,7 +196,7 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
     )
 
 
-def source_of(upload: Upload, params: Params) -> QuestionFile:
+def source_of(upload: Upload, params: QuestionFileParams) -> QuestionFile:
     """The file of an upload, as its job reads it."""
     matching = Matching(**params["matching"]) if "matching" in params else None
     if "path" in params:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
+from annotation.contributions import Conflict, conflicts
 from annotation.enums import AssignmentState, KeySource, ReturnReason, Role, RoundState, RoundSteps, Task
 from annotation.models import (
     Assignment,
@@ -32,7 +33,6 @@ from annotation.questionbank.priors import questions_showing
 from annotation.review.kernels.allotment import Item, allot, too_few_for
 from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
 from annotation.review.repeats import place_repeats
-from annotation.site.hooks import Conflict, conflicts
 
 AT_ONCE = 500  # ids in one query
 QUESTION = "revision__question"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
+from annotation.contributions import contributed
 from annotation.enums import QuestionState
 from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
@@ -34,7 +35,6 @@ from annotation.sampling.kernels.drawing import (
     sample_size,
 )
 from annotation.site.advisory_locks import OneAtATime, lock
-from annotation.site.hooks import Hooks
 from annotation.site.slugs import free_slug
 from annotation.site.sorted_tables import Columns
 
@@ -47,10 +47,6 @@ SAMPLES_SORTED_BY: Columns = {
     "frame": "n_frame",
     "drawn": "created_at",
 }
-
-
-# By the name of RatedBy: the difficulty of wordings as somebody else than the bank says it; rooms below add theirs.
-difficulty_sources: Hooks[Callable[[QuestionBank], Mapping[int, str]]] = Hooks()
 
 
 class SampleRefused(Refused):
@@ -175,8 +171,7 @@ def preview_sample(
 
 def _rated(bank: QuestionBank, rows: list[tuple[int, int, str]], rated_by: RatedBy) -> list[tuple[int, int, str]]:
     """With the difficulty of another source; what it does not rate is unknown."""
-    source = dict(difficulty_sources.items())[rated_by.value]
-    levels = source(bank)
+    levels = contributed().difficulties[rated_by.value](bank)
     found = [(number, pk, levels.get(pk, "")) for number, pk, _stated in rows]
     if not any(level for _number, _pk, level in found):
         sentence = _("No question of the frame has a difficulty “%(source)s”: take the one that the bank states.")

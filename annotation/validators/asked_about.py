@@ -10,6 +10,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotation.call_enums import SentImages
+from annotation.contributions import reads_in_bank
 from annotation.enums import ImportKind, QuestionState
 from annotation.generation.kernels.made_questions import sent_text
 from annotation.generation.report_sources import identifiers_in
@@ -27,7 +28,6 @@ from annotation.models import (
 )
 from annotation.prompts.kernels.program_prompts import ShippedPrompt
 from annotation.refusals import Refused
-from annotation.site.hooks import reads_in_bank
 from annotation.site.slugs import listed
 from annotation.validators.kernels.model_families import FAMILY_RULE, shared_family
 

@@ -7,7 +7,7 @@ no rating of any one question.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,21 +16,18 @@ import numpy as np
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.contributions import contributed
 from annotation.enums import Difficulty, RoundState
 from annotation.models import Finding, Question, QuestionBank, Revision
 from annotation.outcomes.judged_difficulty import panel_difficulty
 from annotation.quality.kernels.validity_parts import RATING, STATED
 from annotation.review.outcomes import blind_answers
 from annotation.sampling.kernels.drawing import RatedBy
-from annotation.site.hooks import Hooks
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.reviewers import grade_agreement
 
 DRAWS = 2_000
-# How many readers had a wording right, of how many, where results of the study were seen; apps above register theirs.
-ReadersRight = Callable[[QuestionBank], Mapping[int, tuple[int, int]]]
-readers_right: Hooks[ReadersRight] = Hooks()
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def by_reviewers(bank: QuestionBank) -> dict[int, str]:
 
 def by_readers(bank: QuestionBank) -> dict[int, str]:
     found: dict[int, str] = {}
-    for source in readers_right:
+    for source in contributed().readers_right:
         found |= {revision: difficulty_of_share(k, n).value for revision, (k, n) in source(bank).items() if n}
     return found
 

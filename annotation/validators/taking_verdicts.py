@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -17,7 +17,7 @@ from annotation.call_enums import BatchState, CallOutcome
 from annotation.enums import FindingPlace
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.generation.kernels.made_questions import sent_text
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.attempts import answers_of
 from annotation.model_calls.kernels.question_text import question_values
@@ -26,7 +26,12 @@ from annotation.quality.kernels.validity_parts import BIAS, RATING
 from annotation.validators.counterpart_calls import CountsByChange, changed_stem, compared
 from annotation.validators.kernels.validator_prompts import WrittenRating, WrittenVerdict, kept_reason, word_of
 
-KIND = "take_verdicts"  # of the job
+
+class TakingParams(TypedDict):
+    run: int
+
+
+KIND: JobKind[TakingParams] = JobKind("take_verdicts")
 AT_ONCE = 500
 UNREAD = "unread"
 OVER = (BatchState.COMPLETE, BatchState.STOPPED)
@@ -125,10 +130,10 @@ def take_later(batch: CallBatch, at: datetime) -> None:
     run = ValidatorRun.objects.filter(batch=batch).select_related("bank").first()
     if run is not None:
         title = _("Verdicts of %(check)s on “%(bank)s”") % {"check": run.validator, "bank": run.bank.name}
-        enqueue_once(KIND, title[:200], {"run": run.pk}, about="run", actor=run.created_by, at=at)
+        enqueue_once(KIND, title[:200], TakingParams(run=run.pk), about="run", actor=run.created_by, at=at)
 
 
-def run_taking(progress: Progress, params: Params) -> Result:
+def run_taking(progress: Progress, params: TakingParams) -> Result:
     """The job."""
     run = ValidatorRun.objects.select_related("bank", "batch__prompt").get(pk=params["run"])
     progress.report(0, 1)

@@ -23,7 +23,7 @@ from annotation.audit.recording import record
 from annotation.endpoints.client import printable
 from annotation.endpoints.configured_endpoints import private_text
 from annotation.endpoints.deadlines import BoundedSession
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, NoParams, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import AuditEvent, User, WebhookCursor, WebhookDelivery
 from annotation.models.fields import public_id
@@ -31,7 +31,7 @@ from annotation.models.webhooks import LONGEST_ANSWER
 from annotation.refusals import Refused
 from annotation.webhooks.kernels.webhook_list import EVENTS, TEST, Webhook, secret_bytes, signature
 
-JOB_KIND = "send_webhooks"
+JOB_KIND: JobKind[NoParams] = JobKind("send_webhooks")
 KEY_FOLDER = "webhook_keys"  # of the home; not in a backup
 PAUSES = tuple(timedelta(minutes=n) for n in (1, 5, 30, 120, 360, 720, 1440))  # before each further attempt
 AT_ONCE = 100
@@ -147,10 +147,10 @@ def send_again(delivery: WebhookDelivery, *, actor: User, at: datetime) -> None:
 
 def _begin(actor: User | None, at: datetime) -> None:
     if job_under_way(JOB_KIND) is None:
-        enqueue(JOB_KIND, _("Webhooks"), {}, actor=actor, at=at)
+        enqueue(JOB_KIND, _("Webhooks"), NoParams(), actor=actor, at=at)
 
 
-def send_due(progress: Progress, params: Params) -> Result:
+def send_due(progress: Progress, params: NoParams) -> Result:
     """The job: one attempt for each message that is due. A message may come twice; its id is the same."""
     due = WebhookDelivery.objects.filter(next_at__lte=timezone.now()).order_by("next_at")
     waiting = list(due[:AT_ONCE])

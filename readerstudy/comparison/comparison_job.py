@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 import msgspec
 from django.db import transaction
@@ -15,30 +15,49 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.exports.tables import Column, Format, Kind, write_table
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, enqueue_once, job_under_way
 from annotation.models import Job, QuestionBank, User
 from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, StoredComparison, file_rows
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun
 
-KIND = "compare_models"
+
+class ComparisonParams(TypedDict):
+    bank: int
+    actor: int
+
+
+class RepeatabilityParams(TypedDict):
+    inputs: str
+    bank: int
+    study: int | None
+    runs: list[str]
+
+
+class VariantParams(TypedDict):
+    inputs: str
+    run: str
+
+
+KIND: JobKind[ComparisonParams] = JobKind("compare_models")
+REPEATABILITY: JobKind[RepeatabilityParams] = JobKind("repeatability")  # its handler loads scipy, as that of variants
+VARIANTS: JobKind[VariantParams] = JobKind("variant_tables")
+Inputs = TypeVar("Inputs", RepeatabilityParams, VariantParams)
 NUMBERS = {  # columns of the file that hold no text
     **dict.fromkeys(("n", "run", "failed", "missing", "best_rank", "worst_rank"), Kind.WHOLE),
     **dict.fromkeys(("not_asked", "earlier_wording"), Kind.WHOLE),
     **dict.fromkeys(("accuracy", "low", "high"), Kind.REAL),
 }
-REPEATABILITY = "repeatability"  # see readerstudy.comparison.repeating, which loads scipy
-VARIANTS = "variant_tables"  # see readerstudy.comparison.variants, which does as well
 
 
 def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
     """One that waits or runs already is enough."""
     title = _("Comparison of models on %(bank)s") % {"bank": bank.name[:150]}
-    return enqueue_once(KIND, title, {"bank": bank.pk, "actor": actor.pk}, about="bank", actor=actor, at=at)
+    return enqueue_once(KIND, title, ComparisonParams(bank=bank.pk, actor=actor.pk), about="bank", actor=actor, at=at)
 
 
-def run_comparison(progress: Progress, params: Params) -> Result:
+def run_comparison(progress: Progress, params: ComparisonParams) -> Result:
     """The handler. Run twice it stores once."""
     from readerstudy.comparison.comparing_models import compare_models  # loads scipy
 
@@ -58,7 +77,7 @@ class Computed:
     error: str = ""
 
 
-def computed_once(kind: str, title: str, params: Params, *, at: datetime) -> Computed:
+def computed_once(kind: JobKind[Inputs], title: str, params: Inputs, *, at: datetime) -> Computed:
     """What a job of this kind found for ``params["inputs"]``; the first who asks starts it."""
     job = Job.objects.filter(kind=kind, params__inputs=params["inputs"]).order_by("-pk").first()
     if job is None:

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import Progress, Result
 from annotation.models import QuestionBank, User
 from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs, published_imports, voided_cases
-from readerstudy.comparison.comparison_job import REPEATABILITY, Computed, computed_once
+from readerstudy.comparison.comparison_job import REPEATABILITY, Computed, RepeatabilityParams, computed_once
 from readerstudy.comparison.kernels.bank_comparison import repeatability, without_scores
 from readerstudy.design.kernels.documents import canonical
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
@@ -68,7 +68,7 @@ def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Comput
     return found if may_see_scores or found.result is None else Computed(without_scores(found.result))
 
 
-def run_repeatability(progress: Progress, params: Params) -> Result:
+def run_repeatability(progress: Progress, params: RepeatabilityParams) -> Result:
     """The handler. Neither runs nor revisions ever change; what represents the rest is part of the inputs."""
     progress.report(0, 1)
     runs = PredictionRun.objects.filter(public_id__in=params["runs"]).select_related("entry").order_by("number")
@@ -82,14 +82,11 @@ def run_repeatability(progress: Progress, params: Params) -> Result:
     return found
 
 
-def _params(target: Repeated) -> Params:
+def _params(target: Repeated) -> RepeatabilityParams:
     """What the job reads; ``inputs`` is another one as soon as runs, questions, voided cases or the rule are."""
-    read = {
-        "rule": RULE,
-        "bank": target.bank.pk,
-        "study": target.study.pk if target.study else None,
-        "runs": [run.public_id for run in target.runs],
-        "changes": voided_cases(target.study) if target.study else published_imports(target.bank),
-    }
+    bank, study = target.bank.pk, target.study.pk if target.study else None
+    runs = [run.public_id for run in target.runs]
+    changes = voided_cases(target.study) if target.study else published_imports(target.bank)
+    read = {"rule": RULE, "bank": bank, "study": study, "runs": runs, "changes": changes}
     inputs = hashlib.sha256(canonical(read).encode()).hexdigest()
-    return {"inputs": inputs, "bank": read["bank"], "study": read["study"], "runs": read["runs"]}
+    return RepeatabilityParams(inputs=inputs, bank=bank, study=study, runs=runs)

@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import Progress, Result
 from annotation.models import ModelCall, Revision
 from annotation.questionbank.priors import patients_of
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.comparison.comparing_models import KeyedQuestions, keyed_questions, voided_cases
-from readerstudy.comparison.comparison_job import VARIANTS, Computed, computed_once
+from readerstudy.comparison.comparison_job import VARIANTS, Computed, VariantParams, computed_once
 from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING
 from readerstudy.comparison.kernels.variant_tables import RULE, AnsweredRun, AskedArrays, PairedVariant, variant_tables
 from readerstudy.design.kernels.documents import canonical
@@ -133,15 +133,16 @@ def tables_for(family: RunFamily, *, at: datetime) -> Computed:
     return computed_once(VARIANTS, title[:200], _params(family), at=at)
 
 
-def _params(family: RunFamily) -> Params:
+def _params(family: RunFamily) -> VariantParams:
     """Neither answers nor keys of a wording ever change; ``inputs`` is another one with a run, voided case or rule."""
     study = family.asked.study
     runs = [run.batch.public_id for run in family.complete]
     read = {"rule": RULE, "runs": runs, "voided": voided_cases(study) if study else []}
-    return {"inputs": hashlib.sha256(canonical(read).encode()).hexdigest(), "run": family.asked.batch.public_id}
+    inputs = hashlib.sha256(canonical(read).encode()).hexdigest()
+    return VariantParams(inputs=inputs, run=family.asked.batch.public_id)
 
 
-def run_variant_tables(progress: Progress, params: Params) -> Result:
+def run_variant_tables(progress: Progress, params: VariantParams) -> Result:
     """The handler."""
     progress.report(0, 1)
     runs = ModelRun.objects.select_related("batch__prompt", "batch__bank", "entry", "study")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,7 +13,7 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.bin import deleting
 from annotation.bin.deleting import BinRefused, note_purged
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Invitation, Job, QuestionBank, User
 from readerstudy.design.checking import hindrances_of
@@ -73,12 +74,18 @@ def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirm
 
 
 # --- an analysis as a job: asked for by a button, and by the closing of a study -------------------
-KIND = "analyse_study"
+class AnalysisParams(TypedDict):
+    study: int
+    actor: int | None
+
+
+KIND: JobKind[AnalysisParams] = JobKind("analyse_study")
 
 
 def ask_for_analysis(study: ReaderStudy, *, actor: User | None, at: datetime) -> Job:
     title = _("Analysis of %(study)s") % {"study": study.name[:150]}
-    return enqueue(KIND, title, {"study": study.pk, "actor": actor.pk if actor else None}, actor=actor, at=at)
+    params = AnalysisParams(study=study.pk, actor=actor.pk if actor else None)
+    return enqueue(KIND, title, params, actor=actor, at=at)
 
 
 def ask_for_results(study: ReaderStudy, *, actor: User, at: datetime) -> Job:
@@ -89,14 +96,14 @@ def ask_for_results(study: ReaderStudy, *, actor: User, at: datetime) -> Job:
     return analysis_under_way(study) or ask_for_analysis(study, actor=actor, at=at)
 
 
-def run_analysis(progress: Progress, params: Params) -> Result:
+def run_analysis(progress: Progress, params: AnalysisParams) -> Result:
     """The handler: computes, then draws what pages show. Run twice it stores once; nobody sees a result by it."""
     from readerstudy.analysis.storing import analyse_study
     from readerstudy.figures.figure_files import prepare_figures
 
     study = ReaderStudy.objects.get(pk=params["study"])
     progress.report(0, 2)
-    actor = User.objects.filter(pk=params["actor"]).first()
+    actor = User.objects.filter(pk=params["actor"]).first() if params["actor"] else None
     analysis = analyse_study(study, actor=actor, at=timezone.now())
     progress.report(1, 2)
     prepare_figures(analysis)

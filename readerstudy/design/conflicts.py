@@ -14,11 +14,11 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.contributions import Conflict
 from annotation.enums import AssignmentState, KeySource
 from annotation.models import Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing
-from annotation.site.hooks import Conflict
 from annotation.site.slugs import listed
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
@@ -29,7 +29,7 @@ OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
 def readers_do_not_review(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:
-    """The rule for annotation.site.hooks: nobody reviews a question that they read, or will read, in a study.
+    """The rule for annotation.contributions: nobody reviews a question that they read, or will read, in a study.
 
     Whoever left a study keeps only what they had opened.
     """

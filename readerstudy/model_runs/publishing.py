@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypedDict
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -21,7 +22,7 @@ from django.utils.translation import ngettext
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.kernels.extraction import answer_in, explanation_in
 from annotation.models import CallAttempt, CallBatch, ModelCall, User
@@ -33,7 +34,12 @@ from readerstudy.predictions.kernels.matching import KnownQuestion
 from readerstudy.predictions.kernels.records import KeptRecords, ReadPredictions, Record
 from readerstudy.predictions.listing import Target, TargetQuestions
 
-KIND = "publish_model_run"  # of the job
+
+class PublishingParams(TypedDict):
+    run: str
+
+
+KIND: JobKind[PublishingParams] = JobKind("publish_model_run")
 PLAIN = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)
 WHOLE = (CallOutcome.ANSWERED, CallOutcome.FAILED)  # an option may be taken from it
 CHUNK = 2_000  # attempts in memory
@@ -147,11 +153,11 @@ def publish_later(batch: CallBatch, at: datetime) -> None:
     run = ModelRun.objects.select_related("batch__prompt", "entry").filter(batch=batch).first()
     if run is not None and is_plain(run):
         title = _("Publish the answers of %(model)s") % {"model": run.entry}
-        params = {"run": batch.public_id}
+        params = PublishingParams(run=batch.public_id)
         enqueue_once(KIND, title[:200], params, about="run", actor=batch.created_by, at=at)
 
 
-def run_publishing(progress: Progress, params: Params) -> Result:
+def run_publishing(progress: Progress, params: PublishingParams) -> Result:
     """The handler. Run again after it was stopped, it publishes once."""
     run = ModelRun.objects.select_related("batch__created_by", "entry", "study").get(batch__public_id=params["run"])
     progress.report(0, run.batch.n_repeats)

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from annotation.contributions import Conflict
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, Upload, User
-from annotation.site.hooks import Conflict
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
 from readerstudy.models import DECLINED, Enrolment, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.kernels.records import PredictionsRefused
@@ -121,7 +121,7 @@ def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound 
 
 
 def submitters_review_nothing(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:
-    """The rule for annotation.site.hooks: a question of a bank is not given to who submits models for that bank."""
+    """The rule for annotation.contributions: a question of a bank is not given to who submits models for that bank."""
     wanted = set(questions)
     for pk, submitted in _banks_of_submitters(people).items():
         person = User.objects.get(pk=pk)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.jobs.checked_files import CheckedFiles
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, Upload, User
 from readerstudy.enums import PredictionForm
@@ -26,7 +27,21 @@ from readerstudy.predictions.kernels.records import PredictionsRefused, without_
 from readerstudy.predictions.kernels.streamed_predictions import LONGEST_MODEL, model_named_in
 from readerstudy.predictions.listing import Target
 
-CHECK, STORE = "check_predictions", "store_predictions"
+
+class PredictionFileParams(TypedDict):
+    name: str
+    upload: str
+    entry: str  # empty: made when it is stored
+    model: str
+    study: str
+    bank: str
+    target: str
+    form: str
+    duplicates: str
+
+
+CHECK: JobKind[PredictionFileParams] = JobKind("check_predictions")
+STORE: JobKind[PredictionFileParams] = JobKind("store_predictions")
 FILES = CheckedFiles("prediction_files", CHECK, STORE)
 FILE = "predictions"  # the name of each in its folder
 MOST_LISTED = 10_000  # of each list in the report
@@ -44,16 +59,18 @@ class UploadRequest:
     form: PredictionForm | None = None
     duplicates: str = ""
 
-    def as_params(self) -> Params:
-        return {
-            "entry": "" if self.entry._state.adding else self.entry.public_id,  # empty: made when it is stored
-            "model": str(self.entry),
-            "study": self.target.study.slug if self.target.study else "",
-            "bank": self.target.bank.slug,
-            "target": self.target.name,
-            "form": self.form.value if self.form else "",
-            "duplicates": self.duplicates,
-        }
+    def as_params(self, name: str = "", upload: str = "") -> PredictionFileParams:
+        return PredictionFileParams(
+            name=name,
+            upload=upload,
+            entry="" if self.entry._state.adding else self.entry.public_id,
+            model=str(self.entry),
+            study=self.target.study.slug if self.target.study else "",
+            bank=self.target.bank.slug,
+            target=self.target.name,
+            form=self.form.value if self.form else "",
+            duplicates=self.duplicates,
+        )
 
 
 def entry_of_file(name: str, path: Path) -> ModelEntry:
@@ -86,7 +103,7 @@ def receive_file(content: Iterable[bytes], name: str, *, asked: UploadRequest, a
 
 @transaction.atomic
 def _begin(upload: Upload, name: str, asked: UploadRequest, *, actor: User, at: datetime) -> Upload:
-    params = {"name": name, "upload": upload.public_id, **asked.as_params()}
+    params = asked.as_params(name, upload.public_id)
     title = _("Check %(name)s of %(model)s for %(target)s") % params
     upload.job = enqueue(CHECK, title[:200], params, actor=actor, at=at)
     upload.save(force_insert=True)
@@ -106,7 +123,7 @@ def may_store(job: Job) -> bool:
     return job.kind == CHECK and bool((job.result or {}).get("acceptable"))
 
 
-def target_of(params: Params) -> Target:
+def target_of(params: PredictionFileParams) -> Target:
     """The study or bank that was asked for."""
     if params["study"]:
         return Target.of_study(ReaderStudy.objects.select_related("bank").get(slug=params["study"]))
@@ -116,19 +133,19 @@ def target_of(params: Params) -> Target:
 # Handlers of the jobs
 
 
-def check_predictions(progress: Progress, params: Params) -> Result:
+def check_predictions(progress: Progress, params: PredictionFileParams) -> Result:
     """Dry run: read, match and extract everything, store nothing."""
     found = _run(progress, params, dry_run=True)
     return {**report_of(found), "acceptable": not found.is_refused and not found.unchanged}
 
 
-def store_predictions(progress: Progress, params: Params) -> Result:
+def store_predictions(progress: Progress, params: PredictionFileParams) -> Result:
     """Store all of it. Run again after it was stopped, it stores once: the same file is known again."""
     found = _run(progress, params, dry_run=False)
     return {**report_of(found), "run_id": found.run.public_id if found.run else ""}
 
 
-def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImported:
+def _run(progress: Progress, params: PredictionFileParams, *, dry_run: bool) -> PredictionsImported:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
     path = FILES.folder_of(upload) / FILE
     n_bytes = path.stat().st_size
@@ -146,7 +163,7 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImp
     return found
 
 
-def _entry_of(params: Params) -> ModelEntry:
+def _entry_of(params: PredictionFileParams) -> ModelEntry:
     """A model that another file of the same name has made meanwhile is that one."""
     if params["entry"]:
         return ModelEntry.objects.get(public_id=params["entry"])

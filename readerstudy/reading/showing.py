@@ -230,7 +230,7 @@ _MINE: KeptQuery[Enrolment] = KeptQuery(
 
 
 def shows_images(person_id: int, image: Image, at: datetime) -> bool:
-    """A rule of annotation.site.hooks: whether some place that shows its images to this person shows this one."""
+    """A rule of annotation.contributions: whether some place that shows its images to this person shows this one."""
     return any(_shows(enrolment, image.pk, at) for enrolment in _MINE(person_id, image.pk))
 
 
@@ -251,7 +251,7 @@ def _is_part(position: CaseProgress) -> bool:
 
 
 def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
-    """A rule of annotation.site.hooks: a coordinator of a study, who does not read in it, sees the exams of its
+    """A rule of annotation.contributions: a coordinator of a study, who does not read in it, sees the exams of its
     cases with their priors, and what is frozen with them.
     """
     exam = image.exam_id
@@ -262,6 +262,6 @@ def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
 
 
 def open_studies_with(image_id: int) -> list[str]:
-    """A rule of annotation.site.hooks: the studies in which this image is being read."""
+    """A rule of annotation.contributions: the studies in which this image is being read."""
     studies = ReaderStudy.objects.filter(state=StudyState.OPEN, cases__shown_images__image=image_id)
     return list(studies.order_by("name").values_list("name", flat=True).distinct())

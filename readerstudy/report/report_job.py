@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -11,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
 from readerstudy.analysis.seeing import see_analysis
@@ -19,13 +20,19 @@ from readerstudy.design.conflicts import note_study_keys
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.study.locking import StudyRefused
 
-KIND = "make_report"
+
+class ReportParams(TypedDict):
+    analysis: int
+    actor: int | None
+
+
+KIND: JobKind[ReportParams] = JobKind("make_report")
 
 
 def ask_for_report(analysis: Analysis, *, actor: User | None, at: datetime) -> Job:
     """One that waits or runs already is enough."""
     title = _("Report of %(study)s") % {"study": analysis.study.name[:150]}
-    params = {"analysis": analysis.pk, "actor": actor.pk if actor else None}
+    params = ReportParams(analysis=analysis.pk, actor=actor.pk if actor else None)
     return enqueue_once(KIND, title, params, about="analysis", actor=actor, at=at)
 
 
@@ -33,12 +40,12 @@ def newest_job(analysis: Analysis) -> Job | None:
     return Job.objects.filter(kind=KIND, params__analysis=analysis.pk).order_by("-pk").first()
 
 
-def run_report(progress: Progress, params: Params) -> Result:
+def run_report(progress: Progress, params: ReportParams) -> Result:
     """The handler. Run twice it stores once; nobody sees a result by it."""
     from readerstudy.report.writing import make_report  # draws with matplotlib, slow to load
 
     analysis = Analysis.objects.select_related("study__bank").get(pk=params["analysis"])
-    actor = User.objects.filter(pk=params["actor"]).first()
+    actor = User.objects.filter(pk=params["actor"]).first() if params["actor"] else None
     report = make_report(analysis, actor=actor, at=timezone.now(), tell=progress.report)
     return {
         "study": analysis.study.slug,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.architecture.source import ROOT, imports_of, python_files
-from tests.architecture.test_order import ORDER
+from tests.architecture.source import ROOT, imports_of, name_of, python_files
+from tests.architecture.test_order import ONLY_TYPES, ORDER
 
 PAGE = ROOT / "docs" / "architecture.md"
 BLOCK = re.compile(r"(?:<!-- picture -->|```mermaid\n.*?```)", re.DOTALL)
-NO_ROOMS = {"enums", "call_enums", "hashes", "refusals", "models", "apps", "urls"}
+NO_ROOMS = {"contributions", "enums", "call_enums", "hashes", "refusals", "models", "apps", "urls"}
 NO_ROOMS |= {"forms", "templatetags", "management", "views", "api"}
 
 
@@ -20,7 +20,7 @@ def needed_by(app: str) -> dict[str, set[str]]:
     needed: dict[str, set[str]] = {room: set() for room in rooms}
     for path in python_files(app):
         room = path.relative_to(ROOT / app).parts[0]
-        if room in needed:
+        if room in needed and name_of(path) not in ONLY_TYPES:
             parts = (module.split(".") for module in imports_of(path) if module.startswith(f"{app}."))
             needed[room] |= {names[1] for names in parts if names[1] in needed} - {room}
     return needed

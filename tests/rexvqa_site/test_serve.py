@@ -163,9 +163,10 @@ def test_a_site_from_its_first_start_to_its_second(
 LONG_JOB = """
 from django.db import transaction
 from django.utils import timezone
+from annotation.jobs.handlers import REHEARSAL
 from annotation.jobs.queueing import enqueue
 with transaction.atomic():
-    job = enqueue("rehearsal", "Rehearsal", {"steps": 20, "seconds_per_step": 0.25}, actor=None, at=timezone.now())
+    job = enqueue(REHEARSAL, "Rehearsal", {"steps": 20, "seconds_per_step": 0.25}, actor=None, at=timezone.now())
 print(job.public_id)
 """
 

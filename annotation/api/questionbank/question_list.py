@@ -21,7 +21,7 @@ from annotation.enums import Difficulty, ImageState, ImportState, OptionLetter, 
 from annotation.forms.bank import QuestionSearchForm
 from annotation.models import AnswerKey, QuestionBank, Revision, User
 from annotation.questionbank.answers import read_truth
-from annotation.questionbank.filters import FILTERS
+from annotation.questionbank.filters import bank_filters
 from annotation.questionbank.listing import SORTED_BY, PageStart, questions_page
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import within_reach
@@ -90,7 +90,7 @@ class Questions(ListOf[Revision]):
 
     @classmethod
     def free_filters(cls) -> Sequence[str]:
-        return sorted(FILTERS)
+        return sorted(bank_filters())
 
     def get(self, request: Request, **named: Any) -> Response:
         bank = bank_named(self.person, named["slug"])

@@ -19,10 +19,11 @@ from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment
 from annotation.diversity import embedded_questions
 from annotation.diversity.embedded_questions import ask_for_embedding, embeddings_of, plan_embedding
-from annotation.diversity.similar_questions import COMPARISON, ask_for_comparison, similar_found
+from annotation.diversity.similar_questions import ask_for_comparison, similar_found
 from annotation.models import Finding, Job
 from annotation.models.endpoints import LONGEST_MODEL
 from annotation.people.kept_answers import MadeAnswer
+from annotation.quality.checking import COMPARISON
 from annotation.quality.kernels.rules import BANKWIDE
 
 JOBS = (COMPARISON, embedded_questions.KIND)

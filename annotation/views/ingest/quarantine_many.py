@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from annotation.contributions import read_in
 from annotation.enums import Role
 from annotation.forms.images import ReasonForm
 from annotation.imaging.kernels.masking import Box, crops_around
 from annotation.ingest import quarantine as acts
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Image, Question
-from annotation.site import hooks
 from annotation.views.ingest.quarantine import offer_to_undo, previews, quarantined, undoable, withdraw_offer
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
@@ -88,7 +88,7 @@ def quarantine_undo(request: AuthenticatedRequest) -> HttpResponse:
     """Put back what the last decision of this person released, where nobody decided later."""
     last = undoable(request)
     images = list(last.images)
-    studies = sorted({name for image in images for name in hooks.read_in(image.pk)})
+    studies = sorted({name for image in images for name in read_in(image.pk)})
     if studies and not is_confirmed(request):
         return confirm(request, _confirm_undo(len(images), studies))
     n_back = 0

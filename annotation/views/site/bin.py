@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -28,7 +27,7 @@ def bin_page(request: AuthenticatedRequest) -> HttpResponse:
     """What was deleted in the last 30 days, as far as this person may restore it."""
     if not acts.opens(request.user):
         raise PermissionDenied(_("The bin holds nothing that you may restore. Ask a coordinator of the site."))
-    rows = [(acts.KINDS[one.kind].label, one) for one in acts.contents(request.user)]
+    rows = [(acts.bin_kinds()[one.kind].label, one) for one in acts.contents(request.user)]
     return render(request, "annotation/bin.html", {"rows": rows, "n_days": acts.KEPT_FOR.days})
 
 
@@ -74,7 +73,7 @@ def _confirmation(row: acts.Row, back: str) -> Confirmation:
         "sample": _("Delete the sample"),
         "round": _("Delete the round"),
         "upload": _("Delete the upload"),
-    }.get(acts.kind_of(row)) or _("Delete: %(kind)s") % {"kind": acts.KINDS[acts.kind_of(row)].label}
+    }.get(acts.kind_of(row)) or _("Delete: %(kind)s") % {"kind": acts.bin_kinds()[acts.kind_of(row)].label}
     last = _(
         "It goes into the bin, where you and coordinators of the site can restore it for %(n)s days. Then it is "
         "deleted for good."
@@ -85,9 +84,8 @@ def _confirmation(row: acts.Row, back: str) -> Confirmation:
 
 def _consequences(row: acts.Row) -> list[str]:
     """What nobody sees any more, in numbers."""
-    if function := acts.KINDS[acts.kind_of(row)].consequences:
-        sentences: list[str] = import_string(function)(row)
-        return sentences
+    if consequences := acts.bin_kinds()[acts.kind_of(row)].consequences:
+        return consequences(row)
     if isinstance(row, QuestionBank):
         n = row.questions.count()
         hidden = ngettext("%(n)s question is hidden everywhere", "%(n)s questions are hidden everywhere", n)

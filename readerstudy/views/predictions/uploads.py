@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.ingest.uploading import note_report_taken
-from annotation.jobs.handlers import JobRefused, Params
+from annotation.jobs.handlers import JobRefused
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import is_possible_or_flash, run_on_form
@@ -32,6 +32,7 @@ from readerstudy.predictions import uploads
 from readerstudy.predictions.eligibility import UPLOADS
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import failed_of, targets_for
+from readerstudy.predictions.uploads import PredictionFileParams
 from readerstudy.study.permissions import may_change_model
 
 SHOWN = 200
@@ -223,7 +224,7 @@ def _imports_of(person: User, public_ids: Sequence[str]) -> list[tuple[Upload, J
     return found
 
 
-def _check_may_send(person: User, asked: Sequence[Params]) -> None:
+def _check_may_send(person: User, asked: Sequence[PredictionFileParams]) -> None:
     """Raises Http404 for a model or a target that the person does not know, PermissionDenied for another's model."""
     if not is_coordinator(person) and not all(params["entry"] for params in asked):
         raise Http404  # a model that is made with its predictions

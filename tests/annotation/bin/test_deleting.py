@@ -199,8 +199,8 @@ def test_the_bin_is_emptied_after_30_days(world: World, cora: User) -> None:
     assert acts.empty_bin(LATER) == 3
     assert acts.empty_bin(LATER) == 0
     job = Job.objects.get()
-    assert handler_for(job.kind)(Silent(), job.params) == {"deleted": HIDDEN}
-    assert handler_for(job.kind)(Silent(), job.params) == {"deleted": ""}
+    assert handler_for(job.kind).run(Silent(), job.params) == {"deleted": HIDDEN}
+    assert handler_for(job.kind).run(Silent(), job.params) == {"deleted": ""}
     assert not Question.objects.exists()
     assert not QuestionBank.everywhere.exists()
     gone = AuditEvent.objects.filter(act__endswith=".deleted", actor=None)
@@ -218,7 +218,7 @@ def test_a_bank_is_not_deleted_twice_or_while_it_is_restored(world: World, cora:
     acts.empty_bin(LATER)
     acts.restore(world.bank, actor=cora, at=LATER)
     job = Job.objects.get()
-    assert handler_for(job.kind)(Silent(), job.params) == {"deleted": ""}
+    assert handler_for(job.kind).run(Silent(), job.params) == {"deleted": ""}
     assert Question.objects.count() == 3
 
 

@@ -16,8 +16,8 @@ from annotation.enums import ImageState, RenditionKind, Role
 from annotation.ingest import quarantine
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import AuditEvent, Image, User
-from annotation.site import hooks
 from tests.conftest import make_person
+from tests.contributing import contribute
 from tests.refusals import refuses
 
 from .conftest import MakeImage
@@ -152,7 +152,7 @@ def test_only_what_is_in_quarantine_is_decided_upon(client: Client, dina: User, 
 def test_one_that_is_being_read_stops_no_other(
     dina: User, held: list[Image], noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
+    contribute(monkeypatch, image_uses=(lambda pk: ["Study 1"] if pk == held[0].pk else [],))
     outcome = quarantine.decide_each(held, quarantine.remove, reason="x", actor=dina, at=noon)
     assert states(held) == [HELD, ImageState.REMOVED]
     assert [image.pk for image in outcome.done] == [held[1].pk]
@@ -237,7 +237,7 @@ def test_undo_asks_first_where_readers_see_an_image(
 ) -> None:
     client.force_login(dina)
     released(client, held)
-    monkeypatch.setattr(hooks, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
+    contribute(monkeypatch, image_uses=(lambda pk: ["Study 1"] if pk == held[0].pk else [],))
     asked = client.post(reverse("quarantine-undo"))
     assert (asked.status_code, states(held)) == (409, [ImageState.AVAILABLE] * 2)
     assert "“Study 1”" in asked.content.decode()

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.enums import JobState
 from annotation.jobs import queueing, running
+from annotation.jobs.handlers import REHEARSAL, RehearsalParams
 from annotation.management.commands import jobs
 from annotation.models import Job
 
@@ -17,7 +18,7 @@ from annotation.models import Job
 @pytest.fixture
 def job(db: None, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> Job:
     monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
-    return queueing.enqueue("rehearsal", "Rehearsal", {"steps": 2}, actor=None, at=noon)
+    return queueing.enqueue(REHEARSAL, "Rehearsal", RehearsalParams(steps=2), actor=None, at=noon)
 
 
 def told(*arguments: str) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from annotation.contributions import contributing_apps
 from annotation.enums import JobState
-from annotation.jobs import handlers, queueing, running
-from annotation.jobs.handlers import JobRefused, Progress
+from annotation.jobs import queueing, running
+from annotation.jobs.handlers import REHEARSAL, JobHandler, JobRefused, Progress, RehearsalParams, handler_for
 from annotation.models import AuditEvent, Job, User
 from tests.refusals import refuses
 
@@ -23,7 +24,7 @@ def nudges(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def job(db: None, noon: datetime, nudges: list[str]) -> Job:
-    return queueing.enqueue("rehearsal", "Rehearsal", {"steps": 2}, actor=None, at=noon)
+    return queueing.enqueue(REHEARSAL, "Rehearsal", RehearsalParams(steps=2), actor=None, at=noon)
 
 
 def refreshed(job: Job) -> Job:
@@ -32,18 +33,18 @@ def refreshed(job: Job) -> Job:
 
 
 def handle_with(monkeypatch: pytest.MonkeyPatch, handler: Any) -> None:
-    monkeypatch.setattr("annotation.jobs.running.handler_for", lambda kind: handler)
+    monkeypatch.setattr("annotation.jobs.running.handler_for", lambda kind: JobHandler(REHEARSAL, handler))
 
 
-def test_an_unknown_kind_is_refused_before_anything_is_stored(db: None, noon: datetime) -> None:
-    with refuses(JobRefused, "unknown_kind"):
-        queueing.enqueue("nonsense", "x", {}, actor=None, at=noon)
-    assert not Job.objects.exists()
+def test_a_job_of_another_version_fails_in_words(job: Job, noon: datetime) -> None:
+    Job.objects.update(kind="nonsense")
+    assert running.run(job.public_id, clock=lambda: noon)
+    assert (refreshed(job).state, job.error) == (JobState.FAILED, "this program has no job of the kind 'nonsense'")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_message_is_sent_after_the_commit(noon: datetime, nudges: list[str]) -> None:
-    job = queueing.enqueue("rehearsal", "Rehearsal", {}, actor=None, at=noon)
+    job = queueing.enqueue(REHEARSAL, "Rehearsal", RehearsalParams(), actor=None, at=noon)
     assert nudges == [job.public_id]
 
 
@@ -163,5 +164,6 @@ def test_a_lost_message_is_found_while_other_jobs_run_for_days(job: Job, noon: d
     assert nudges == [job.public_id] * 2  # after 3 and 6 minutes
 
 
-def test_every_kind_has_a_handler() -> None:
-    assert all(callable(handlers.handler_for(kind)) for kind in handlers.HANDLERS)
+def test_every_kind_has_one_handler() -> None:
+    kinds = [one.kind for app in contributing_apps() for one in app.background_work().jobs]
+    assert len(kinds) == len(set(kinds)) == len({handler_for(kind).run for kind in kinds})

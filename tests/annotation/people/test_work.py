@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 
 from annotation.enums import RoundState
-from annotation.leaving import open_work
 from annotation.leaving.open_work import (
     Coordination,
     NextStep,
@@ -20,8 +19,8 @@ from annotation.leaving.open_work import (
     open_work_of,
 )
 from annotation.models import QuestionBank, User
-from annotation.site.hooks import Hooks
 from annotation.views.site.home import next_step
+from tests.contributing import contribute, contribute_only
 
 OWN = WorkSection(
     "Your readings",
@@ -41,13 +40,13 @@ ROUND = RoundWork("spring", "Spring", RoundState.OPEN, 0, 1)
 @pytest.fixture(autouse=True)
 def no_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what a test registers."""
-    monkeypatch.setattr(open_work, "works", Hooks())
+    contribute_only(monkeypatch, work=())
 
 
 @pytest.fixture
-def registered() -> Callable[[WorkSection | None], None]:
+def registered(monkeypatch: pytest.MonkeyPatch) -> Callable[[WorkSection | None], None]:
     def register(section: WorkSection | None) -> None:
-        open_work.works.register(section.title if section else "nothing", lambda person, at: section)
+        contribute(monkeypatch, work=(lambda person, at: section,))
 
     return register
 

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, Finding, Job, QuestionBank, Revision, User
-from annotation.quality.checking import QualityRefused, check_revisions, dismiss
+from annotation.quality.checking import COMPARISON, DuplicatesParams, QualityRefused, check_revisions, dismiss
 from annotation.quality.duplicates import check_duplicates
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import run_import, write_file
@@ -70,7 +70,7 @@ def test_the_job_tells_pairs_on_both_sides_of_the_threshold(
     bank: QuestionBank, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
-    job = queueing.enqueue("find_duplicates", "Near-duplicates", {"bank": bank.pk}, actor=None, at=noon)
+    job = queueing.enqueue(COMPARISON, "Near-duplicates", DuplicatesParams(bank=bank.pk), actor=None, at=noon)
     running.run(job.public_id, clock=lambda: noon)
     result = Job.objects.get(pk=job.pk).result
     assert result is not None

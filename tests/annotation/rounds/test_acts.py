@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
+from annotation.contributions import Conflict
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, AuditEvent, Membership, Review, ReviewRound, SamplingPlan, User
 from annotation.review.assigning import assign_round
@@ -16,10 +17,9 @@ from annotation.review.ending import close_round, count_open
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
 from annotation.review.rounds import archive_round, create_round, open_round
-from annotation.site import hooks
-from annotation.site.hooks import Conflict
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
+from tests.contributing import contribute
 from tests.refusals import refuses
 
 
@@ -94,7 +94,7 @@ def test_bad_rounds_are_refused(
 
 
 @pytest.fixture
-def conflict() -> Iterator[list[tuple[int, int]]]:
+def conflict(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Pairs of (person, question) that another app forbids."""
     pairs: list[tuple[int, int]] = []
 
@@ -103,9 +103,8 @@ def conflict() -> Iterator[list[tuple[int, int]]]:
             if person in people and question in questions:
                 yield Conflict(person, question, "Reads it in a study.")
 
-    hooks.question_rules.register("test", rule)
-    yield pairs
-    hooks.question_rules.unregister("test")
+    contribute(monkeypatch, question_rules=(rule,))
+    return pairs
 
 
 def test_a_veto_is_heard(

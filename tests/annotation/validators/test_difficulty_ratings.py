@@ -16,11 +16,12 @@ from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
 from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
-from annotation.validators.difficulty_ratings import compare_sources, difficulty_of_share, readers_right
+from annotation.validators.difficulty_ratings import compare_sources, difficulty_of_share
 from annotation.validators.taking_verdicts import take_verdicts
 from tests.annotation.model_calls.simulated_calls import NOON, answer_with
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round
 from tests.annotation.validators.validated import begun, judged_bank
+from tests.contributing import contribute
 
 pytestmark = pytest.mark.django_db
 NOBODY = Question.objects.none()
@@ -100,13 +101,10 @@ def test_the_share_of_readers_right_on_the_scale_of_reviewers(right: int, n: int
     assert difficulty_of_share(right, n) == Difficulty(level)
 
 
-def test_readers_are_asked_of_the_app_above(bank: QuestionBank) -> None:
+def test_readers_are_asked_of_the_app_above(bank: QuestionBank, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = list(Revision.objects.filter(bank=bank).values_list("pk", flat=True))
-    readers_right.register("test", lambda _bank: {ids[0]: (3, 3), ids[1]: (0, 3), ids[2]: (0, 0)})
-    try:
-        assert compare_sources(bank, NOBODY).counts[RatedBy.READERS] == {"easy": 1, "medium": 0, "hard": 1}
-    finally:
-        readers_right.unregister("test")
+    contribute(monkeypatch, readers_right=(lambda _bank: {ids[0]: (3, 3), ids[1]: (0, 3), ids[2]: (0, 0)},))
+    assert compare_sources(bank, NOBODY).counts[RatedBy.READERS] == {"easy": 1, "medium": 0, "hard": 1}
 
 
 def test_the_page_tells_agreement_and_no_single_rating(

@@ -166,7 +166,7 @@ def test_its_bank_waits_in_the_bin_for_it(draft: ReaderStudy, cora: User) -> Non
         acts.restore(draft, actor=cora, at=LATER)
     acts.empty_bin(LATER)
     for job in Job.objects.all():
-        handler_for(job.kind)(Silent(), job.params)
+        handler_for(job.kind).run(Silent(), job.params)
     assert QuestionBank.everywhere.filter(pk=bank.pk).exists()
 
 

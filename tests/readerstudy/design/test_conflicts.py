@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.contributions import conflicts
 from annotation.enums import AssignmentState
 from annotation.models import AuditEvent, BankImport, Question, Revision, User
 from annotation.review.assigning import plan_assignments, who_knows_keys
 from annotation.review.kernels.transitions import ReviewRefused
-from annotation.site.hooks import conflicts
 from readerstudy.design.conflicts import may_not_read, note_study_keys
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading

@@ -8,7 +8,7 @@ from smtplib import SMTPException
 import pytest
 from pytest_django.fixtures import Settings
 
-from annotation.jobs.queueing import SWEEPS
+from annotation.contributions import contributing_apps
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
@@ -201,4 +201,4 @@ def test_reminding_on_request_leaves_out_who_has_finished(
 
 
 def test_the_worker_sweeps_reminders() -> None:
-    assert "readerstudy.monitoring.unfinished.sweep_reminders" in SWEEPS
+    assert sweep_reminders in [one for app in contributing_apps() for one in app.background_work().sweeps]

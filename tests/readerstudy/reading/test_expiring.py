@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.contributions import contributing_apps
 from annotation.enums import EventKind
-from annotation.jobs.queueing import SWEEPS
 from annotation.models import AuditEvent
 from readerstudy.models import Enrolment, ReaderStudy, Response
 from readerstudy.reading.expiring import close_reading, sweep_readings
@@ -145,7 +145,7 @@ def test_a_later_deadline_of_the_reader_counts(timed: Desk) -> None:
 
 
 def test_workers_run_the_sweep() -> None:
-    assert "readerstudy.reading.expiring.sweep_readings" in SWEEPS
+    assert sweep_readings in [one for app in contributing_apps() for one in app.background_work().sweeps]
 
 
 def test_a_time_of_day_that_jumps_makes_no_answer_late(timed: Desk) -> None:

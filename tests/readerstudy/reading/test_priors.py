@@ -10,11 +10,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotation.contributions import conflicts
 from annotation.enums import ImageState
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, User
-from annotation.site.hooks import conflicts
 from readerstudy.analysis.main_block import Cases, cases_of
 from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs
 from readerstudy.design.checking import hindrances_of, problems_of

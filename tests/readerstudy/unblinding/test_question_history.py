@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from annotation.discussion.history import histories
+from annotation.contributions import contributed
 from annotation.models import Question, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy
@@ -36,7 +36,7 @@ def told(study: ReaderStudy, person: User) -> list[str]:
 
 
 def test_models_are_told_of_once_results_were_seen(study: ReaderStudy, cora: User) -> None:
-    assert events_of_studies in list(histories)
+    assert events_of_studies in contributed().question_events
     assert told(study, cora) == [FROZEN]
     ReaderStudy.objects.filter(pk=study.pk).update(unblinded_at=NOON + timedelta(hours=1))
     assert told(study, cora) == [FROZEN]  # somebody had an interim look; readers still read

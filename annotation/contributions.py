@@ -1,0 +1,141 @@
+"""What rooms above, and other apps, add to rooms that do not know them: one field for each thing.
+
+Each app says what it adds in its ``apps.py``. It is asked for when it is first needed, so a start loads none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from functools import cache
+from operator import add, or_
+from typing import TYPE_CHECKING, Any
+
+from django.apps import AppConfig, apps
+
+if TYPE_CHECKING:  # of the rooms that ask for them
+    from django.db.models import Model, Q
+    from django.utils.functional import _StrPromise
+
+    from annotation.bin.deleting import BinKind
+    from annotation.demonstration.registry import Account, DemonstrationPart
+    from annotation.discussion.history import Event
+    from annotation.enums import Role
+    from annotation.jobs.handlers import JobHandler
+    from annotation.leaving.open_work import WorkSection
+    from annotation.leaving.person_data import PersonFile
+    from annotation.model_calls.request_bodies import Filler
+    from annotation.models import CallBatch, Image, Question, QuestionBank, ReviewRound, User
+    from annotation.people.accounts import PartElsewhere
+    from annotation.people.event_things import Thing
+    from annotation.people.invitations import InvitationKind
+    from annotation.people.revived import Opener
+    from annotation.people.tokens import PlaceRule
+    from annotation.questionbank.filters import BankFilter
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """This person must not see this question; ``reason`` is the sentence that a coordinator reads."""
+
+    person_id: int
+    question_id: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contributions:
+    """Of one app, or of all."""
+
+    # the log, the bin, what is archived
+    acts: dict[str, _StrPromise] = field(default_factory=dict)  # acts of the audit log in words
+    things: dict[str, Thing] = field(default_factory=dict)  # what an event can be about
+    bin_kinds: dict[str, BinKind] = field(default_factory=dict)  # each after what it hangs on
+    archived: dict[type[Model], str] = field(default_factory=dict)  # what the log calls rows with ``archived_at``
+
+    # people
+    question_rules: tuple[Callable[[Collection[int], Collection[int]], Iterable[Conflict]], ...] = ()
+    role_rules: tuple[Callable[[User, Role, ReviewRound | None], str], ...] = ()  # the sentence against a role, or ""
+    person_parts: tuple[Callable[[Collection[int]], Iterable[PartElsewhere]], ...] = ()  # of ids of people
+    reads_blind: tuple[Callable[[User], bool], ...] = ()  # whether a person reads blind at the moment
+    event_scopes: tuple[Callable[[User], Q], ...] = ()  # events about what a person coordinates
+    token_places: dict[str, PlaceRule] = field(default_factory=dict)  # by scope
+    openers: dict[str, Opener] = field(default_factory=dict)  # links that a restore brings back
+    invitation_kinds: dict[str, InvitationKind] = field(default_factory=dict)
+    work: tuple[Callable[[User, datetime], WorkSection | None], ...] = ()  # sections of the home page
+    person_tables: tuple[Callable[[User], Iterable[PersonFile]], ...] = ()  # what is kept about a person
+    removal_obstacles: tuple[Callable[[User], Iterable[str]], ...] = ()  # what to do before a person can go
+    forgetting: tuple[Callable[[User], None], ...] = ()  # of a removed person, beside the scientific record
+
+    # banks, questions, images
+    bank_filters: tuple[BankFilter, ...] = ()
+    bank_uses: tuple[Callable[[QuestionBank], str], ...] = ()  # why a bank cannot go; empty: it can
+    bank_readings: tuple[Callable[[int, int], str], ...] = ()  # person, bank: the study under way in which they read
+    question_events: tuple[Callable[[Question, User], Iterable[Event]], ...] = ()  # as a coordinator may know them
+    difficulties: dict[str, Callable[[QuestionBank], Mapping[int, str]]] = field(default_factory=dict)  # by RatedBy
+    readers_right: tuple[Callable[[QuestionBank], Mapping[int, tuple[int, int]]], ...] = ()  # by wording: k of n
+    show_rules: tuple[Callable[[int, Image, datetime], bool], ...] = ()  # whether an image is shown to a person then
+    image_uses: tuple[Callable[[int], Iterable[str]], ...] = ()  # what people read with an image as it was frozen
+
+    # calls of models
+    fillers: dict[str, Filler] = field(default_factory=dict)  # by the purpose of a prompt
+    completed: tuple[Callable[[CallBatch, datetime], None], ...] = ()  # in the transaction of the last answer
+
+    accounts: tuple[Account, ...] = ()  # of a demonstration
+
+    def __add__(self, other: Contributions) -> Contributions:
+        both = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return Contributions(**{name: (add if isinstance(own, tuple) else or_)(own, more) for name, own, more in both})
+
+
+@dataclass(frozen=True)
+class BackgroundWork:
+    """What an app does without anybody waiting: only a worker, and the command that builds a demonstration, load it."""
+
+    jobs: tuple[JobHandler[Any], ...]
+    sweeps: tuple[Callable[[datetime], object], ...]  # each safe to run at any time and by several workers at once
+    demonstration: tuple[DemonstrationPart, ...] = ()
+
+
+class ContributingApp(AppConfig):
+    """An app of the site."""
+
+    def contributions(self) -> Contributions:
+        raise NotImplementedError
+
+    def background_work(self) -> BackgroundWork:
+        raise NotImplementedError
+
+
+def contributing_apps() -> list[ContributingApp]:
+    return [app for app in apps.get_app_configs() if isinstance(app, ContributingApp)]
+
+
+def contributed() -> Contributions:
+    """What all apps add."""
+    return _contributed()
+
+
+@cache
+def _contributed() -> Contributions:
+    return sum((app.contributions() for app in contributing_apps()), Contributions())
+
+
+def conflicts(people: Collection[int], questions: Collection[int]) -> list[Conflict]:
+    """What all rules say about these people and questions."""
+    return [conflict for rule in contributed().question_rules for conflict in rule(people, questions)]
+
+
+def is_shown(person_id: int, image: Image, at: datetime) -> bool:
+    return any(rule(person_id, image, at) for rule in contributed().show_rules)
+
+
+def read_in(image_id: int) -> list[str]:
+    """The names of all that is being read with this image."""
+    return [name for use in contributed().image_uses for name in use(image_id)]
+
+
+def reads_in_bank(person_id: int, bank_id: int) -> str:
+    """The name of a study that is not over in which the person reads questions of the bank; empty: none."""
+    return next(filter(None, (reading(person_id, bank_id) for reading in contributed().bank_readings)), "")
