@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 from functools import lru_cache
 
 
@@ -34,3 +35,12 @@ def image_path_digest(root: str, path: str) -> int:
 @lru_cache(maxsize=8)
 def _digest_of_stem(stem: str) -> bytes:
     return hashlib.sha256(stem.encode("utf-8", "surrogatepass")).digest()[:3]
+
+
+def keyed_pseudonym(key: bytes, kind: str, value: str) -> str:
+    """Sixteen characters that represent a person or an exam; empty when there is nothing to represent."""
+    return keyed_digest(key, kind, value).hex()[:16] if value else ""
+
+
+def keyed_digest(key: bytes, kind: str, value: str) -> bytes:
+    return hmac.new(key, f"{kind}\n{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()

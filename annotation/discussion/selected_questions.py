@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
-import numpy as np
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -181,12 +180,16 @@ def _changed_since(one: QuestionsAct, numbers: Collection[int]) -> set[int]:
 
 def _packed(numbers: Sequence[int]) -> str:
     """One bit for each number up to the highest: at most 100 kB for a bank of 572,419 questions."""
+    import numpy as np  # not at every start
+
     bits = np.zeros(max(numbers) + 1, dtype=np.uint8)
     bits[list(numbers)] = 1
     return base64.b64encode(zlib.compress(np.packbits(bits).tobytes())).decode()
 
 
 def _unpacked(text: str) -> list[int]:
+    import numpy as np
+
     packed = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
     numbers: list[int] = np.flatnonzero(np.unpackbits(packed)).tolist()
     return numbers

@@ -17,7 +17,6 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from PIL import Image
 
 from annotation.audit.recording import record
 from annotation.call_enums import Ending, ProbeAnswer, ProbeQuestion
@@ -147,6 +146,8 @@ def next_request(model: str, replies: Sequence[Exchange]) -> ModelRequest | None
 
     None where no more can be told. No limit of the answer is sent, since endpoints disagree on its name.
     """
+    from PIL import Image  # loads Pillow: not at every start
+
     is_refused = bool(replies) and _answer_in(replies[0]) is None
     if len(replies) == N_CALLS or (is_refused and replies[0].status not in WRONG_SETTING):
         return None

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 
 from annotation.enums import IdentifierKind, ImageState, RenditionKind
 from annotation.exports.tables import ExportRefused
-from annotation.imaging.kernels.rendering import payload_of, png_of
 from annotation.ingest import storage
 from annotation.models import Image, QuestionBank, Rendition, SourceIdentifier
 
@@ -63,6 +62,8 @@ def _inside(value: str) -> PurePosixPath:
 
 
 def _write(rendition: Rendition, path: Path) -> None:
+    from annotation.imaging.kernels.rendering import payload_of, png_of  # loads Pillow: not at every start
+
     payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     display = rendition.image.display or {}
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotation.enums import PAPER_FORM, RoundSteps
 from annotation.exports.report_files import lines_of_files
-from annotation.exports.review_tables import RoundNumbers
 from annotation.models import ReviewRound
 from annotation.outcomes.round_figures import not_asked_sentence
 from annotation.tables.prose import WIDTH
+
+if TYPE_CHECKING:
+    from annotation.exports.review_tables import RoundNumbers
 
 SIMULATED = "SIMULATED DATA: the reviews of this round were made up."
 NOT_KNOWN = "the training and experience of the reviewers, the approval of an ethics committee, funding and interests"

@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from django.conf import settings
 from django.urls import reverse
@@ -18,17 +18,13 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile
-from annotation.exports.review_report import (
-    ReviewReport,
-    check_has_reviews,
-    note_report_taken,
-    pack_review_report,
-    state_of_report,
-)
 from annotation.exports.tables import ExportRefused
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, ReviewRound, User
+
+if TYPE_CHECKING:
+    from annotation.exports.review_report import ReviewReport
 
 
 class ReviewReportParams(TypedDict):
@@ -59,6 +55,8 @@ class KeptReport:
 
 def ask_for_review_report(review_round: ReviewRound, *, actor: User, at: datetime) -> Job:
     """One that waits or runs already is enough. Raises ExportRefused where nothing is reviewed yet."""
+    from annotation.exports.review_report import check_has_reviews  # loads numpy: not at every start
+
     check_has_reviews(review_round)
     title = _("Report of %(round)s") % {"round": review_round.name[:150]}
     return enqueue_once(KIND, title, ReviewReportParams(round=review_round.pk), about="round", actor=actor, at=at)
@@ -70,6 +68,8 @@ def run_review_report(progress: Progress, params: ReviewReportParams) -> Result:
     What it found is one level down in the result, which the page of a job does not show: coordinators who review
     in the round themselves may open that page.
     """
+    from annotation.exports.review_report import pack_review_report, state_of_report
+
     review_round = ReviewRound.objects.select_related("plan__bank", "form").get(pk=params["round"])
     state = state_of_report(review_round)
     with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT, prefix="review-report-") as place:
@@ -98,6 +98,8 @@ def newest_report_job(review_round: ReviewRound) -> Job | None:
 
 
 def kept_report(review_round: ReviewRound) -> KeptReport | None:
+    from annotation.exports.review_report import ReviewReport
+
     jobs = Job.objects.filter(kind=KIND, params__round=review_round.pk, state=JobState.SUCCEEDED)
     job = jobs.select_related("created_by").order_by("-finished_at", "-pk").first()
     if job is None or job.result is None:
@@ -109,6 +111,8 @@ def kept_report(review_round: ReviewRound) -> KeptReport | None:
 
 def take_review_report(review_round: ReviewRound, *, actor: User, at: datetime) -> Path:
     """Where the newest file lies; who takes it is noted. Raises ExportRefused where there is none any more."""
+    from annotation.exports.review_report import note_report_taken
+
     kept = kept_report(review_round)
     if kept is None or not kept.is_there:
         raise ExportRefused("report_gone", _("The file of this report is not there any more: make it again."))

@@ -29,7 +29,7 @@ from annotation.enums import (
 )
 from annotation.exports.source_names import SOURCE_ID, source_ids_hidden, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Kind, Written, write_digested
-from annotation.imaging.kernels.deidentification import keyed_pseudonym
+from annotation.hashes import keyed_pseudonym
 from annotation.models import AnswerKey, Question, Review, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.asked import asked_by_forms

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
 
 from annotation.enums import IdentifierKind, ImageState
 from annotation.hashes import identifier_digest, image_path_digest
-from annotation.imaging.kernels.attributes import Identifiers
 from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.models import Exam, Image, QuestionBank, SourceIdentifier
+
+if TYPE_CHECKING:
+    from annotation.imaging.kernels.attributes import Identifiers
 
 MAX_STRIPPED_FOLDERS = 3  # an archive often wraps everything in a folder or two of its own
 

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import ImageState, RenditionKind
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED, PicturePolicy, picture_of, policy_named
-from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import storage
 from annotation.models import Exam, Image, ModelPicture, QuestionBank, Rendition
 from annotation.refusals import Refused
@@ -121,6 +120,8 @@ def _make(image: Image, policy: PicturePolicy, *, at: datetime) -> ModelPicture:
     if rendition is None:
         raise _gone_meanwhile(image)
     try:
+        from annotation.imaging.kernels.rendering import payload_of  # loads Pillow: not at every start
+
         payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     except FileNotFoundError:
         raise _gone_meanwhile(image) from None

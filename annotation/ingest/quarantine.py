@@ -14,12 +14,10 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.contributions import read_in
 from annotation.enums import ImageState
-from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.model_pictures import drop_pictures
-from annotation.ingest.storing import write_renditions
 from annotation.models import AuditEvent, Image, Rendition, User
 
 SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)
@@ -73,6 +71,9 @@ def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: da
     The image stays in quarantine, so that the result is looked at before it is released. The old files are deleted.
     Raises IngestRefused.
     """
+    from annotation.imaging.kernels.image_files import read_image  # loads pydicom: not at every start
+    from annotation.ingest.storing import write_renditions
+
     reason = _given(reason)
     _check_not_read(image)
     if image.state != ImageState.QUARANTINED:

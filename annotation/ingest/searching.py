@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import lock_log, record
 from annotation.enums import ImageState, JobState, RenditionKind
-from annotation.imaging.kernels.rendering import payload_of
 from annotation.imaging.kernels.textwords import ALLOWED, letters_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
@@ -43,12 +42,13 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
     image that is past being searched is not changed. What was read is not kept. Returns the state that it has now.
     Where the search is not installed every image waits in quarantine for a person.
     """
+    from annotation.imaging.kernels.rendering import payload_of
+    from annotation.imaging.kernels.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
+
     if not has_text_search():
         return _quarantine_unsearched(image, at=at)
     rendition = image.renditions.get(kind=RenditionKind.FULL)
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
-    from annotation.imaging.kernels.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
-
     words = current_words()
     findings = find_text(pixels, words.words)
     with transaction.atomic():

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 
 from annotation.contributions import is_shown
 from annotation.enums import FINAL_STATES, AssignmentState, ImageState, RenditionKind, Role, RoundState
-from annotation.imaging.kernels.rendering import gzip_of, thumbnail_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Assignment, Image, Membership, Rendition, Revision, User
@@ -55,6 +54,8 @@ def serve_thumbnail(name: str, *, person: User, at: datetime) -> Served:
     try:
         if kept is not None:
             return Served(storage.load(kept.name), "image/webp", "")
+        from annotation.imaging.kernels.rendering import thumbnail_of  # loads Pillow: not at every start
+
         content, width, height = thumbnail_of(storage.load(name))
     except FileNotFoundError:  # removed between the row and the file
         raise _hidden() from None
@@ -150,6 +151,8 @@ def _served(rendition: Rendition, gzipped: Rendition | None, *, accepts_zstd: bo
 
 def _gzip(rendition: Rendition, *, at: datetime) -> bytes:
     """Full depth for a browser without zstd: made when first asked for, then kept."""
+    from annotation.imaging.kernels.rendering import gzip_of
+
     content = gzip_of(storage.load(rendition.name), rendition.width, rendition.height)
     _keep(rendition, RenditionKind.FULL_GZIP, content, (rendition.width, rendition.height, rendition.bits), at=at)
     return content

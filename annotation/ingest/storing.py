@@ -14,7 +14,8 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, ViewPosition
-from annotation.imaging.kernels.deidentification import VERSION, as_file, deidentified, keyed_names, keyed_pseudonym
+from annotation.hashes import keyed_pseudonym
+from annotation.imaging.kernels.deidentification import VERSION, as_file, deidentified, keyed_names
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind
 from annotation.imaging.kernels.rejections import WARNINGS
 from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview

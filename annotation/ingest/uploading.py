@@ -21,7 +21,6 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.ingest.describing import credit_images
-from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import IngestRefused, parse_credits
 from annotation.ingest.searching import check_text
 from annotation.jobs.handlers import JobKind, Progress, Result
@@ -111,6 +110,8 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     A cancelled or failed job keeps the files, so that it can be tried again; what came in before then counts as a
     duplicate. Raises IngestRefused without files.
     """
+    from annotation.ingest.exams import ingest_paths  # loads pydicom: not at every start
+
     upload = Upload.objects.select_related("bank", "created_by").get(public_id=params["upload"])
     folder = folder_of(upload.public_id)
     files = folder / "files"

@@ -12,13 +12,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
-from kombu.exceptions import OperationalError
 
 from annotation.audit.recording import record
 from annotation.contributions import contributing_apps
 from annotation.enums import JobState
 from annotation.jobs.handlers import JobKind, JobRefused, Params
-from annotation.jobs.running import run_job
 from annotation.models import Job, User, WorkerBeat
 
 log = logging.getLogger(__name__)
@@ -53,6 +51,10 @@ def job_under_way(kind: str, **params: object) -> Job | None:
 
 def nudge(public_id: str) -> None:
     """Tell a worker that a job waits. A queue that cannot be reached loses nothing: the sweep finds the row."""
+    from kombu.exceptions import OperationalError  # loads Celery: not at every start
+
+    from annotation.jobs.running import run_job
+
     try:
         run_job.delay(public_id)
     except (OperationalError, OSError):

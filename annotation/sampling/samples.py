@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Lower
@@ -112,6 +111,8 @@ def preview_sample(
 
     Raises SampleRefused for a share or seed out of range, an archived bank and a bank without questions.
     """
+    import numpy as np  # not at every start
+
     check_request(bank, per_thousand, seed)
     column = {StratifyBy.NONE: "task"}.get(by, by.value)
     is_lost = has_lost_images(bank)

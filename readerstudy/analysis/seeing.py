@@ -11,8 +11,6 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record, record_once
 from annotation.models import User
-from readerstudy.analysis.kernels.computing import RULE
-from readerstudy.analysis.marking import gathered, kept_inputs
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.locking import StudyRefused
@@ -62,11 +60,15 @@ def note_opened(analysis: Analysis, *, actor: User, at: datetime) -> None:
 
 def inputs_now(study: ReaderStudy) -> str:
     """The hash of what an analysis would read now. All of it is read only where something was stored since it was."""
+    from readerstudy.analysis.marking import gathered, kept_inputs
+
     return kept_inputs(study) or gathered(study)[1]
 
 
 def has_earlier_rule(analysis: Analysis) -> bool:
     """Whether this program would compute other numbers from the same inputs."""
+    from readerstudy.analysis.kernels.computing import RULE  # loads numpy: not at every start
+
     return bool(analysis.software.get("rule") != RULE)
 
 

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping
 from datetime import datetime
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -14,16 +15,15 @@ from django.utils.translation import gettext as _
 from annotation import VERSION
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.statistics.kernels.bootstrap import DRAWS
-from readerstudy.analysis.kernels.arrays import StudyArrays
-from readerstudy.analysis.kernels.computing import RULE, compute
-from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.analysis.marking import gathered
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.kernels.states import may_become
 from readerstudy.study.locking import StudyRefused, lock_study
+
+if TYPE_CHECKING:
+    from readerstudy.analysis.kernels.arrays import StudyArrays
+    from readerstudy.analysis.kernels.scoring import Settings
 
 
 def analyse_study(
@@ -34,6 +34,9 @@ def analyse_study(
     The same inputs, settings and software give the same bytes, and then the row that is there already. Raises
     StudyRefused for a draft and for a study without any reading.
     """
+    from readerstudy.analysis.kernels.computing import compute
+    from readerstudy.analysis.marking import gathered
+
     if study.state == StudyState.DRAFT:
         raise StudyRefused("draft", _("The study is a draft: there is nothing to analyse."))
     chosen = settings or default_settings(study)
@@ -79,8 +82,11 @@ def _store(
     return analysis
 
 
-def default_settings(study: ReaderStudy, draws: int = DRAWS) -> Settings:
-    return Settings(seed=study.seed, draws=draws)
+def default_settings(study: ReaderStudy, draws: int | None = None) -> Settings:
+    from annotation.statistics.kernels.bootstrap import DRAWS
+    from readerstudy.analysis.kernels.scoring import Settings
+
+    return Settings(seed=study.seed, draws=draws or DRAWS)
 
 
 def check_readings(arrays: StudyArrays) -> None:
@@ -94,6 +100,8 @@ def check_readings(arrays: StudyArrays) -> None:
 
 
 def software_versions() -> dict[str, str]:
+    from readerstudy.analysis.kernels.computing import RULE
+
     return {
         "program": VERSION,
         "rule": RULE,

@@ -20,7 +20,6 @@ from annotation.models import Job, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
 from annotation.site.permissions import is_coordinator, reaches
 from readerstudy.api.study_list import StoredFile
-from readerstudy.comparison.comparing_models import inputs_now
 from readerstudy.comparison.comparison_job import KIND, ask_for_comparison, newest_comparison, take_result
 from readerstudy.models import ModelComparison
 from readerstudy.views.comparison.comparisons import bank_compared
@@ -36,6 +35,8 @@ class ComparisonShape(Shown):
     created_at = Moment()
 
     def get_is_stale(self, comparison: ModelComparison) -> bool:
+        from readerstudy.comparison.comparing_models import inputs_now  # loads numpy: not at every start
+
         return inputs_now(comparison.bank) != comparison.inputs_sha256
 
 

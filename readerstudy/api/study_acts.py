@@ -20,7 +20,6 @@ from readerstudy.api.study_list import OfStudy, OneStudy
 from readerstudy.design.creating import copy_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.models import ReaderStudy
-from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.views.study.access import coordinated_study
 
 
@@ -91,6 +90,8 @@ class RereviewStudy(OfStudy):
     summary = "Send missed cases to a re-review"
 
     def post(self, request: Request, **named: Any) -> Response:
+        from readerstudy.monitoring.rereviewing import send_to_rereview  # loads numpy: not at every start
+
         study, sent = self.study, self.sent(RereviewSent)
 
         def make() -> MadeAnswer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import Count
@@ -15,14 +15,18 @@ from readerstudy.design.drafting import update_analysis
 from readerstudy.design.kernels.analysis_plan import read_analysis, readable_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.drawing import CellCount
-from readerstudy.design.kernels.forecast import Forecast, forecast
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import lock_study
 
+if TYPE_CHECKING:
+    from readerstudy.design.kernels.forecast import Forecast
+
 
 def forecast_of(study: ReaderStudy) -> Forecast | None:
     """For the cases that are stored and the readers that are planned. None for a plan that cannot be read."""
+    from readerstudy.design.kernels.forecast import forecast  # loads numpy: not at every start
+
     plan = readable_analysis(study.analysis)
     if plan is None:
         return None

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from annotation.enums import EventKind
 from annotation.exports.tables import Cell, Column
-from annotation.imaging.kernels.deidentification import keyed_pseudonym
+from annotation.hashes import keyed_pseudonym
 from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import SessionEnd
 from readerstudy.exports.columns import (

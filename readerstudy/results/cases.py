@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotation.enums import RoundState
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey
-from annotation.outcomes.judged_difficulty import panel_difficulty
 from annotation.review.outcomes import blind_answers
 from readerstudy.design.shown import is_of_prior
 from readerstudy.enums import Block
 from readerstudy.models import Prediction, ReaderStudy, ShownImage, StudyCase
-from readerstudy.results.kernels.agreement_tables import Disagreement
 from readerstudy.results.wording import sign
+
+if TYPE_CHECKING:
+    from readerstudy.results.kernels.agreement_tables import Disagreement
 
 LETTERS = "ABCD"
 
@@ -113,6 +114,8 @@ def judged_difficulties(study: ReaderStudy) -> dict[str, str]:
     """How difficult reviewers found each case before they saw its key, by the random id of the case: their median, the
     harder of the two in the middle. Of closed rounds alone, since a coordinator may still be reviewing in others.
     """
+    from annotation.outcomes.judged_difficulty import panel_difficulty  # loads numpy: not at every start
+
     main = study.cases.filter(block=Block.MAIN)
     answers = blind_answers(main.values("revision")).filter(round__state=RoundState.CLOSED)
     judged: dict[int, list[str]] = defaultdict(list)

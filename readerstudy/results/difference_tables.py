@@ -25,7 +25,6 @@ from annotation.tables.kernels.table import (
 )
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue, RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, Comparison, ResultPart, StoredAnalysis, StoredRater
-from readerstudy.results.kernels.agreement_tables import reader_agreement
 from readerstudy.results.kernels.comparisons import (
     OtherLine,
     Planned,
@@ -198,6 +197,8 @@ def pairs_of_plan_table(result: StoredAnalysis, links: Mapping[tuple[int, int], 
 # --- under other rules ------------------------------------------------------------------------------
 def variants_tables(result: StoredAnalysis) -> list[Table]:
     """Accuracy, differences, planned pairs and agreement; nothing where every rule gives the same questions."""
+    from readerstudy.results.kernels.agreement_tables import reader_agreement  # loads numpy: not at every start
+
     variants = result["variants"]
     if not variants:
         return []

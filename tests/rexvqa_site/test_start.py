@@ -8,7 +8,10 @@ from pathlib import Path
 
 from tests.processes import ROOT, environment
 
-SLOW = {"scipy", "sklearn", "matplotlib", "pandas", "docx", "openpyxl", "pyarrow", "cv2", "onnxruntime", "tokenizers"}
+SLOW = {
+    *("scipy", "sklearn", "matplotlib", "pandas", "docx", "openpyxl", "pyarrow", "cv2", "onnxruntime", "tokenizers"),
+    *("numpy", "pydicom", "PIL", "imagecodecs", "zstandard", "celery", "kombu"),
+}
 PROGRAM = """
 import sys
 import django

@@ -15,7 +15,6 @@ from annotation.api.resources import OneOf, Resource, Shown
 from annotation.api.review.review_list import seen_by
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState
-from annotation.exports.review_report import state_of_report
 from annotation.exports.review_report_job import (
     ask_for_review_report,
     kept_report,
@@ -57,6 +56,8 @@ class _OfReport(Resource):
     shape = RoundReportShape
 
     def report_of(self, review_round: ReviewRound, job: Job | None) -> Any:
+        from annotation.exports.review_report import state_of_report  # loads numpy: not at every start
+
         kept = kept_report(review_round)
         has_changed = kept is not None and kept.state != state_of_report(review_round)
         return self.shown({"job": job, "kept": kept, "has_changed": has_changed}, self.only())

@@ -11,13 +11,15 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from annotation.enums import Sex, ViewPosition
 from annotation.imaging.kernels.elements import MODALITY_LUT_SEQUENCE, VOI_LUT_SEQUENCE, DicomFile
 from annotation.imaging.kernels.rejections import ImageRefused
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 VIEW_POSITIONS: dict[str, ViewPosition] = {
     **dict.fromkeys(("PA", "POSTERO_ANTERIOR", "POSTEROANTERIOR", "PA ERECT", "ERECT PA"), ViewPosition.PA),
@@ -208,6 +210,8 @@ def stored_range(bits_stored: int, *, signed: bool) -> tuple[int, int]:
 
 def _lookup_table(item: Mapping[int, bytes], *, signed: bool) -> LookupTable:
     """One table of a LUT sequence (PS3.3 C.11.1). Its descriptor must fit its data."""
+    import numpy as np  # not at every start
+
     descriptor, data = item.get(0x00283002, b""), item[0x00283006]
     if len(descriptor) != 6:
         raise ImageRefused("lookup_table")

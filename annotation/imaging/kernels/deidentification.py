@@ -7,8 +7,6 @@ which version made it (PS3.15 annex E).
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from pydicom.uid import UID, ExplicitVRLittleEndian
 from pydicom.valuerep import format_number_as_ds
 
 from annotation.enums import ViewPosition
+from annotation.hashes import keyed_digest, keyed_pseudonym
 from annotation.imaging.kernels.attributes import LookupTable
 from annotation.imaging.kernels.image_files import CR, DX_PRESENTATION, SourceImage
 
@@ -51,15 +50,10 @@ class KeyedNames:
 
 def keyed_uid(key: bytes, kind: str, value: str) -> str:
     """A UID under 2.25 from 122 bits of HMAC-SHA256, built as a UUID version 8 (PS3.5 B.2)."""
-    number = int.from_bytes(_digest(key, kind, value)[:16], "big")
+    number = int.from_bytes(keyed_digest(key, kind, value)[:16], "big")
     number = (number & ~(0xF << 76)) | (0x8 << 76)
     number = (number & ~(0x3 << 62)) | (0x2 << 62)
     return f"2.25.{number}"
-
-
-def keyed_pseudonym(key: bytes, kind: str, value: str) -> str:
-    """Sixteen characters that represent a patient or an exam; empty when there is nothing to represent."""
-    return _digest(key, kind, value).hex()[:16] if value else ""
 
 
 def keyed_names(key: bytes, source: SourceImage, *, exam: str, image: str) -> KeyedNames:
@@ -71,10 +65,6 @@ def keyed_names(key: bytes, source: SourceImage, *, exam: str, image: str) -> Ke
         keyed_uid(key, "series", exam),
         keyed_uid(key, "image", image),
     )
-
-
-def _digest(key: bytes, kind: str, value: str) -> bytes:
-    return hmac.new(key, f"{kind}\n{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
 
 
 Rule = Callable[[SourceImage], Any]

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pydicom
-from numpy.typing import NDArray
-from pydicom.dataset import Dataset
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pydicom.dataset import Dataset
 
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels of the image
 
@@ -36,6 +37,8 @@ def blackened(stored: bytes, boxes: Sequence[Box]) -> bytes:
     `stored` is an object that this program made: one frame, grey, uncompressed. PS3.15 asks for the option code, and
     (0028,0301) leaves, since the statement that it made is not true any more.
     """
+    import pydicom  # here and below: pages know boxes, too, and need none of it
+
     made = pydicom.dcmread(io.BytesIO(stored))
     pixels = _pixels_of(made)
     darkest = pixels.max() if made.PhotometricInterpretation == "MONOCHROME1" else pixels.min()
@@ -52,6 +55,8 @@ def blackened(stored: bytes, boxes: Sequence[Box]) -> bytes:
 
 def is_covered(box: Box, masks: Sequence[Box]) -> bool:
     """Whether the masks together hide so much of a box that nothing can be read in it."""
+    import numpy as np  # not at every start
+
     x, y, width, height = box
     if width <= 0 or height <= 0:
         return True
@@ -63,6 +68,8 @@ def is_covered(box: Box, masks: Sequence[Box]) -> bool:
 
 
 def _pixels_of(made: Dataset) -> NDArray[np.generic]:
+    import numpy as np
+
     kind = "i" if made.PixelRepresentation else "u"
     dtype = np.dtype(f"<{kind}{made.BitsAllocated // 8}")
     n_pixels = int(made.Rows) * int(made.Columns)
@@ -76,6 +83,8 @@ def _note_method(made: Dataset) -> None:
     if METHOD in methods:
         return
     made.DeidentificationMethod = [*methods, METHOD]
+    from pydicom.dataset import Dataset
+
     item = Dataset()
     item.CodeValue, item.CodeMeaning = CLEAN_PIXEL_DATA
     item.CodingSchemeDesignator = "DCM"

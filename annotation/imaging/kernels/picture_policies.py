@@ -10,13 +10,14 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
 
-from annotation.imaging.kernels.rendering import Payload, table_of
+    from annotation.imaging.kernels.rendering import Payload
 
 STORED, QUARTER, BLANK = "stored-1", "quarter-1", "blank-1"
 LONGEST = re.compile(r"longest-(\d{2,5})-1")
@@ -35,6 +36,8 @@ class PicturePolicy:
 
     def resized(self, picture: Image.Image) -> Image.Image:
         """Never enlarged. A pixel of a quarter is the mean of four by four."""
+        from PIL import Image
+
         if self.divisor > 1:
             return picture.reduce(self.divisor)
         scale = self.longest_side / max(picture.size)
@@ -64,6 +67,11 @@ def picture_of(payload: Payload, display: Mapping[str, Any], policy: PicturePoli
 
     ``payload``: shape (rows, columns). ``display``: as ``Image.display`` keeps it.
     """
+    import numpy as np  # not at every start
+    from PIL import Image
+
+    from annotation.imaging.kernels.rendering import table_of
+
     greys = np.full(payload.shape, BLANK_GREY, np.uint8) if policy.name == BLANK else table_of(display)[payload]
     picture = policy.resized(Image.fromarray(greys))
     file = io.BytesIO()
@@ -73,5 +81,8 @@ def picture_of(payload: Payload, display: Mapping[str, Any], policy: PicturePoli
 
 def greys_of(png: bytes) -> NDArray[np.uint8]:
     """Shape (rows, columns)."""
+    import numpy as np
+    from PIL import Image
+
     with Image.open(io.BytesIO(png)) as picture:
         return np.asarray(picture)

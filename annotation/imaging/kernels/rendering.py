@@ -11,7 +11,7 @@ import gzip
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import zstandard
@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from annotation.imaging.kernels.attributes import Attributes, LookupTable, Window
-from annotation.imaging.kernels.image_files import SourceImage
 from annotation.imaging.kernels.windowing import full_range, grey_table, histogram, window_of
+
+if TYPE_CHECKING:
+    from annotation.imaging.kernels.image_files import SourceImage
 
 PREVIEW_SIDE = 1024
 PREVIEW_QUALITY = 80

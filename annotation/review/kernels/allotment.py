@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from annotation.sampling.kernels.drawing import random_ranks
 
 
@@ -171,5 +169,7 @@ def _exam_by_exam(items: Sequence[Item], possible: dict[int, list[int]], chance:
 
 def _ranks(numbers: Sequence[int], seed: int, stream: int) -> dict[int, int]:
     """A random 64-bit number for each question, another one for each stream (reviewer)."""
+    import numpy as np  # not at every start
+
     ranks = random_ranks(np.array(numbers, dtype=np.int64), seed ^ ((stream + 2) << 40))
     return dict(zip(numbers, ranks.tolist(), strict=True))

@@ -9,15 +9,17 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from annotation.enums import Difficulty, Task, Word, _
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 RULE = "ranked-1"  # change the name when a change would draw other questions
 SEED_MAX = 2**63 - 1
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_GOLDEN = 0x9E3779B97F4A7C15
 UNKNOWN = "unknown"  # the stratum of a question whose value is not given
 ALL = "all"  # the one stratum of a sample that is not stratified
 
@@ -62,6 +64,8 @@ class Frame:
 
     def counts(self) -> dict[str, int]:
         """How many questions each stratum holds."""
+        import numpy as np  # not at every start
+
         sizes = np.bincount(self.codes, minlength=len(self.names))
         return {name: int(size) for name, size in zip(self.names, sizes, strict=True)}
 
@@ -80,6 +84,8 @@ def frame_of(questions: Iterable[tuple[int, str]], by: StratifyBy) -> Frame:
 
     Raises ValueError when a number is there twice.
     """
+    import numpy as np
+
     numbers: list[int] = []
     values: list[str] = []
     for number, value in questions:
@@ -183,6 +189,8 @@ def draw(frame: Frame, allocation: Mapping[str, int], seed: int) -> list[Drawn]:
     So the same seed draws the same questions from the same frame, on any machine and whatever the order of the
     rows, and each question of a stratum is equally likely to be drawn.
     """
+    import numpy as np
+
     ranks = random_ranks(frame.numbers, seed)
     chosen: list[NDArray[np.int64]] = []
     for code, name in enumerate(frame.names):
@@ -204,12 +212,16 @@ def random_ranks(numbers: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
     ----------
     .. [1] G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
     """
+    import numpy as np
+
     seeds = _mixed(np.array([seed % 2**64], dtype=np.uint64) + _GOLDEN)
     return _mixed(_mixed(numbers.astype(np.uint64) * _GOLDEN) ^ seeds)
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finalizer of SplitMix64: one to one on 64-bit values; overflow is wanted."""
+    import numpy as np
+
     mixed = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))

@@ -15,10 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, lgamma, log, sqrt
 from statistics import NormalDist, median
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
@@ -33,14 +30,18 @@ from annotation.statistics.kernels.estimate import (
     undefined,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 Z95 = 1.959963984540054
 FEWEST_CLUSTERS = 10
 FEWEST_TRIALS = 10  # below this a share is flagged
 FEWEST_IN_STRATUM = 2  # questions of a stratum that has a share
 BANK_MIX, MEDIAN = "bank_mix_wilson", "median, order statistics"
 HALVINGS = 54  # of an interval at most 2 wide: beyond what a float can tell apart
-
-Floats = NDArray[np.float64]
 
 
 def wilson(k: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -86,6 +87,8 @@ def clustered_share(clusters: Sequence[Sequence[int]]) -> ClusteredShare | None:
     clusters : sequence of sequences of 0 and 1
         The trials of each cluster (of each exam or patient); none of them empty.
     """
+    import numpy as np  # not at every start
+
     if not clusters:
         return None
     return clustered_counts(np.array([sum(one) for one in clusters]), np.array([len(one) for one in clusters]))
@@ -154,6 +157,8 @@ def bank_mix_share(strata: Mapping[str, StratumCount]) -> BankMixShare:
     question in the bank are left out. Where fewer than 2 questions of a stratum were looked at, all strata of its task
     are taken as one (``strata_merged``); undefined, ``stratum_too_small``, where that is still fewer than 2.
     """
+    import numpy as np
+
     names, counts = list(strata), list(strata.values())
     size, n, k = (np.array([getattr(one, name) for one in counts], dtype=np.int64) for name in ("n_frame", "n", "k"))
     total = int(n[size > 0].sum())
@@ -185,6 +190,8 @@ def merged_strata(
     Of each stratum its number among those that are used, -1: not one of its questions is in the bank; and the tasks of
     which several strata became one.
     """
+    import numpy as np
+
     used = sizes > 0
     small = {
         task for task, is_used, looked in zip(tasks, used, n, strict=True) if is_used and looked < FEWEST_IN_STRATUM
@@ -259,6 +266,8 @@ def _rank(n: int) -> int:
 
 def tango(first_only: int, second_only: int, n: int, confidence: float = 0.95) -> Interval:
     """Score interval [1]_ of (first only - second only)/n, n above 0; within [-1, 1]."""
+    import numpy as np
+
     low, high = tango_limits(np.array([first_only]), np.array([second_only]), n, confidence)
     return float(low[0]), float(high[0])
 
@@ -267,6 +276,8 @@ def tango_limits(
     first_only: NDArray[Any], second_only: NDArray[Any], n: int | NDArray[Any], confidence: float = 0.95
 ) -> tuple[Floats, Floats]:
     """The same of many tables at once, of n questions each: lower and upper limits, of the shape of ``first_only``."""
+    import numpy as np
+
     high = _upper(first_only.astype(np.float64), second_only.astype(np.float64), n, confidence)
     low = -_upper(second_only.astype(np.float64), first_only.astype(np.float64), n, confidence)
     return low, high
@@ -291,6 +302,8 @@ def newcombe(both: int, first_only: int, second_only: int, neither: int, confide
 
 def _upper(b: Floats, c: Floats, n: int | NDArray[Any], confidence: float) -> Floats:
     """Upper limits of (b - c)/n: where the score statistic falls to -z, by halving."""
+    import numpy as np
+
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     low, high = (b - c) / n, np.ones_like(b)
     for _halving in range(HALVINGS):
@@ -302,6 +315,8 @@ def _upper(b: Floats, c: Floats, n: int | NDArray[Any], confidence: float) -> Fl
 
 def _variance(delta: Floats, b: Floats, c: Floats, n: int | NDArray[Any]) -> Floats:
     """Of b - c where the true difference is delta; the share of "second only" is its likeliest value there."""
+    import numpy as np
+
     linear = (2 * n - b + c) * delta - b - c
     root = np.sqrt(np.maximum(0.0, linear**2 + 8 * n * c * delta * (1 - delta)))
     second_only = (root - linear) / (4 * n)

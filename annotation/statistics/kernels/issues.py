@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from annotation.enums import Flag, Word, _
 from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
@@ -18,6 +16,10 @@ from annotation.statistics.kernels.intervals import (
     clustered_counts,
     share,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class CountingRule(Word):
@@ -117,6 +119,8 @@ class JudgedQuestions:
 
     @classmethod
     def of(cls, reviews: Iterable[Judged]) -> JudgedQuestions:
+        import numpy as np  # not at every start
+
         of_question: dict[Hashable, list[Judged]] = defaultdict(list)
         for review in reviews:
             of_question[review.question].append(review)
@@ -143,6 +147,8 @@ class JudgedQuestions:
         questions with two reviews or more are counted, above and below the line. By the rule ``adjudicated`` each
         question comes with what was decided about it alone, and those that wait do not come.
         """
+        import numpy as np
+
         wanted = frozenset(issues)
         unasked = {form for form in self.forms if form is not None and form.isdisjoint(wanted)}
         flagged = self.flagged
@@ -168,6 +174,8 @@ class JudgedQuestions:
 
     def _clustered(self, counted: NDArray[np.bool_], present: NDArray[np.bool_]) -> ClusteredShare | None:
         """None where no cluster holds more than one of the questions."""
+        import numpy as np
+
         trials = np.bincount(self.cluster[counted])
         successes = np.bincount(self.cluster[present], minlength=len(trials))
         return clustered_counts(successes[trials > 0], trials[trials > 0]) if (trials > 1).any() else None
@@ -175,6 +183,8 @@ class JudgedQuestions:
     def _by_stratum(
         self, counted: NDArray[np.bool_], present: NDArray[np.bool_], frame: Mapping[str, int]
     ) -> dict[str, StratumCount]:
+        import numpy as np
+
         n, k = (np.bincount(self.stratum[chosen], minlength=len(self.strata)) for chosen in (counted, present))
         of = {name: (int(n[place]), int(k[place])) for place, name in enumerate(self.strata)}
         return {name: StratumCount(size, *of.get(name, (0, 0))) for name, size in frame.items()}

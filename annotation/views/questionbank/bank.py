@@ -53,7 +53,6 @@ from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of, withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting, numbered_page
-from annotation.validators.validator_exams import examined
 from annotation.views.discussion.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.questionbank.question_lines import listed_questions
@@ -165,6 +164,8 @@ def _number(request: AuthenticatedRequest, name: str) -> int | None:
 @require_GET
 def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
     """One question with its exam and history; key, explanation and report for coordinators only."""
+    from annotation.validators.validator_exams import examined  # loads numpy: not at every start
+
     questions = Question.objects.select_related("bank", "exam")
     one = get_object_or_404(questions, bank__slug=slug, number=number)
     revisions = list(

@@ -16,7 +16,6 @@ from annotation.enums import RoundSteps
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.forms.outcomes import OutcomeGroupsForm
 from annotation.models import ReviewRound, User
-from annotation.outcomes.judged_difficulty import difficulty_table, judged_difficulties
 from annotation.outcomes.outcome_groups import GroupBy, group_outcomes
 from annotation.outcomes.round_figures import (
     RoundFigure,
@@ -160,6 +159,8 @@ def groups_response(request: AuthenticatedRequest, scope: Scope) -> HttpResponse
 
 def difficulty_response(request: AuthenticatedRequest, scope: Scope) -> HttpResponse:
     """How difficult reviewers found the questions, beside what the bank states; for HTMX the section alone."""
+    from annotation.outcomes.judged_difficulty import difficulty_table, judged_difficulties
+
     seed = abs(scope.rounds[0].seed) if len(scope.rounds) == 1 else 0
     answers = judged_difficulties(scope.rounds)
     context = {"scope": scope, "table": difficulty_table(answers, seed=seed), "n_answers": len(answers), "seed": seed}

@@ -12,7 +12,6 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.acts.rounds import coordinated_round
 from annotation.models import QuestionBank
-from annotation.outcomes.agreement import own_agreement, round_agreement
 from annotation.review.onlookers import rounds_in_sight
 from annotation.site.permissions import is_coordinator
 from annotation.views.review.outcome_context import (
@@ -34,6 +33,8 @@ from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part
 @vary_on_headers("HX-Request")
 def round_agreement_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How the reviewers agree on each field of the form; for HTMX the section alone."""
+    from annotation.outcomes.agreement import own_agreement, round_agreement  # loads numpy: not at every start
+
     review_round = seen_round(request, slug)
     template = "_agreement.html" if asks_for_part(request) else "agreement.html"
     own = own_agreement(review_round) if review_round.percent_repeated else None

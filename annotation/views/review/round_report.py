@@ -14,7 +14,6 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import FINAL_STATES, JobState
 from annotation.exports.report_files import WrittenFile, by_folder
-from annotation.exports.review_report import state_of_report
 from annotation.exports.review_report_job import (
     KeptReport,
     ask_for_review_report,
@@ -42,6 +41,8 @@ class RoundReportState:
 
 
 def report_state(review_round: ReviewRound) -> RoundReportState:
+    from annotation.exports.review_report import state_of_report  # loads numpy: not at every start
+
     kept, job = kept_report(review_round), newest_report_job(review_round)
     under_way = job if job and job.is_unfinished else None
     return RoundReportState(

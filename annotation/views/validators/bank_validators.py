@@ -25,9 +25,6 @@ from annotation.quality.validity import count_parts
 from annotation.review.onlookers import withheld_questions
 from annotation.site.sorted_tables import numbered_page
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
-from annotation.validators.difficulty_ratings import compare_sources
-from annotation.validators.kernels.validator_exam import REFERENCES
-from annotation.validators.validator_exams import bias_tables, examined, exams_by_reviewers
 from annotation.validators.validator_overview import (
     act_on_run,
     asked_with,
@@ -96,6 +93,8 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_GET
 def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """One validator: what it asks, its verdicts, and the questions that fail with reasons, which tell keys."""
+    from annotation.validators.validator_exams import bias_tables, examined
+
     bank = bank_of(request, slug)
     if code not in JUDGED:
         raise Http404
@@ -119,6 +118,9 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
 
 
 def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[str, Any]:
+    from annotation.validators.kernels.validator_exam import REFERENCES
+    from annotation.validators.validator_exams import exams_by_reviewers
+
     return {
         "reference": REFERENCES[code],
         "by_reviewers": exams_by_reviewers(bank, code, hidden),
@@ -129,6 +131,8 @@ def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[st
 @require_GET
 def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How bank, model, reviewers and readers agree on what is difficult. No rating of any one question."""
+    from annotation.validators.difficulty_ratings import compare_sources  # loads numpy: not at every start
+
     bank = bank_of(request, slug)
     hidden = withheld_questions(request.user)
     found = compare_sources(bank, hidden)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotation.statistics.kernels.estimate import ONE_RATER
-from readerstudy.analysis.kernels.arrays import Rater
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.design.kernels.planned_raters import EACH_MODEL, EACH_READER, folded
+
+if TYPE_CHECKING:
+    from readerstudy.analysis.kernels.arrays import Rater
 
 NO_SUCH_RATER, SEVERAL_RATERS = "no_such_rater", "several_raters"
 GROUPS = {EACH_READER: READER, EACH_MODEL: MODEL}

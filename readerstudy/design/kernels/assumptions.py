@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import ceil, floor, sqrt
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from annotation.statistics.kernels.planning import Components, components
 from readerstudy.design.kernels.documents import DesignRefused, Document, bounds_of, decode, expects
+
+if TYPE_CHECKING:
+    from annotation.statistics.kernels.planning import Components
 
 FIGURES = ("discordant_model_reader", "discordant_readers", "delta", "sd_reader")  # those that a finished study gives
 LINES = ("taken_from", "made_by", "made_at")
@@ -43,6 +45,8 @@ class Assumptions(Document, frozen=True, kw_only=True):
         return asdict(self)
 
     def components(self) -> Components | None:
+        from annotation.statistics.kernels.planning import components  # loads numpy: not at every start
+
         return components(**{name: getattr(self, name) for name in FIGURES})
 
 

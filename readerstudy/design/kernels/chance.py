@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-import numpy as np
-
 from annotation.sampling.kernels.drawing import random_ranks
 
 _GOLDEN, _MASK = 0x9E3779B97F4A7C15, 2**64 - 1
@@ -35,6 +33,8 @@ def branch(seed: int, *path: int) -> int:
 
 def shuffled(numbers: Sequence[int], seed: int) -> list[int]:
     """The numbers (different ones) in a random order, which depends on the set of numbers and on the seed alone."""
+    import numpy as np  # not at every start
+
     if len(numbers) <= FEW:
         return sorted(numbers, key=lambda number: rank_of(number, seed))  # no two numbers have one rank
     listed = np.array(numbers, dtype=np.int64)

@@ -8,19 +8,21 @@ Inside a segment the order is random, anew in every order. The rules differ in w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from annotation.sampling.kernels.drawing import random_ranks
 from readerstudy.design.kernels.chance import Purpose, branch, shuffled
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.int64]
 
 RULE = "latin-2"  # a change that would draw other orders takes a new name; the old rules stay for those who have them
 LEAST_GROUP = 2
 MIXINGS = 8  # after so many, cases that began in different segments share one as often as others do
 ATTEMPTS = 3  # of these the group in which no two cases stand side by side too often
-
-Array = NDArray[np.int64]
 
 
 def group_size(n_readers: int, n_sets: int = 1) -> int:
@@ -76,6 +78,8 @@ def latin_square(size: int, seed: int) -> list[list[int]]:
 # --- latin-2: a sequence of segments of its own for each case -----------------------------------------
 def _latin_2(numbers: Sequence[int], group: int, seed: int, path: tuple[int, int]) -> list[list[int]]:
     """Of some groups the one whose commonest neighbours are neighbours least often, the first of equals."""
+    import numpy as np  # not at every start
+
     if not numbers:
         return [[] for _order in range(group)]
     listed = np.array(sorted(numbers), dtype=np.int64)
@@ -86,6 +90,8 @@ def _latin_2(numbers: Sequence[int], group: int, seed: int, path: tuple[int, int
 
 def _attempt(listed: Array, group: int, seed: int) -> Array:
     """Places in ``listed``, of shape (orders, cases)."""
+    import numpy as np
+
     segments = _segments(len(listed), group, branch(seed, 0))
     ranks = (random_ranks(listed, branch(seed, 1, order)) for order in range(group))
     return np.array([np.lexsort((rank, segments[:, order])) for order, rank in enumerate(ranks)])
@@ -98,6 +104,8 @@ def _segments(n_cases: int, group: int, seed: int) -> Array:
     case is in each segment once, and the segments of an order differ by one case at most. In such a block no two cases
     share a segment; so pairs of cases then swap parts of their rows, which keeps both.
     """
+    import numpy as np
+
     squares = (latin_square(group, branch(seed, 0, block)) for block in range(-(-n_cases // group)))
     segments: Array = np.array([row for square in squares for row in square], dtype=np.int64)[:n_cases]
     cases = range(n_cases)
@@ -119,6 +127,8 @@ def _swaps(first: Array, second: Array, coins: NDArray[np.uint64]) -> NDArray[np
     The orders fall into cycles: from one to that in which the first row has the segment that the second has here. In
     a cycle both rows have the same segments, so that each still has all of them after it was swapped, or was not.
     """
+    import numpy as np
+
     n_pairs, n_orders = first.shape
     follows = np.take_along_axis(np.argsort(first, axis=1), second, axis=1)
     cycle = np.tile(np.arange(n_orders), (n_pairs, 1))  # named after its lowest order
@@ -131,6 +141,8 @@ def _swaps(first: Array, second: Array, coins: NDArray[np.uint64]) -> NDArray[np
 
 def most_side_by_side(orders: Array) -> int:
     """In how many orders the two cases stand side by side that do so in most of them; shape (orders, cases)."""
+    import numpy as np
+
     if orders.shape[1] < 2:
         return 0
     low, high = np.minimum(orders[:, :-1], orders[:, 1:]), np.maximum(orders[:, :-1], orders[:, 1:])

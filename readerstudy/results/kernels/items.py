@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import nan
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import share
-from annotation.statistics.kernels.items import ItemStatistics, beaten_by, item_of
 from readerstudy.analysis.kernels.result import ALL_TASKS, LETTERS, READER, CaseColumns, StoredAnalysis
-from readerstudy.results.kernels.agreement_tables import FAILED
 from readerstudy.results.kernels.stored import kinds_of, order_of
 from readerstudy.results.kernels.tables import BreakdownTable
+
+if TYPE_CHECKING:
+    from annotation.statistics.kernels.items import ItemStatistics
 
 NOT_COUNTED = " ."
 
@@ -129,6 +130,8 @@ def accuracy_by(result: StoredAnalysis, group_of: Mapping[str, str], groups: Seq
 
     Groups without a scored case are left out, as are cases in none.
     """
+    from readerstudy.results.kernels.agreement_tables import FAILED
+
     items, failed = result["items"], result["settings"]["failed_in_accuracy"]
     left_out = NOT_COUNTED + (FAILED if failed == "exclude" else "")
     places: dict[str, list[int]] = {group: [] for group in groups}
@@ -157,6 +160,8 @@ def _readers(result: StoredAnalysis) -> list[str]:
 
 
 def _wanted(result: StoredAnalysis, which: Which) -> Callable[[int], bool]:
+    from annotation.statistics.kernels.items import beaten_by  # loads numpy: not at every start
+
     items, readers = result["items"], _readers(result)
     n_right, n_counted = items["n_right"], items["n_counted"]
     if which == Which.MISSED:
@@ -176,6 +181,8 @@ def _chosen(items: CaseColumns, names: Sequence[str], place: int) -> list[int]:
 
 
 def _behaviour(items: CaseColumns, names: Sequence[str], place: int) -> ItemStatistics:
+    from annotation.statistics.kernels.items import item_of
+
     apart = items["discrimination"][place]
     return item_of(
         _chosen(items, names, place),

@@ -18,7 +18,6 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
-from readerstudy.comparison.comparing_models import inputs_now
 from readerstudy.comparison.comparison_job import (
     ask_for_comparison,
     banks_compared,
@@ -50,6 +49,8 @@ def models_compare(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _compared(bank: QuestionBank) -> dict[str, Any]:
+    from readerstudy.comparison.comparing_models import inputs_now  # loads numpy: not at every start
+
     comparison = newest_comparison(bank)
     context: dict[str, Any] = {"comparison": comparison, "job": comparison_under_way(bank)}
     if comparison is None:

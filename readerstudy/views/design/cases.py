@@ -21,7 +21,6 @@ from readerstudy.design.case_selection import CasePreview, CaseRequest, preview_
 from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.drawing import cells_of, effect_by_task
-from readerstudy.design.kernels.forecast import RANDOM_CASES, forecast, rare_in_random
 from readerstudy.design.questions import PoolCell, n_with_lost_images, pool_cells
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
@@ -78,6 +77,8 @@ def _wanted(form: CasesForm) -> CaseRequest:
 
 
 def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: CaseRequest) -> dict[str, Any]:
+    from readerstudy.design.kernels.forecast import forecast  # loads numpy: not at every start
+
     try:
         choice = preview_cases(study, wanted)
     except StudyRefused as refusal:
@@ -152,6 +153,8 @@ def _stored(request: AuthenticatedRequest, study: ReaderStudy) -> dict[str, Any]
 
 def _pool(study: ReaderStudy, form: CasesForm) -> dict[str, Any]:
     """What the bank holds, cell by cell, with the field of each quota beside it."""
+    from readerstudy.design.kernels.forecast import RANDOM_CASES, rare_in_random
+
     cells = pool_cells(study.bank)
     rows = []
     for task in TASKS:

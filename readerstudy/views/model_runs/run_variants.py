@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -17,9 +17,10 @@ from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.acts.model_runs import run_of
-from readerstudy.comparison.image_need import image_need
-from readerstudy.comparison.variants import RunFamily, family_of, tables_for
 from readerstudy.model_runs.publishing import target_of_run
+
+if TYPE_CHECKING:
+    from readerstudy.comparison.variants import RunFamily
 
 PER_PAGE = 50
 SETTINGS = {
@@ -38,6 +39,9 @@ def model_run_variants(request: AuthenticatedRequest, public_id: str) -> HttpRes
 
     The table beside reviewers is read at once, since it depends on who looks.
     """
+    from readerstudy.comparison.image_need import image_need  # loads numpy: not at every start
+    from readerstudy.comparison.variants import family_of, tables_for
+
     run = run_of(request.user, public_id)
     family = family_of(run)
     context: dict[str, Any] = {"run": run, "family": family, "target": target_of_run(run)}

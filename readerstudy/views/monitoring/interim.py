@@ -28,7 +28,6 @@ from annotation.views.site.decorators import AuthenticatedRequest, by, person_re
 from readerstudy.design.voiding import check_may_void, main_case, void_case
 from readerstudy.forms.studies import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
-from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.unblinding.looks import looks_before_closing, view_interim_results
 from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
@@ -98,6 +97,8 @@ def _leave_out(case: StudyCase, reason: str, actor: User) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_rereview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Choose how often a case must have been missed, then make the draft of a round."""
+    from readerstudy.monitoring.rereviewing import send_to_rereview  # loads numpy: not at every start
+
     study = coordinated_study(request.user, slug)
     initial = {"threshold": 50, "name": _("Re-review of %(study)s") % {"study": study.name[:180]}}
     form = RereviewForm(request.POST if request.method == "POST" else None, initial=initial)

@@ -31,7 +31,6 @@ from readerstudy.monitoring.progress import (
     sittings,
     voidings_of,
 )
-from readerstudy.monitoring.rereviewing import rereviews_of
 from readerstudy.reading.practice import n_right
 from readerstudy.study.deadlines import study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
@@ -62,6 +61,8 @@ def study_watch(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, Any]:
     """What is shown around the table; remarks of readers on cases are for coordinators."""
+    from readerstudy.monitoring.rereviewing import rereviews_of  # loads numpy: not at every start
+
     is_open = study.state == StudyState.OPEN
     context: dict[str, Any] = {
         "deadline": study_deadline_text(study),

@@ -22,7 +22,6 @@ from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.acts.models import changeable_entry, known_entry
-from readerstudy.comparison.repeating import repeatability_for, repeated_targets, targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.studies import ReasonForm
@@ -79,6 +78,8 @@ def model_new(request: AuthenticatedRequest) -> HttpResponse:
 @require_GET
 def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """What an entry says of its model, its runs, and everything that happened to it."""
+    from readerstudy.comparison.repeating import targets_of  # loads numpy: not at every start
+
     entry = known_entry(request.user, public_id)
     runs = list(runs_known_to(request.user).filter(entry=entry).order_by("-study", "bank", "number"))
     context = {
@@ -163,6 +164,8 @@ def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpRe
 
     Computed as a job when it is first asked for; the page looks again until it is there.
     """
+    from readerstudy.comparison.repeating import repeatability_for, repeated_targets
+
     entry = known_entry(request.user, public_id)
     targets = repeated_targets(entry, request.user)
     asked = request.GET.get("on", "")

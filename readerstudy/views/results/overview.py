@@ -32,7 +32,6 @@ from readerstudy.results.difference_tables import (
 from readerstudy.results.kernels.comparisons import planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import expert_ceiling
 from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
-from readerstudy.results.pair_agreement_tables import mean_agreement_table
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.results.access import seen_analysis, seen_by, seen_result
 from readerstudy.views.study.access import coordinated_study
@@ -82,6 +81,8 @@ def study_analysed(request: AuthenticatedRequest, slug: str, public_id: str) -> 
 
 def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Who looked before closing is shown inside only."""
+    from readerstudy.results.pair_agreement_tables import mean_agreement_table  # loads numpy: not at every start
+
     result = seen.result
     planned, late = planned_rows(result), post_hoc_table(result)
     context: dict[str, Any] = {

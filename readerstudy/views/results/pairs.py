@@ -18,12 +18,10 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in, value_named
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair, disagreements
 from readerstudy.results.kernels.comparisons import planned_pairs_table
 from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, beside_kappa, heatmap, pairs_once
 from readerstudy.results.kernels.stored import order_of, pair_between, panel_names, runs_of, with_shown_kappas
 from readerstudy.results.looking import Seen
-from readerstudy.results.pair_agreement_tables import groups_table
 from readerstudy.results.wording import caution
 from readerstudy.templatetags.results import (
     as_kappa,
@@ -49,6 +47,8 @@ def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) ->
 
 def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """One panel of the heatmap; which one, and what counts as agreeing, is part of the address."""
+    from readerstudy.results.pair_agreement_tables import groups_table
+
     result = seen.result
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
     maps = _maps(result, panel, agree)
@@ -75,6 +75,8 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_safe
 def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: int, second: int) -> HttpResponse:
     """Two raters by their places in the order of the analysis."""
+    from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair, disagreements
+
     seen = seen_result(request.user, slug, public_id)
     result = seen.result
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)

@@ -11,6 +11,7 @@ import pytest
 from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
+from annotation.hashes import keyed_pseudonym
 from annotation.imaging.kernels.attributes import LookupTable
 from annotation.imaging.kernels.deidentification import (
     ALLOWLIST,
@@ -18,7 +19,6 @@ from annotation.imaging.kernels.deidentification import (
     as_file,
     deidentified,
     keyed_names,
-    keyed_pseudonym,
     keyed_uid,
 )
 from annotation.imaging.kernels.image_files import SourceImage, read_image
