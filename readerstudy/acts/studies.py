@@ -21,8 +21,9 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.zones import time_text
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
+from readerstudy.design.freezing import freeze_study
 from readerstudy.enrolment.participation import withdraw
-from readerstudy.forms.studies import DeadlineForm, ReasonForm
+from readerstudy.forms.studies import DeadlineForm, FreezeForm, ReasonForm
 from readerstudy.models import Enrolment, ReaderStudy, ResultsLink
 from readerstudy.monitoring.unfinished import (
     check_extends,
@@ -95,6 +96,16 @@ class _Asked(StudyAct):
     def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation | None:
         sentences, title = [str(one) for one in self.follows], str(self.title)
         return Confirmation(title=title, sentences=sentences, label=title, back=self.page(), is_danger=False)
+
+
+class FreezeStudy(StudyAct):
+    """From now on nothing of the design changes. Refused with everything that is in the way. Where readers see
+    indications somebody has to read these first: such a study is frozen on its page.
+    """
+
+    name, route, summary = "study-freeze", "freeze/", "Freeze a study"
+    do, form = freeze_study, FreezeForm
+    done = gettext_lazy("The design is frozen. Invite readers, then open the study.")
 
 
 class OpenStudy(_Asked):
@@ -320,6 +331,7 @@ class RestoreResultsLink(LinkAct):
     do, done = restore_link, gettext_lazy("The link works again.")
 
 
+DESIGN_ACTS: tuple[type[StudyAct], ...] = (FreezeStudy,)  # done on pages of their own, which show what is to be read
 STUDY_ACTS: tuple[type[StudyAct], ...] = (OpenStudy, CloseStudy, ArchiveStudy, BringBackStudy)
 WATCHING_ACTS: tuple[type[StudyAct], ...] = (ExtendStudy, RemindStudy)
 READER_ACTS: tuple[type[ReaderAct], ...] = (ExtendReader, RemindReader, WithdrawReader, PassReader)

@@ -9,6 +9,7 @@ from annotation.api.questionbank.question_acts import ReasonSent
 from readerstudy.acts.model_runs import MODEL_RUN_ACTS
 from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import (
+    DESIGN_ACTS,
     LINK_ACTS,
     READER_ACTS,
     STUDY_ACTS,
@@ -49,12 +50,11 @@ urlpatterns = [
     path(STUDY, study_list.OneStudy.as_view(), name="api-study"),
     path(f"{STUDY}plan/", study_list.StudyPlan.as_view(), name="api-study-plan"),
     path(f"{STUDY}protocol/", study_list.StudyProtocol.as_view(), name="api-study-protocol"),
-    path(f"{STUDY}freeze/", study_acts.FreezeStudy.as_view(), name="api-study-freeze"),
     path(f"{STUDY}re-review/", study_acts.RereviewStudy.as_view(), name="api-study-rereview"),
     path(f"{STUDY}copy/", study_acts.CopyStudy.as_view(), name="api-study-copy"),
     *api_paths(
         STUDY,
-        (*STUDY_ACTS, *WATCHING_ACTS),
+        (*DESIGN_ACTS, *STUDY_ACTS, *WATCHING_ACTS),
         study_list.OneStudy,
         CloseStudy=study_acts.CloseSent,
         ExtendStudy=resource_of(

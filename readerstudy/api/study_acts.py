@@ -1,4 +1,4 @@
-"""What is done with a study: frozen, opened, more time given, closed, re-reviewed, copied, archived, brought back."""
+"""What is done with a study: opened, more time given, closed, re-reviewed, copied, archived, brought back."""
 
 from __future__ import annotations
 
@@ -13,32 +13,13 @@ from annotation.acts import Act
 from annotation.api.acting import ActedOn
 from annotation.api.bodies import SentBody
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, Shown
+from annotation.api.resources import Shown
 from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy, OneStudy
 from readerstudy.design.creating import copy_study
-from readerstudy.design.freezing import freeze_study
-from readerstudy.models import ReaderStudy
+from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.views.study.access import coordinated_study
-
-
-class FreezeSent(SentBody):
-    read_elsewhere = serializers.BooleanField(
-        default=False, help_text="its readings are imported, so that nobody misses images that are not here"
-    )
-
-
-class FreezeStudy(ActOn[ReaderStudy], OneStudy):
-    """From now on nothing of the design changes. Refused with everything that is in the way. Where readers see
-    indications somebody has to read these first: such a study is frozen on its page.
-    """
-
-    body = FreezeSent
-    summary = "Freeze a study"
-
-    def act_on(self, study: ReaderStudy) -> None:
-        freeze_study(coordinated_study(self.person, study.slug), **self.sent(FreezeSent), **self.by())
 
 
 class DeadlineSent(SentBody):
@@ -90,7 +71,6 @@ class RereviewStudy(OfStudy):
     summary = "Send missed cases to a re-review"
 
     def post(self, request: Request, **named: Any) -> Response:
-        from readerstudy.monitoring.rereviewing import send_to_rereview  # loads numpy: not at every start
 
         study, sent = self.study, self.sent(RereviewSent)
 

@@ -52,6 +52,12 @@ class ShareForm(StudyPageForm):
     )
 
 
+class FreezeForm(StudyPageForm):
+    read_elsewhere = forms.BooleanField(
+        required=False, help_text="its readings are imported, so that nobody misses images that are not here"
+    )
+
+
 # --- while readers read ---------------------------------------------------------------------------
 class DeadlineForm(StudyPageForm):
     """A later deadline, as the clocks of the study's own time zone show it."""

@@ -58,9 +58,11 @@ def test_from_a_file_to_the_exported_reviews(
     client: Client, bank: str, cora: User, rita: User, remo: User, tmp_path: Path
 ) -> None:
     assert not Image.objects.exclude(state=ImageState.AVAILABLE).exists()
-    drawn = told("draw_sample", "--bank", bank, "--per-thousand", 500, "--seed", 1, "--name", "Half")
-    assert drawn["n_drawn"] == N_QUESTIONS / 2
     client.force_login(cora)
+    sent = {"bank": "real", "by": "difficulty", "per_thousand": 500, "seed": 1, "rated_by": "stated"}
+    frame = client.get(reverse("sample-new"), sent).context["found"].frame_sha256
+    client.post(reverse("sample-new"), {**sent, "name": "Half", "frame_sha256": frame})
+    assert SamplingPlan.objects.get().questions.count() == N_QUESTIONS / 2
     asked = {"name": "First", "sample": SamplingPlan.objects.get().slug, "per_question": 2, "steps": "full", "seed": 1}
     made = client.post(reverse("round-new"), {**asked, "reviewers": [rita.pk, remo.pk]})
     assert made.status_code == 302

@@ -19,7 +19,7 @@ from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
 from readerstudy.acts.model_runs import MODEL_RUN_ACTS
 from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
-from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
+from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
 EVERY: tuple[type[Act[Any]], ...] = (
     *BANK_ACTS,
@@ -29,6 +29,7 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *UPLOAD_ACTS,
     *JOB_ACTS,
     *ROUND_ACTS,
+    *DESIGN_ACTS,
     *STUDY_ACTS,
     *WATCHING_ACTS,
     *READER_ACTS,
@@ -61,7 +62,7 @@ class Command(BaseCommand):
             arguments = act.arguments(valid_data(form) if form is not None else {})
             result = act.run(arguments, timezone.now())
         except (Refused, PermissionDenied) as refusal:
-            raise CommandError(str(refusal)) from None
+            raise CommandError(str(refusal), returncode=2) from None
         except (Http404, ValueError):
             named = " ".join(options["thing"])
             raise CommandError(f"Not there, or not for this person: {named}", returncode=2) from None

@@ -155,7 +155,6 @@ def shown_to(client: Client, person: User, address: str) -> str:
 @pytest.mark.parametrize(
     "command",
     [
-        ("draw_sample", "--bank", HIDDEN),
         ("export_reviews", f"{HIDDEN}-round"),
         ("ingest_images", "/tmp", "--bank", HIDDEN.lower()),
     ],

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import datetime, timedelta
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 from django.test import Client
 
 from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
@@ -72,8 +68,7 @@ def test_other_fields_are_drawn_in_proportion(db: None, by: StratifyBy) -> None:
     chest = make_bank("Chest")
     rare, common = {"task": Task.LOCATION, "category": "Pleura"}, {"task": Task.PRESENCE, "category": "Heart"}
     make_revisions(chest, {number: common if number % 4 else rare for number in range(1, 41)})
-    call_command("draw_sample", "--bank", "Chest", "--per-thousand", "200", "--by", by.value, stdout=StringIO())
-    plan = SamplingPlan.objects.get()
+    plan = draw_sample(chest, by=by, per_thousand=200, actor=None, at=NOON)
     assert plan.stratify_by == by
     often, seldom = {StratifyBy.TASK: ("presence", "location"), StratifyBy.CATEGORY: ("Heart", "Pleura")}[by]
     assert {one["stratum"]: (one["n_frame"], one["n_drawn"]) for one in plan.strata} == {
@@ -147,41 +142,6 @@ def test_archiving_deleting_and_what_refers(bank: QuestionBank, cora: User, ada:
     move_to_bin(plan, actor=ada, at=noon)
     empty_bin(noon + timedelta(days=30))
     assert not SampledQuestion.objects.exists()
-
-
-def test_the_command_draws_and_prints_json(bank: QuestionBank) -> None:
-    out = StringIO()
-    call_command("draw_sample", "--bank", "Bank", "--per-thousand", "250", "--seed", "3", "--json", stdout=out)
-    told = json.loads(out.getvalue())
-    plan = SamplingPlan.objects.get()
-    assert told["questions"] == list(plan.questions.values_list("revision__question__number", flat=True))
-    assert told["n_drawn"] == 10
-    assert sum(one["n_drawn"] for one in told["strata"]) == 10
-    again = StringIO()
-    call_command(
-        "draw_sample",
-        "--bank",
-        "bank",
-        "--per-thousand",
-        "250",
-        "--seed",
-        "3",
-        "--name",
-        "Again",
-        "--json",
-        stdout=again,
-    )
-    assert json.loads(again.getvalue())["questions"] == told["questions"]
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--bank", "Nowhere"], ["--bank", "Bank", "--per-thousand", "0"], ["--bank", "Bank", "--seed", "-4"]]
-)
-def test_the_command_refuses_with_status_2(bank: QuestionBank, arguments: list[str]) -> None:
-    with pytest.raises(CommandError) as refusal:
-        call_command("draw_sample", *arguments)
-    assert refusal.value.returncode == 2
-    assert not SamplingPlan.objects.exists()
 
 
 def test_the_frame_says_what_it_leaves_out_and_what_waits(

@@ -11,7 +11,6 @@ from tests.annotation.review.cases import NOON, make_round
 
 pytestmark = pytest.mark.django_db
 COMMANDS = [
-    ("draw_sample", "--bank", "twice"),
     ("import_predictions", "answers.json", "--model", "M", "--bank", "twice"),
     ("export_reviews", "--round", "round", "--format", "csv", "--output", "reviews.csv"),
 ]

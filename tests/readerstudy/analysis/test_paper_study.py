@@ -66,7 +66,7 @@ def test_the_published_accuracies_and_every_kappa(
 ) -> None:
     command("import_questions", str(files / "questions.json"), "--bank", "paper")
     command("create_study", "--bank", "paper", "--cases", str(files / "cases.txt"), "--name", STUDY)
-    command("freeze_reader_study", STUDY, "--read-elsewhere")
+    command("act", "study-freeze", slugify(STUDY), "--by", cora.email, "--with", "read_elsewhere=on")
     command("import_responses", str(files / "responses.csv"), "--study", STUDY)
     for model in sorted(files.glob("predictions_*.json")):
         name = model.stem.removeprefix("predictions_")

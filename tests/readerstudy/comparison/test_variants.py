@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from django.core.management import CommandError, call_command
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.model_requests import ChatSettings
@@ -142,33 +139,3 @@ def test_in_a_study_cases_voided_beforehand_are_left_out_and_results_are_hidden_
     assert tables_now(family_of(run))["n"] == 3
     Voiding.objects.create(case=study.cases.get(number=3), reason="wrong", actor=cora, at=NOON, before_unblinding=True)
     assert tables_now(family_of(run))["n"] == 2
-
-
-# --- the command ----------------------------------------------------------------------------------
-@pytest.mark.usefixtures("reviewed")
-def test_the_command(twelve: QuestionBank, capsys: pytest.CaptureFixture[str]) -> None:
-    complete(Target(twelve), right_on(*range(1, 10)), n_repeats=2)
-    blind = complete(Target(twelve), right_on(1, 2, 3, 10), images=SentImages.NONE, n_orders=4)
-    planned(Target(twelve), prompt=reading(), images=SentImages.BLANK)
-    call_command("show_variants", blind.batch.public_id, "--json")
-    found = json.loads(capsys.readouterr().out)
-    assert (found["model"], found["version"], found["bank"], found["n"]) == ("Model", "1", twelve.slug, 12)
-    assert [(one["images"], one["calls_left"]) for one in found["incomplete"]] == [("blank", 12)]
-    assert found["variants"] == tables_now(family_of(blind))["variants"]
-    assert found["without_image"]["right_although_needed"] == [1, 2, 3]
-    call_command("show_variants", blind.batch.public_id)
-    said = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
-    assert "not complete, in no table: run" in said
-    assert "images none: 33.33 % (13.81 to 60.94 %), n 12; plain 75.00 %" in said
-    assert "difference −41.67 points" in said
-    assert "p 0.125, Holm 0.125" in said
-    assert "  the same option in all orders: 100.00 %" in said
-    assert "image needed by reviewers yes: 100.00 %" in said
-
-
-def test_the_command_refuses_what_nobody_may_see_yet() -> None:
-    run = complete(Target.of_study(make_study()), right_on(1), prompt=make_prompt(), n_repeats=2)
-    for arguments, sentence in (([run.batch.public_id], "once the study is closed"), (["x"], "There is no run 'x'")):
-        with pytest.raises(CommandError, match=sentence) as failed:
-            call_command("show_variants", *arguments)
-        assert failed.value.returncode == 2

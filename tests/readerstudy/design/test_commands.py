@@ -13,6 +13,8 @@ from django.core.management import CommandError, call_command
 from annotation.enums import Verdict
 from annotation.models import AuditEvent, User
 from readerstudy.conducting.lifecycle import close_study
+from readerstudy.design.checking import hindrances_of
+from readerstudy.design.freezing import freeze_study
 from readerstudy.enums import StudyState
 from readerstudy.models import PresentedCase, ReaderStudy, Voiding
 from tests.annotation.questionbank.files import make_record, run_import, write_file
@@ -35,6 +37,10 @@ def refused(command: str, *arguments: Any) -> str:
         run(command, *arguments)
     assert caught.value.returncode == 2
     return str(caught.value)
+
+
+def freeze(name: str) -> None:
+    freeze_study(ReaderStudy.objects.get(name=name), actor=None, at=NOON)
 
 
 def cases_file(folder: Path, *names: object) -> Path:
@@ -99,36 +105,33 @@ def test_several_questions_of_a_patient_are_allowed_because_they_were_listed(tmp
     same_patient(make_questions(4), 1, 2)
     assert make(tmp_path, 1, 2, 3)["rules"]["several_per_patient"] is True
     assert make(tmp_path, 1, 3, name="Other")["rules"]["several_per_patient"] is False
-    assert json.loads(run("freeze_reader_study", "Trial", "--json"))["state"] == "frozen"
+    freeze("Trial")
 
 
-def test_freezing_prints_the_hash_and_does_it_once(tmp_path: Path) -> None:
+def test_a_script_freezes_once(tmp_path: Path, cora: User) -> None:
     make_questions(3, pixels=False)
     make(tmp_path, 1, 2, 3)
-    assert "3 of 3 cases lack an image that may be shown (missing or not released)" in refused(
-        "freeze_reader_study", "trial"
-    )
-    said = run("freeze_reader_study", "trial", "--read-elsewhere")
+    act = ("act", "study-freeze", "trial", "--by", cora.email)
+    assert "3 of 3 cases lack an image that may be shown (missing or not released)" in refused(*act)
+    run(*act, "--with", "read_elsewhere=on")
     study = ReaderStudy.objects.get()
     assert study.state == StudyState.FROZEN
-    assert study.protocol_sha256 in said
-    assert "Before it can be opened: 3 of 3 cases lack an image" in said
-    assert "is frozen and cannot change" in refused("freeze_reader_study", "Trial")
-    assert "no study named" in refused("freeze_reader_study", "Nothing")
+    assert "3 of 3 cases lack an image" in hindrances_of(study)[0]
+    assert "is frozen and cannot change" in refused(*act)
     assert AuditEvent.objects.filter(act="study.frozen").count() == 1
 
 
 def test_an_exported_plan_makes_the_same_study_again(tmp_path: Path) -> None:
     make_questions(6)
     make(tmp_path, 5, 2, 4, 1)
-    run("freeze_reader_study", "Trial")
+    freeze("Trial")
     first = tmp_path / "first.json"
     told = json.loads(run("export_protocol", "Trial", "--output", first, "--json"))
     exported = json.loads(first.read_text())
     assert told["protocol_sha256"] == exported["protocol_sha256"]
     assert "already" in refused("create_study", first)
     run("create_study", first, "--name", "Again")
-    run("freeze_reader_study", "Again")
+    freeze("Again")
     second = tmp_path / "second.json"
     run("export_protocol", "Again", "--output", second)
     again = json.loads(second.read_text())
@@ -147,17 +150,16 @@ def test_a_word_that_could_mean_two_studies_means_none(tmp_path: Path) -> None:
     make_questions(3)
     for name in ("Trial", "trial"):
         make(tmp_path, 1, 2, 3, name=name)
-    assert "could mean" in refused("freeze_reader_study", "trial")
-    assert not ReaderStudy.objects.exclude(state="draft").exists()
-    run("freeze_reader_study", "Trial")
-    assert ReaderStudy.objects.exclude(state="draft").get().name == "Trial"
+    assert "could mean" in refused("export_protocol", "trial", "--output", tmp_path / "plan.json")
+    run("export_protocol", "Trial", "--output", tmp_path / "plan.json")
+    assert json.loads((tmp_path / "plan.json").read_text())["name"] == "Trial"
 
 
 def test_after_closing_anybody_can_check_protocol_and_keys(tmp_path: Path) -> None:
     """The lines of docs/reader-studies.md, on an exported file."""
     make_questions(3)
     make(tmp_path, 1, 2, 3)
-    run("freeze_reader_study", "Trial")
+    freeze("Trial")
     path = tmp_path / "study.json"
     run("export_protocol", "Trial", "--output", path)
     assert "opening" not in json.loads(path.read_text())
@@ -190,7 +192,7 @@ def test_a_plan_can_draw_its_cases(tmp_path: Path) -> None:
     study = ReaderStudy.objects.get()
     assert study.cases.filter(block="main", revision__task="geometric").count() == 4
     assert [one.cases.count() for one in study.sets.all()] == [8, 8]
-    run("freeze_reader_study", "Drawn")
+    freeze("Drawn")
     assert study.orders.count() == 12
 
 
@@ -276,7 +278,7 @@ def test_voidings_come_in_whole_or_not_at_all(tmp_path: Path) -> None:
     make(tmp_path, 1, 2, 3)
     good = voidings(tmp_path, '\ufeffcase,reason,who\r\n2,"two options, both right",me\r\n')
     assert "is a draft" in refused("import_voidings", good, "--study", "Trial")
-    run("freeze_reader_study", "Trial")
+    freeze("Trial")
     bad = voidings(tmp_path, "case,reason\n1,good reason\n4,not in the study\n2,\n1,again\n3\n")
     message = refused("import_voidings", bad, "--study", "Trial")
     for words in ("row 3: the study has no case “4”", "row 4: “reason” is empty", "row 5: the case “1” comes twice"):
@@ -316,7 +318,7 @@ def test_voidings_come_in_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_file_that_is_no_table_of_voidings_says_so(tmp_path: Path, text: str, words: str) -> None:
     make_questions(2)
     make(tmp_path, 1, 2)
-    run("freeze_reader_study", "Trial")
+    freeze("Trial")
     assert words in refused("import_voidings", voidings(tmp_path, text), "--study", "Trial")
 
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.test import Client
 
 from annotation.models import AnswerKey, Report, User
@@ -85,15 +85,6 @@ def test_without_indications_the_protocol_says_nothing_of_it(draft: ReaderStudy)
     freeze_study(draft, actor=None, at=NOON, indications_read=read)
     assert "indications_read" not in draft.protocol
     assert statement_on(draft) is None
-
-
-def test_the_command_asks_for_the_statement_and_says_where_they_are_read(draft: ReaderStudy) -> None:
-    with pytest.raises(CommandError, match=r"/studies/trial/indications/; .*--indications-read\. Nothing was stored"):
-        call_command("freeze_reader_study", "trial")
-    call_command("freeze_reader_study", "trial", "--indications-read", stdout=io.StringIO())
-    statement = statement_on(draft)
-    assert statement is not None
-    assert statement.who == ""
 
 
 def test_nothing_is_said_where_no_indication_shows(draft: ReaderStudy) -> None:
