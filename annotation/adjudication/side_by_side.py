@@ -31,10 +31,6 @@ class Comparison:
     n_reviews: int
     lines: list[Line]
 
-    @property
-    def n_different(self) -> int:
-        return sum(line.differs for line in self.lines)
-
 
 def compare(settlement: Settlement) -> Comparison:
     """The adjudicator's newest version, then those of the round in an order that says nothing about who wrote them.

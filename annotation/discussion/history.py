@@ -54,10 +54,6 @@ class Event:
     words: str = ""  # what a person wrote
     past: PastRevision | None = None  # of a wording: what it changed
 
-    @property
-    def kind_label(self) -> str:
-        return _(self.kind.label)
-
 
 def life_of(question: Question, revisions: Sequence[Revision], person: User) -> list[Event]:
     """Newest first. ``revisions``: those of published imports, newest first, whose keys the person may read."""

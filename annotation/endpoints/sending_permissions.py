@@ -142,15 +142,6 @@ def withdraw_permission(
     return locked
 
 
-def permission_by_id(public_id: str) -> SendingPermission:
-    """Raises SendingRefused (``unknown``)."""
-    found = SendingPermission.objects.select_related("bank").filter(public_id=public_id).first()
-    if found is None:
-        sentence = _("There is no permission with the id “%(id)s”. The page of the bank lists them.")
-        raise SendingRefused("unknown", sentence % {"id": public_id}, status=404)
-    return found
-
-
 def is_same_text(one: str, other: str) -> bool:
     """Word by word; browsers and files end lines differently."""
     return [line.rstrip() for line in one.strip().splitlines()] == [

@@ -17,7 +17,7 @@ from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.discussion.tagging import tags_of
-from annotation.enums import Difficulty, ImageState, ImportState, OptionLetter, QuestionState, Role, Task, ViewPosition
+from annotation.enums import Difficulty, ImportState, OptionLetter, QuestionState, Role, Task
 from annotation.forms.bank import QuestionSearchForm
 from annotation.models import AnswerKey, QuestionBank, Revision, User
 from annotation.questionbank.answers import read_truth
@@ -28,12 +28,6 @@ from annotation.site.permissions import within_reach
 from annotation.site.sorted_tables import Sorting
 
 READERS: tuple[Role, ...] = (Role.COORDINATOR, Role.ADMINISTRATOR)
-
-
-class ImageOfQuestion(Shown):
-    id = serializers.CharField(source="public_id")
-    view_position = WordChoice(ViewPosition)
-    state = WordChoice(ImageState)
 
 
 class WordingShape(Shown):

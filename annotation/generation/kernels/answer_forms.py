@@ -11,7 +11,6 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
-MOST_BULLETS = 40  # of one report
 MOST_QUESTIONS = 10  # of one exam
 LONGEST_TEXT, LONGEST_NAME = 600, 200  # characters that a schema allows
 N_OPTIONS = 4

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL import Image
 
     from annotation.imaging.kernels.rendering import Payload
@@ -77,12 +75,3 @@ def picture_of(payload: Payload, display: Mapping[str, Any], policy: PicturePoli
     file = io.BytesIO()
     picture.save(file, "PNG", compress_level=PNG_LEVEL)
     return file.getvalue(), picture.width, picture.height
-
-
-def greys_of(png: bytes) -> NDArray[np.uint8]:
-    """Shape (rows, columns)."""
-    import numpy as np
-    from PIL import Image
-
-    with Image.open(io.BytesIO(png)) as picture:
-        return np.asarray(picture)

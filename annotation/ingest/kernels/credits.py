@@ -13,7 +13,6 @@ from annotation.refusals import Refused
 MAX_BYTES = 32 * 1024 * 1024
 LONGEST = {"file": 1000, "attribution": 300, "licence": 100}
 REQUIRED = tuple(LONGEST)
-OPTIONAL = ("view_position",)
 VIEWS = {view.value.lower(): view for view in ViewPosition}
 
 

@@ -144,8 +144,3 @@ def visible_of_discussion(onlooker: QuestionOnlooker) -> frozenset[DiscussionPar
     if onlooker.has_judged:
         return frozenset({DiscussionPart.COMMENTS, DiscussionPart.TAGS})
     return frozenset()
-
-
-def may_change(progress: CaseProgress) -> bool:
-    """Until the round closes; afterwards everything is there to read."""
-    return progress.round_open

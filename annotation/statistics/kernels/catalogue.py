@@ -266,11 +266,6 @@ CATALOGUE: dict[tuple[str, str], Statistic] = {
 }
 
 
-def statistic(about: str, name: str) -> Statistic:
-    """Raises KeyError for a statistic that there is not."""
-    return CATALOGUE[about, name]
-
-
 def shown_at(place: ShownOn) -> list[Statistic]:
     """In the order in which they are shown."""
     return [one for one in CATALOGUE.values() if place in one.shown]

@@ -94,13 +94,6 @@ class IssueRate:
     bank_mix: Estimate
 
 
-def issue_rate(
-    reviews: Iterable[Judged], issues: Collection[str], rule: CountingRule, frame: Mapping[str, int]
-) -> IssueRate:
-    """The rate of one issue, see ``JudgedQuestions.rate``."""
-    return JudgedQuestions.of(reviews).rate(issues, rule, frame)
-
-
 @dataclass(frozen=True)
 class JudgedQuestions:
     """What reviewers flagged, by question: sorted once for the rates of many issues.

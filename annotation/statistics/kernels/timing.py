@@ -227,15 +227,6 @@ def spearman_time_vs_position(seconds: Floats, position: NDArray[np.integer], n_
     return Estimate(float(first @ second) / below, None, n, "spearman", censored_flag(n_censored))
 
 
-@dataclass(frozen=True)
-class Block:
-    """Accuracy over the positions ``first`` to ``last``, both included."""
-
-    first: int
-    last: int
-    accuracy: Estimate
-
-
 def logarithms(seconds: Floats) -> Floats:
     """Natural logarithms; ValueError for a time that is not above 0."""
     if not (seconds > 0).all():

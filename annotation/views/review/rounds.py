@@ -54,7 +54,6 @@ from annotation.views.review.outcome_context import check_not_blinded, outcomes_
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 
 PER_PAGE = 25
-_WITH_DESIGN = ReviewRound.objects.select_related("plan__bank", "created_by", "form", "shared_answers")
 
 
 def seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:

@@ -9,7 +9,6 @@ import pytest
 
 from annotation.generation.kernels.answer_forms import (
     BULLETS_SCHEMA,
-    MOST_BULLETS,
     MOST_QUESTIONS,
     QUESTIONS_SCHEMA,
     NotInForm,
@@ -101,7 +100,7 @@ def test_a_question_of_another_form_is_refused(changes: dict[str, Any]) -> None:
 def test_the_schemas_ask_for_what_is_read_in_its_order() -> None:
     bullets = json.loads(BULLETS_SCHEMA)["properties"]["bullets"]
     assert tuple(bullets["items"]["properties"]) == WrittenBullet.__struct_fields__
-    assert bullets["maxItems"] == MOST_BULLETS
+    assert bullets["maxItems"] == 40
     questions = json.loads(QUESTIONS_SCHEMA)["properties"]["questions"]
     assert tuple(questions["items"]["properties"]) == WrittenQuestion.__struct_fields__
     options = questions["items"]["properties"]["options"]

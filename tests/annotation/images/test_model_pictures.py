@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 from annotation.enums import ImageState
-from annotation.imaging.kernels.picture_policies import BLANK, QUARTER, STORED, greys_of, policy_named
+from annotation.imaging.kernels.picture_policies import BLANK, QUARTER, STORED, policy_named
 from annotation.ingest import quarantine, storage
 from annotation.ingest.model_pictures import (
     PictureRefused,
@@ -21,6 +21,7 @@ from annotation.ingest.model_pictures import (
     policy_for,
 )
 from annotation.models import Image, ModelPicture, QuestionBank, User
+from tests.annotation.imaging.greyscale import greys_of
 
 from .conftest import MakeImage
 

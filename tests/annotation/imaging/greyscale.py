@@ -16,11 +16,13 @@ Where pydicom 3.0 stops short of the standard, or errs, and what is done about i
 
 from __future__ import annotations
 
+import io
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from pydicom.dataset import Dataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi, apply_windowing
 from pydicom.sequence import Sequence
@@ -209,3 +211,9 @@ def make(name: str, photometric: str, **more: Any) -> tuple[Dataset, NDArray[Any
         setattr(made, keyword, value)
         made[keyword].VR = "SS" if pixels.dtype.kind == "i" else "US"
     return made, pixels
+
+
+def greys_of(png: bytes) -> NDArray[np.uint8]:
+    """Shape (rows, columns)."""
+    with Image.open(io.BytesIO(png)) as picture:
+        return np.asarray(picture)

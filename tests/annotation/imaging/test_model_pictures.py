@@ -17,11 +17,11 @@ from annotation.imaging.kernels.picture_policies import (
     BLANK_GREY,
     QUARTER,
     STORED,
-    greys_of,
     picture_of,
     policy_named,
 )
 from annotation.imaging.kernels.rendering import Display, Payload, as_8bit, full_depth, payload_of, prepare
+from tests.annotation.imaging.greyscale import greys_of
 
 
 def prepared(pixels: np.ndarray, **attributes: object) -> tuple[Payload, Display]:

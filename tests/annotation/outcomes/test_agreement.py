@@ -13,8 +13,9 @@ from annotation.enums import Degree, Flag, GradeName, Role, RoundSteps
 from annotation.models import Membership, Review, ReviewRound, User
 from annotation.outcomes.agreement import AgreementRow, RoundAgreement, round_agreement
 from annotation.review.rounds import create_round, open_round
+from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.bootstrap import units_of
-from annotation.statistics.kernels.reviewers import grade_agreement, reviewer_agreement
+from annotation.statistics.kernels.reviewers import grade_agreement
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
@@ -67,8 +68,9 @@ def test_the_page_has_the_numbers_of_the_proved_kernels(pair: ReviewRound) -> No
     for name in ("cohen_kappa_quadratic", "krippendorff_alpha_ordinal"):
         assert quality.results[name].value == pytest.approx(proved[name].value)
     unsound = row_of(found, "ambiguous or clinically unsound").found
-    for name, one in reviewer_agreement(np.array([[6, 6], [0, 24]]), seed=1, issue="unsound").items():
-        assert unsound.results[name].value == pytest.approx(one.value)
+    table = np.array([[6, 6], [0, 24]])
+    for statistic in (pairs.percent_agreement, pairs.cohen_kappa, pairs.gwet_ac1, pairs.brennan_prediger):
+        assert unsound.results[statistic.__name__].value == pytest.approx(float(statistic(table)))
     assert unsound.results["specific_agreement_positive"].value == pytest.approx(12 / 18)
     best = row_of(found, "Best answer, before the key").found
     assert best.results["percent_agreement"].value == pytest.approx(27 / 36)

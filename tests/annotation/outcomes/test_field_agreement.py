@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from annotation.outcomes.kernels.field_agreement import FieldRatings, FieldScale, field_agreement
 from annotation.statistics.kernels.bootstrap import units_of
-from annotation.statistics.kernels.reviewers import grade_agreement, issue_table, reviewer_agreement
+from annotation.statistics.kernels.reviewers import grade_agreement
 from tests.annotation.statistics.goldencases import read
 
 DRAWS = 400
+OF_TWO = ("percent_agreement", "cohen_kappa", "gwet_ac1", "brennan_prediger")
 
 
 def of(scale: FieldScale, codes: Any, n_values: int, clusters: Any = None) -> Any:
@@ -52,11 +53,20 @@ def test_two_reviewers_who_flag_have_the_numbers_of_the_golden_records() -> None
     for issue in ("multiple_valid_answers", "comparison_content", "clinical_validity", "hallucinated"):
         codes = [[int(issue not in one[q]) if q in one else -1 for q in questions] for one in flagged.values()]
         found = of(FieldScale.FLAG, codes, 2)
-        proved = reviewer_agreement(issue_table(flagged["E1"], flagged["E2"], issue), seed=1, issue=issue, draws=DRAWS)
-        assert found.results.keys() == proved.keys()
+        expected = {name: case["expected"][f"{issue}: {name}"]["value"] for name in OF_TWO}
+        for which, value in case["expected"][f"{issue}: specific_agreement"]["value"].items():
+            expected[f"specific_agreement_{which}"] = value
+        assert found.results.keys() == expected.keys()
+        assert {one.n for one in found.results.values()} == {case["expected"]["questions_seen_by_both"]["value"]}
         for name, one in found.results.items():
-            assert one.value == pytest.approx(proved[name].value)
-            assert (one.reason, one.n) == (proved[name].reason, proved[name].n)
+            assert one.value == pytest.approx(expected[name], abs=1e-6)
+
+
+def test_a_flag_that_nobody_set_is_undefined() -> None:
+    found = of(FieldScale.FLAG, [[1] * 40] * 2, 2).results
+    assert found["specific_agreement_positive"].reason == "zero_trials"
+    assert found["cohen_kappa"].reason == "expected_agreement_is_one"
+    assert found["specific_agreement_negative"].value == found["percent_agreement"].value == 1
 
 
 def test_more_observers_have_the_published_alpha() -> None:

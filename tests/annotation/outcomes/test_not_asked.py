@@ -24,7 +24,7 @@ from annotation.review.outcomes import Outcomes, outcomes_over, round_outcomes
 from annotation.review.round_design import RoundDesign, store_form
 from annotation.review.rounds import create_round, open_round
 from annotation.review.submitting import ground_of, submit_review
-from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
+from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions, PaperOutcome
 from tests.annotation.review.cases import good_judgement
 from tests.annotation.rounds.made import make_sample, say, theirs
 
@@ -258,12 +258,14 @@ def test_a_question_counts_by_those_who_were_asked() -> None:
     told = {
         rule.value: (one.count, one.n)
         for rule in (CountingRule.ANY, CountingRule.MAJORITY, CountingRule.ALL)
-        for one in [issue_rate(reviews, ["a"], rule, {}).share]
+        for one in [JudgedQuestions.of(reviews).rate(["a"], rule, {}).share]
     }
     assert told == {"any": (1, 2), "majority": (1, 2), "all": (0, 1)}
-    nobody = issue_rate([judged(1, "", "b")], ["a"], CountingRule.ANY, {"": 5})
+    nobody = JudgedQuestions.of([judged(1, "", "b")]).rate(["a"], CountingRule.ANY, {"": 5})
     assert [list(one.flags) for one in (nobody.share, nobody.bank_mix)] == [NOT_ASKED, NOT_ASKED]
-    assert issue_rate([], ["a"], CountingRule.ANY, {}).share.flags == (), "nothing is reviewed: that is another reason"
+    assert JudgedQuestions.of([]).rate(["a"], CountingRule.ANY, {}).share.flags == (), (
+        "nothing is reviewed: that is another reason"
+    )
 
 
 def test_a_stored_flag_was_asked_for_whatever_its_form_is(short: ReviewRound, rita: User) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.intervals import share
-from annotation.statistics.kernels.issues import CountingRule, Judged, issue_rate
-from annotation.statistics.kernels.reviewers import issue_table, negative_agreement, positive_agreement
+from annotation.statistics.kernels.issues import CountingRule, Judged, JudgedQuestions
+from annotation.statistics.kernels.reviewers import negative_agreement, positive_agreement
 from tests.annotation.statistics.goldencases import Found, Golden
 
 ISSUES = ("multiple_valid_answers", "comparison_content", "clinical_validity", "hallucinated")
@@ -30,19 +31,21 @@ def of_records(given: Any) -> Found:
         {one["question"]: one["issues"] for one in records if one["reviewer"] == name} for name in ("E1", "E2")
     )
     frame = {"all": 1000}
-    by_any = {issue: issue_rate(judged, [issue], CountingRule.ANY, frame).share for issue in ISSUES}
+    by_any = {issue: JudgedQuestions.of(judged).rate([issue], CountingRule.ANY, frame).share for issue in ISSUES}
     found: Found = {
         "questions_reviewed": by_any[ISSUES[0]].n,
         "questions_with_issue_any_reviewer": {issue: one.count for issue, one in by_any.items()},
         "percent_any_reviewer": {issue: 100 * (one.value or 0) for issue, one in by_any.items()},
         "wilson_ci95_any_reviewer": {issue: one.ci95 for issue, one in by_any.items()},
-        "questions_with_any_issue": issue_rate(judged, ISSUES, CountingRule.ANY, frame).share.count,
+        "questions_with_any_issue": JudgedQuestions.of(judged).rate(ISSUES, CountingRule.ANY, frame).share.count,
         "both_reviewers_flagged": {
-            issue: issue_rate(judged, [issue], CountingRule.ALL, frame).share.count for issue in ISSUES
+            issue: JudgedQuestions.of(judged).rate([issue], CountingRule.ALL, frame).share.count for issue in ISSUES
         },
     }
     for issue in ISSUES:
-        table = issue_table(first, second, issue)
+        table = np.zeros((2, 2), dtype=np.int64)
+        for question in first.keys() & second.keys():
+            table[int(issue not in first[question]), int(issue not in second[question])] += 1
         found["questions_seen_by_both"] = int(table.sum())
         found |= {
             f"{issue}: table": table.tolist(),

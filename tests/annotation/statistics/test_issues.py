@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from annotation.enums import Flag
-from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, Judged, PaperOutcome, counts, issue_rate
+from annotation.statistics.kernels.issues import (
+    PAPER_FLAGS,
+    CountingRule,
+    Judged,
+    JudgedQuestions,
+    PaperOutcome,
+    counts,
+)
 
 PAPER = {
     PaperOutcome.SEVERAL_VALID: 13,
@@ -31,7 +38,7 @@ def paper_reviews() -> list[Judged]:
 def test_the_outcomes_of_the_paper_come_out_as_printed() -> None:
     """Expert review of ReXVQA: 10.8, 6.7, 5 and 3.3 % of 120 questions (arXiv 2506.04353, section 3.3.3)."""
     for outcome, printed in zip(PAPER, ("10.8", "6.7", "5.0", "3.3"), strict=True):
-        found = issue_rate(paper_reviews(), PAPER_FLAGS[outcome], CountingRule.ANY, {"all": 1200}).share
+        found = JudgedQuestions.of(paper_reviews()).rate(PAPER_FLAGS[outcome], CountingRule.ANY, {"all": 1200}).share
         assert (found.count, found.n) == (PAPER[outcome], 120)
         assert f"{100 * (found.value or 0):.1f}" == printed
 
@@ -42,7 +49,7 @@ def test_the_outcomes_of_the_paper_against_its_tables(shared_data: Path) -> None
         rows = [row for row in csv.DictReader(file) if row["stage"] == "initial expert review"]
     names = ["multiple_valid_answers", "comparison_content", "clinical_validity", "hallucinated"]
     for outcome, row, name in zip(PAPER, rows, names, strict=True):
-        found = issue_rate(paper_reviews(), PAPER_FLAGS[outcome], CountingRule.ANY, {"all": 1200}).share
+        found = JudgedQuestions.of(paper_reviews()).rate(PAPER_FLAGS[outcome], CountingRule.ANY, {"all": 1200}).share
         assert (found.count, found.n) == (int(row["count"]), int(row["n"]))
         assert found.value == pytest.approx(golden["percent"]["value"][name] / 100)
         assert found.ci95 == pytest.approx(golden["wilson_ci95"]["value"][name], abs=1e-6)
@@ -55,14 +62,14 @@ def test_two_reviewers_golden(shared_data: Path) -> None:
     ]
     expected = {name: entry["value"] for name, entry in golden["expected"].items()}
     for issue, n in expected["questions_with_issue_any_reviewer"].items():
-        found = issue_rate(reviews, [issue], CountingRule.ANY, {"all": 30}).share
+        found = JudgedQuestions.of(reviews).rate([issue], CountingRule.ANY, {"all": 30}).share
         assert (found.count, found.n) == (n, expected["questions_reviewed"])
         assert found.ci95 == pytest.approx(expected["wilson_ci95_any_reviewer"][issue], abs=1e-6)
     for issue, n in expected["both_reviewers_flagged"].items():
-        found = issue_rate(reviews, [issue], CountingRule.ALL, {"all": 30}).share
+        found = JudgedQuestions.of(reviews).rate([issue], CountingRule.ALL, {"all": 30}).share
         assert (found.count, found.n) == (n, expected["questions_seen_by_both"])
     everything = list(expected["questions_with_issue_any_reviewer"])
-    found = issue_rate(reviews, everything, CountingRule.ANY, {"all": 30}).share
+    found = JudgedQuestions.of(reviews).rate(everything, CountingRule.ANY, {"all": 30}).share
     assert found.count == expected["questions_with_any_issue"]
 
 
@@ -86,15 +93,15 @@ def test_what_was_decided_counts_as_it_is() -> None:
 
 def test_two_flags_of_one_outcome_make_a_reviewer_count_once() -> None:
     reviews = [Judged(1, "all", 1, frozenset({Flag.UNSOUND, Flag.KEY_WRONG})), Judged(1, "all", 1, frozenset())]
-    found = issue_rate(reviews, PAPER_FLAGS[PaperOutcome.VALIDITY], CountingRule.MAJORITY, {"all": 10})
+    found = JudgedQuestions.of(reviews).rate(PAPER_FLAGS[PaperOutcome.VALIDITY], CountingRule.MAJORITY, {"all": 10})
     assert (found.share.count, found.share.n) == (0, 1)
 
 
 def test_clusters_are_allowed_for_only_where_questions_share_an_exam() -> None:
     apart = [Judged(n, "all", n, frozenset()) for n in range(20)]
     shared = [Judged(n, "all", n // 2, frozenset({"other"} if n < 4 else ())) for n in range(20)]
-    assert issue_rate(apart, ["other"], CountingRule.ANY, {"all": 20}).clustered is None
-    found = issue_rate(shared, ["other"], CountingRule.ANY, {"all": 20}).clustered
+    assert JudgedQuestions.of(apart).rate(["other"], CountingRule.ANY, {"all": 20}).clustered is None
+    found = JudgedQuestions.of(shared).rate(["other"], CountingRule.ANY, {"all": 20}).clustered
     assert found is not None
     assert found.n_clusters == 10
     assert (found.design_effect or 0) > 1
