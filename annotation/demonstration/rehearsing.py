@@ -112,9 +112,7 @@ def finished_round(
     plan = _sample(bank, "Whole bank", seed=1, coordinator=coordinator, at=at)
     design = RoundDesign(percent_repeated=PERCENT_REPEATED)
     review_round = _opened(FINISHED_ROUND, plan, reviewers, coordinator=coordinator, at=at, design=design)
-    for step, assignment in enumerate(_unfinished(review_round)):
-        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
-        tick()
+    _review_all(review_round, questions, at=at, minutes=2, tick=tick)
     close_round(review_round, actor=coordinator, at=at + timedelta(days=1))
     return review_round
 
@@ -133,9 +131,7 @@ def round_in_adjudication(
     name = "Sample of the adjudicated round"
     plan = _sample(bank, name, per_thousand=per_thousand, seed=3, coordinator=coordinator, at=at)
     review_round = _opened(DISPUTED_ROUND, plan, reviewers[:2], coordinator=coordinator, at=at)
-    for step, assignment in enumerate(_unfinished(review_round)):
-        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
-        tick()
+    _review_all(review_round, questions, at=at, minutes=2, tick=tick)
     complete_reviews(review_round, actor=coordinator, at=at + timedelta(days=1))
     return review_round
 
@@ -217,9 +213,7 @@ def _shared_answers(
     few = numbers[:: len(numbers) // n][:n]
     plan = _sample(bank, "Calibration questions", numbers=few, seed=4, coordinator=coordinator, at=at)
     review_round = _opened(SHARED_ANSWERS, plan, [author], coordinator=coordinator, at=at)
-    for step, assignment in enumerate(_unfinished(review_round)):
-        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=3 * step))
-        tick()
+    _review_all(review_round, questions, at=at, minutes=3, tick=tick)
     close_round(review_round, actor=coordinator, at=at + timedelta(hours=1))
     return review_round
 
@@ -272,6 +266,15 @@ def _unfinished(review_round: ReviewRound) -> QuerySet[Assignment]:
         .select_related("revision__question", "reviewer", "round")
         .order_by("reviewer", "position")
     )
+
+
+def _review_all(
+    review_round: ReviewRound, questions: Sequence[DemonstrationQuestion], *, at: datetime, minutes: int, tick: Tick
+) -> None:
+    """What is left of the round, a review every so many minutes."""
+    for step, assignment in enumerate(_unfinished(review_round)):
+        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=minutes * step))
+        tick()
 
 
 def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: datetime, is_strict: bool = False) -> None:

@@ -10,11 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotation.audit.acts_in_words import acts_by_group
+from annotation.forms import PlainForm
 from annotation.people.event_log import Wanted
 from annotation.people.event_things import things
 
 
-class AuditLogForm(forms.Form):
+class AuditLogForm(PlainForm):
     person = forms.CharField(label=_("Person"), max_length=200, required=False)
     kind = forms.ChoiceField(label=_("Thing"), required=False)
     thing = forms.CharField(label=_("Its name, address or id"), max_length=200, required=False)
@@ -23,17 +24,12 @@ class AuditLogForm(forms.Form):
     until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, *args: Any, with_people: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs | {"label_suffix": ""})
+        super().__init__(*args, **kwargs)
         kinds = sorted((str(thing.label), name) for name, thing in things().items())
-        self._choose("kind", [("", _("all")), *((name, label) for label, name in kinds)])
-        self._choose("act", [("", _("all")), *acts_by_group()])
+        self.offer("kind", [("", _("all")), *((name, label) for label, name in kinds)])
+        self.offer("act", [("", _("all")), *acts_by_group()])
         if not with_people:
             del self.fields["person"]
-
-    def _choose(self, name: str, choices: list[Any]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

@@ -50,11 +50,6 @@ class AskingForm(PlainForm):
         super().__init__(*args, **kwargs)
         self.offer("endpoint", [(one.name, _label_of(one)) for one in endpoints()])
 
-    def offer(self, name: str, choices: list[Any]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
-
     def offer_prompts(self, name: str, prompts: QuerySet[PromptVersion]) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.ModelChoiceField)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from msgspec.structs import replace
 
 from annotation.enums import Word
+from annotation.forms import PlainForm
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import FIGURES, RANGES, Assumptions, read_assumptions
 from readerstudy.design.kernels.documents import DesignRefused, canonical, sha256_of
@@ -36,14 +37,7 @@ def words(kind: type[Word]) -> Callable[[], list[tuple[str, str]]]:
     return lambda: [(one.value, gettext(one.label)) for one in kind]
 
 
-class StudyPageForm(forms.Form):
-    """A form on the pages of studies: no colon behind its labels."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-
-
-class DraftForm(StudyPageForm):
+class DraftForm(PlainForm):
     """A step of the design. It knows what its page showed, so that nobody overwrites what they never saw."""
 
     empty: ClassVar[dict[str, _StrPromise]] = {}  # by field: what an empty one means, where a frozen design is shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from annotation.forms import PlainForm
 from annotation.forms.people import WhomForm
 from readerstudy.enrolment.kernels.steps import (
     MOST_FILMS,
@@ -18,7 +19,7 @@ from readerstudy.enrolment.kernels.steps import (
     Screen,
     Training,
 )
-from readerstudy.forms.drafts import StudyPageForm, words
+from readerstudy.forms.drafts import words
 from readerstudy.models import CaseSet, ReaderStudy
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class ReaderInvitationForm(WhomForm):
         return self.only_set or self.cleaned_data["case_set"]
 
 
-class FactsForm(StudyPageForm):
+class FactsForm(PlainForm):
     """What a paper must report of each reader."""
 
     training = forms.ChoiceField(label=_("Training"), choices=words(Training), widget=forms.RadioSelect)
@@ -88,7 +89,7 @@ class FactsForm(StudyPageForm):
         return cls(initial={**stored, "chest_fellowship": "yes" if stored.get("chest_fellowship") else "no"})
 
 
-class DisplayForm(StudyPageForm):
+class DisplayForm(PlainForm):
     """Where the two patches are, and what the page's script measured."""
 
     dark = forms.ChoiceField(

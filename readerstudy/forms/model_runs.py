@@ -13,10 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.call_enums import SentImages
 from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.forms import PlainForm
 from annotation.forms.model_endpoints import AskingForm
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.models import PromptVersion
-from readerstudy.forms.drafts import StudyPageForm
 from readerstudy.forms.models import target_choices, target_value, visible_name
 from readerstudy.model_runs.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted, model_at
 from readerstudy.predictions.listing import Target
@@ -110,11 +110,11 @@ class ModelRunForm(AskingForm):
         )
 
 
-class StartModelRunForm(StudyPageForm):
+class StartModelRunForm(PlainForm):
     accepts_unknown_cost = forms.BooleanField(required=False, help_text="start although nobody knows the cost")
 
 
-class ModelRunCapForm(StudyPageForm):
+class ModelRunCapForm(PlainForm):
     cap = forms.DecimalField(
         label=_("Most that it may cost"),
         max_digits=12,

@@ -9,9 +9,10 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.forms import PlainForm
 from annotation.templatetags.pages import file_size
 from readerstudy.enums import FILE_FORMS, PredictionForm
-from readerstudy.forms.drafts import SentFile, StudyPageForm
+from readerstudy.forms.drafts import SentFile
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
 from readerstudy.predictions.kernels.matching import FIRST, LAST
@@ -22,7 +23,7 @@ from readerstudy.predictions.listing import Target
 MOST_FILES = 30  # at once
 
 
-class ModelForm(StudyPageForm):
+class ModelForm(PlainForm):
     """One version of one model."""
 
     name = forms.CharField(label=_("Name"), max_length=200, help_text=_("As figures and tables call it."))
@@ -73,7 +74,7 @@ class ModelForm(StudyPageForm):
         return link
 
 
-class PredictionsForm(StudyPageForm):
+class PredictionsForm(PlainForm):
     """A file of predictions, and what it is about."""
 
     file = forms.FileField(label=_("File of predictions"), allow_empty_file=True)

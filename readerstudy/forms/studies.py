@@ -9,11 +9,12 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.forms import PlainForm
 from annotation.forms.account import EmailField
 from annotation.models import QuestionBank
 from annotation.templatetags.pages import file_size
 from readerstudy.design.creating import next_free_name
-from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, StudyPageForm, moment_in
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, moment_in
 from readerstudy.models import ReaderStudy
 from readerstudy.sharing.linking import DAYS
 from readerstudy.unblinding.looks import SHORTEST_REASON
@@ -42,7 +43,7 @@ class CopyForm(DraftForm):
         return cls(initial={"name": next_free_name(study.name)})
 
 
-class ShareForm(StudyPageForm):
+class ShareForm(PlainForm):
     days = forms.TypedChoiceField(label=_("Works for"), choices=[(n, WORDS[n]) for n in DAYS], coerce=int, initial=7)
     note = forms.CharField(
         label=_("For whom"),
@@ -52,14 +53,14 @@ class ShareForm(StudyPageForm):
     )
 
 
-class FreezeForm(StudyPageForm):
+class FreezeForm(PlainForm):
     read_elsewhere = forms.BooleanField(
         required=False, help_text="its readings are imported, so that nobody misses images that are not here"
     )
 
 
 # --- while readers read ---------------------------------------------------------------------------
-class DeadlineForm(StudyPageForm):
+class DeadlineForm(PlainForm):
     """A later deadline, as the clocks of the study's own time zone show it."""
 
     deadline = PlainTimeField(label=_("New deadline"))
@@ -74,7 +75,7 @@ class DeadlineForm(StudyPageForm):
         return moment_in(self.zone, self.cleaned_data["deadline"])
 
 
-class ReasonForm(StudyPageForm):
+class ReasonForm(PlainForm):
     reason = forms.CharField(label=_("Reason"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2}))
 
 
@@ -104,7 +105,7 @@ class VoidForm(ReasonForm):
     field_order = ["case", "reason"]
 
 
-class RereviewForm(StudyPageForm):
+class RereviewForm(PlainForm):
     threshold = forms.IntegerField(
         label=_("Missed by at least, %"),
         min_value=1,

@@ -19,7 +19,7 @@ from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import JobState, Role
 from annotation.ingest import uploading
 from annotation.jobs.access import facts_of_result, refusals_of
-from annotation.models import Job, Upload
+from annotation.models import Job, QuestionBank, Upload
 from annotation.people.kept_answers import MadeAnswer
 from annotation.questionbank import uploads as question_files
 
@@ -129,15 +129,18 @@ class StoreSent(SentBody):
     skip_refused = serializers.BooleanField(default=False, help_text="store what was not refused")
 
 
+def files_of(bank: QuestionBank) -> QuerySet[Upload]:
+    rows = Upload.objects.filter(purpose=question_files.PURPOSE, asked__bank=bank.name)
+    return rows.select_related("created_by", "job")
+
+
 class _OfImports(Resource):
     roles: ClassVar[tuple[Role, ...]] = WRITERS
     reach = None
     shape: ClassVar[type[Shown]] = ImportShape
 
     def rows(self) -> QuerySet[Upload]:
-        bank = bank_named(self.person, self.kwargs["slug"])
-        rows = Upload.objects.filter(purpose=question_files.PURPOSE, asked__bank=bank.name)
-        return rows.select_related("created_by", "job")
+        return files_of(bank_named(self.person, self.kwargs["slug"]))
 
 
 class Imports(_OfImports, ListOf[Upload]):

@@ -31,7 +31,7 @@ from annotation.questionbank.editing import (
 )
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import IMAGES, Wording
-from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.confirming import number_sent, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 Store = Callable[[Wording, str, int], Revision]  # of the wording, the reason, and the revision it is based on
@@ -152,8 +152,7 @@ def _page(
 def question_undo(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
     """The wording from before the current revision, as a new one."""
     question = asked_question(slug, number)
-    sent = request.POST.get("based_on", "")
-    based_on = int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else 0
+    based_on = number_sent(request, "based_on") or 0
 
     def undone() -> str:
         revision = undo(question, based_on=based_on, **by(request))

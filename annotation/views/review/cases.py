@@ -45,6 +45,7 @@ from annotation.review.showing import show_case
 from annotation.review.submitting import hand_back, hide_identifying_images, leave_for_next, skip, submit_review
 from annotation.review.trace_events import record_events
 from annotation.views.review.case_form import case_form
+from annotation.views.site.confirming import number_sent
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.views.site.errors import problem
 
@@ -142,7 +143,7 @@ def review_draft(request: AuthenticatedRequest, assignment: Assignment) -> HttpR
         actor=request.user,
         at=timezone.now(),
         basis=basis_of(request),
-        sequence=count_in(request, "sequence") or 0,
+        sequence=number_sent(request, "sequence") or 0,
         trace=trace_of(request),
     )
     return HttpResponse(status=204)
@@ -203,15 +204,9 @@ def lists(request: HttpRequest) -> dict[str, list[str]]:
     return {name: [str(value) for value in values] for name, values in request.POST.lists()}
 
 
-def count_in(request: HttpRequest, name: str) -> int | None:
-    """A whole number that a script sent; None when there is none."""
-    sent = request.POST.get(name, "")
-    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
-
-
 def basis_of(request: HttpRequest) -> Basis:
     page = request.POST.get("page", "")[:36]
-    return Basis(n_stored=count_in(request, "based_on"), draft=count_in(request, "known"), page=page)
+    return Basis(n_stored=number_sent(request, "based_on"), draft=number_sent(request, "known"), page=page)
 
 
 def trace_of(request: HttpRequest) -> Trace:

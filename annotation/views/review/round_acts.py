@@ -25,7 +25,7 @@ from annotation.review.assigning import listed
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import Handover, add_reviewer, reassign, reassign_all, remove_reviewer
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import Confirmation, confirm, run_and_flash, valid_data
+from annotation.views.site.confirming import Confirmation, confirm, number_sent, run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
@@ -48,12 +48,6 @@ def round_adjudicator_add(request: AuthenticatedRequest, review_round: ReviewRou
     person = valid_data(form, _("Choose a person who can log in."))["person"]
     name_adjudicator(review_round, person, actor=request.user, at=timezone.now())
     return _("%(name)s adjudicates this round.") % {"name": person}
-
-
-def confirmed_number(request: AuthenticatedRequest, name: str) -> int | None:
-    """How many the person agreed to; None where they were not asked yet."""
-    sent = request.POST.get(name, "")
-    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
 
 
 @person_required
@@ -139,7 +133,7 @@ def _went(n: int, to: User) -> str:
 
 def _reassign_all(request: AuthenticatedRequest, review_round: ReviewRound, person: User, to: User) -> HttpResponse:
     """Every open question that the person may have, once the coordinator has read what follows."""
-    confirmed, now = confirmed_number(request, "confirmed_all"), timezone.now()
+    confirmed, now = number_sent(request, "confirmed_all"), timezone.now()
     back = reverse("round-reviewer", args=[review_round.slug, person.pk])
     try:
         handover = reassign_all(review_round, person, to=to, confirmed=confirmed, actor=request.user, at=now)

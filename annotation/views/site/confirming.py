@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from annotation.acts import Confirmation as Confirmation
@@ -41,6 +41,12 @@ def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
     if not form.is_valid():
         raise Refused("invalid", otherwise or _errors_of(form), status=422)
     return form.cleaned_data
+
+
+def number_sent(request: HttpRequest, name: str) -> int | None:
+    """A whole number that a script sent, or how many a person agreed to; None where there is none."""
+    sent = request.POST.get(name, "")
+    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
 
 
 def run_on_form(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
