@@ -18,10 +18,13 @@ from django.contrib.contenttypes.management import create_contenttypes
 from django.core.cache import cache as site_cache
 from django.db.models.signals import post_migrate
 from django.template import Context, Template
+from django.test import Client
 from hypothesis import HealthCheck, settings
+from pytest_django.fixtures import Settings
 
 from annotation.case.kernels.traces import TraceSoFar
 from annotation.enums import Role
+from annotation.jobs import queueing
 from annotation.models import Assignment, AuditEvent, Membership, User
 from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
@@ -226,6 +229,13 @@ def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
 
 
 @pytest.fixture
+def own_home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home of its own, and a queue that nobody listens to: the tests run the jobs themselves."""
+    settings.HOME = tmp_path / "home"
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+
+
+@pytest.fixture
 def noon() -> datetime:
     return NOON
 
@@ -247,6 +257,12 @@ def ada(db: None) -> User:
 def cora(db: None) -> User:
     """Cora coordinates."""
     return make_person("Cora", Role.COORDINATOR)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
 
 
 @pytest.fixture

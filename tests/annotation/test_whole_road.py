@@ -59,7 +59,8 @@ def test_from_a_file_to_the_exported_reviews(
 ) -> None:
     assert not Image.objects.exclude(state=ImageState.AVAILABLE).exists()
     client.force_login(cora)
-    sent = {"bank": "real", "by": "difficulty", "per_thousand": 500, "seed": 1, "rated_by": "stated"}
+    sent: dict[str, str | int] = {"bank": "real", "by": "difficulty", "rated_by": "stated"}
+    sent |= {"per_thousand": 500, "seed": 1}
     frame = client.get(reverse("sample-new"), sent).context["found"].frame_sha256
     client.post(reverse("sample-new"), {**sent, "name": "Half", "frame_sha256": frame})
     assert SamplingPlan.objects.get().questions.count() == N_QUESTIONS / 2

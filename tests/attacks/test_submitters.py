@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.enums import JobState, Role, RoundState
-from annotation.jobs import queueing, running
+from annotation.enums import Role, RoundState
+from annotation.jobs import queueing
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -42,6 +42,7 @@ from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, make_revision, make_round
 from tests.annotation.rounds.made import make_sample
 from tests.conftest import make_person
+from tests.jobs import work
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 from tests.readerstudy.studies import enrol, make_study
 from tests.refusals import refuses
@@ -69,11 +70,6 @@ def bank(cora: User) -> QuestionBank:
     bank = keyed_bank(N_KEYS)
     open_submissions(bank, actor=cora, at=NOON)
     return bank
-
-
-def work() -> None:
-    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
-        running.run(job.public_id, clock=timezone.now)
 
 
 def send(bank: QuestionBank, submitter: User, name: str, **said: str) -> ModelEntry:

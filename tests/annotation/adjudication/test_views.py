@@ -37,12 +37,6 @@ def hers(client: Client, judy: User) -> Client:
 
 
 @pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
-@pytest.fixture
 def settlement(adjudicated: ReviewRound, judy: User, noon: datetime) -> Settlement:
     """Question 2, answered and judged by Judy."""
     return taken_and_judged(adjudicated, judy, noon)

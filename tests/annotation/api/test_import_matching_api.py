@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from annotation.enums import ImageState, JobState, Role
-from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, ColumnMatching, Image, Job, Question, QuestionBank, Upload, User
 from annotation.models.programs import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of, send_json
@@ -19,15 +15,11 @@ from tests.annotation.api.test_incoming import send
 from tests.annotation.questionbank.sheets import SHEET, SHEET_MATCHING
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.conftest import NOON, make_person
+from tests.jobs import work
 
+pytestmark = pytest.mark.usefixtures("own_home")
 IMPORTS = "banks/chest/imports/"
 SENT = {name: value for name, value in SHEET_MATCHING.as_json().items() if name != "words"}
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
 
 
 @pytest.fixture
@@ -46,11 +38,6 @@ def waiting(script: Program) -> str:
     made = send(script, IMPORTS, {"file": SimpleUploadedFile("sheet.csv", SHEET)})
     assert (made.status_code, made.json()["waits_for_columns"]) == (202, True)
     return str(made["Location"])
-
-
-def work() -> None:
-    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
-        running.run(job.public_id, clock=timezone.now)
 
 
 def test_columns_are_read_matched_checked_and_stored(script: Program, waiting: str) -> None:

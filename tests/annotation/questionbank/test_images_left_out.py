@@ -35,12 +35,6 @@ def question(db: None) -> Question:
     return question
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def names_of(question: Question) -> tuple[str, str]:
     pa, lateral = question.exam.images.order_by("position").values_list("public_id", flat=True)
     return pa, lateral

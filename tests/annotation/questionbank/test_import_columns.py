@@ -13,13 +13,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.enums import JobState, Role
 from annotation.exports.bank_export import BankChoice, BankForm, export_bank
-from annotation.jobs import queueing, running
 from annotation.models import (
     AnswerKey,
     AuditEvent,
@@ -37,27 +35,11 @@ from annotation.questionbank.matchings import named_matching
 from tests.annotation.questionbank.files import NOON, run_import
 from tests.annotation.questionbank.sheets import SHEET, SHEET_MATCHING
 from tests.conftest import make_person
+from tests.jobs import work
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 NEW = "/banks/import/"
 KEPT = "/banks/import/matchings/"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
-
-
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
-def work() -> None:
-    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
-        running.run(job.public_id, clock=timezone.now)
 
 
 def send(client: Client, content: bytes = SHEET, name: str = "sheet.csv", bank: str = "Chest") -> str:

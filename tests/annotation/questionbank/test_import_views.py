@@ -12,23 +12,15 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.enums import JobState
-from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, Job, Question, QuestionBank, Revision, Upload, User
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
 from tests.annotation.files.test_tables import parquet
 from tests.annotation.questionbank.files import make_record, run_import, write_file
+from tests.jobs import work
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 NEW = "/banks/import/"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home of its own, and a queue that nobody listens to: the tests run the jobs themselves."""
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
 
 
 def json_file(records: dict[str, Any], name: str = "valid.json") -> SimpleUploadedFile:
@@ -40,17 +32,6 @@ def send(client: Client, records: dict[str, Any], **fields: Any) -> str:
     response = client.post(NEW, {"file": json_file(records), "bank": "Chest", **fields})
     assert response.status_code == 302, response.context["form"].errors
     return str(response["Location"])
-
-
-def work() -> None:
-    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
-        running.run(job.public_id, clock=timezone.now)
-
-
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
 
 
 GOOD = {f"q{n}": make_record(n, exam=n) for n in (1, 2)}

@@ -10,10 +10,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
-from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
-from annotation.jobs import queueing
 from annotation.models import AnswerKey, BankImport, ColumnMatching, Job, Question, User
 from annotation.models.programs import TokenScope
 from annotation.questionbank.kernels.column_matching import FROM_0, FROM_1, LETTER, NUMBER, TEXT
@@ -22,19 +20,13 @@ from tests.annotation.api.asking import problem_of, program_of
 from tests.annotation.api.test_incoming import send as send_over_api
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.questionbank.test_column_matching import columns
-from tests.annotation.questionbank.test_import_columns import coordinator, filled, send, work
+from tests.annotation.questionbank.test_import_columns import filled, send
 from tests.annotation.review.cases import make_bank
 from tests.conftest import NOON
+from tests.jobs import work
 
-__all__ = ["coordinator"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 UNSAID = "no key is 0, and none is 4"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
 
 
 def sheet(*keys: Any, options: str = "One;Two;Three;Four") -> bytes:

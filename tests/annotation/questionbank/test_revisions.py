@@ -49,12 +49,6 @@ def question(db: None) -> Question:
     return make_revision(make_bank("Chest"), 1).question
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def changed(question: Question, **fields: Any) -> Wording:
     return replace(wording_of(current_revision(question)), **fields)
 

@@ -31,12 +31,6 @@ def draft(db: None, cora: User, rita: User, noon: datetime) -> ReviewRound:
     return create_round(make_sample(3), name="Round", reviewers=[rita], actor=cora, at=noon)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def stored(review_round: ReviewRound) -> Viewing:
     return viewing_of(ReviewRound.objects.get(pk=review_round.pk))
 

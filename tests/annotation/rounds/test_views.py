@@ -51,12 +51,6 @@ def opened(db: None, cora: User, rita: User, remo: User, noon: datetime) -> Revi
     return made
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def address(tail: str, rita: User) -> str:
     return "/rounds/round/" + tail.format(rita=rita.pk)
 

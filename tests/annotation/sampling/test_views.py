@@ -33,12 +33,6 @@ def plan(bank: QuestionBank, noon: datetime) -> SamplingPlan:
     return draw_sample(bank, name="Sample", per_thousand=200, actor=None, at=noon)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 ASK = {"bank": "bank", "by": "difficulty", "per_thousand": "200", "seed": "5"}
 PAGES = ["/samples/", "/samples/new/", "/samples/sample/"]
 

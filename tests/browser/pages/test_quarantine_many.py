@@ -15,6 +15,7 @@ from annotation.enums import ImageState
 from annotation.ingest import searching
 from annotation.models import AuditEvent, Image, User
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
+from tests.browser.entering import log_in
 from tests.browser.server import leave
 from tests.conftest import NOON
 
@@ -30,15 +31,6 @@ def keep(page: Page, name: str) -> None:
         page.screenshot(path=Path(str(folder)) / f"{name}-{width}.png")
 
 
-def logged_in(page: Page, live_server: LiveServer, person: User) -> Page:
-    page.goto(f"{live_server.url}/login/")
-    page.get_by_label("E-mail").fill(person.email)
-    page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in", exact=True).click()
-    page.wait_for_url(f"{live_server.url}/")
-    return page
-
-
 @pytest.mark.journey
 def test_many_are_selected_decided_upon_and_put_back(
     browser: Browser,
@@ -49,7 +41,7 @@ def test_many_are_selected_decided_upon_and_put_back(
     for _number in range(7):
         make_image(ImageState.QUARANTINED, state_reason="Text in the pixels.")
     context = browser.new_context(viewport={"width": 1366, "height": 768})
-    page = logged_in(context.new_page(), live_server, dina)
+    page = log_in(context.new_page(), dina, live_server.url)
     page.goto(f"{live_server.url}/quarantine/")
     boxes, release = page.locator("input[name=image]"), page.get_by_role("button", name="Release selected")
     expect(release).to_be_disabled()
@@ -99,7 +91,7 @@ def test_images_that_a_listed_word_held_are_offered_and_released(
                 facts = {"rule": "text-2", "words": words, "again": again}
                 record("image.searched", actor=None, at=NOON, subject=image, facts=facts)
     context = browser.new_context(viewport={"width": 1366, "height": 768})
-    page = logged_in(context.new_page(), live_server, dina)
+    page = log_in(context.new_page(), dina, live_server.url)
     page.goto(f"{live_server.url}/quarantine/")
     page.get_by_role("link", name="Words that are never names").click()
     expect(page.get_by_text("3 selected")).to_be_visible()

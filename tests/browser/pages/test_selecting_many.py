@@ -12,7 +12,8 @@ from annotation.jobs import queueing, running
 from annotation.models import Job, Question, QuestionTag, User
 from annotation.views.questionbank import chosen
 from tests.annotation.review.cases import make_bank, make_revisions
-from tests.browser.pages.test_quarantine_many import keep, logged_in
+from tests.browser.entering import log_in
+from tests.browser.pages.test_quarantine_many import keep
 from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -32,7 +33,7 @@ def test_all_that_match_are_selected_changed_and_brought_back(
     bank = make_bank("Chest")
     make_revisions(bank, {number: {"category": "Heart" if number % 5 else "Lung"} for number in range(1, 71)})
     context = browser.new_context(viewport={"width": 1366, "height": 768})
-    page = logged_in(context.new_page(), live_server, cora)
+    page = log_in(context.new_page(), cora, live_server.url)
     page.goto(f"{live_server.url}/banks/chest/")
 
     boxes = page.locator("input[name=number]")

@@ -13,8 +13,8 @@ from annotation.enums import ImageState
 from annotation.models import Image, QuestionComment, Upload, User
 from tests.annotation.discussion.test_comments import closed, first_of, spring  # noqa: F401 - fixtures
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
+from tests.browser.entering import log_in
 from tests.browser.foreign import ANSWERS, answer_always
-from tests.browser.pages.test_quarantine_many import logged_in
 from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -35,7 +35,7 @@ def test_a_comment_is_kept_until_the_site_says_that_it_came(
 ) -> None:
     question = first_of(closed)  # type: ignore[arg-type]
     address = f"/banks/{question.bank.slug}/1/"
-    logged_in(page, live_server, cora).goto(address)
+    log_in(page, cora, live_server.url).goto(address)
     text, send = page.locator("#comment-text"), page.get_by_role("button", name="Comment", exact=True)
     answer_always(page, "portal")
     text.fill("Is the key right?")
@@ -63,7 +63,7 @@ def test_boxes_on_an_image_are_kept_until_the_site_says_that_they_came(
     make_image: MakeImage,  # noqa: F811
 ) -> None:
     image = make_image(ImageState.QUARANTINED, state_reason="Text in the pixels.")
-    logged_in(page, live_server, dina).goto(f"/quarantine/{image.public_id}/")
+    log_in(page, dina, live_server.url).goto(f"/quarantine/{image.public_id}/")
     boxes = page.locator("#box-rows tr")
     for row in range(2):
         page.get_by_role("button", name="Add a box").click()
@@ -88,7 +88,7 @@ def test_an_upload_that_something_else_took_is_said_to_have_failed(
     cora: User,
     home: Path,  # noqa: F811
 ) -> None:
-    logged_in(page, live_server, cora).goto("/uploads/new/")
+    log_in(page, cora, live_server.url).goto("/uploads/new/")
     address = page.url
     page.locator("[name=files]").set_input_files({"name": "a.dcm", "mimeType": "", "buffer": b"nothing of an image"})
     for name in ANSWERS:

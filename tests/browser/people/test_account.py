@@ -12,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.invitations import Grant, invite
+from tests.browser.entering import log_in
 from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -39,11 +40,7 @@ def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
 
 
 def test_log_out_empties_the_caches(page: Page, live_server: LiveServer, rita: User) -> None:
-    page.goto(f"{live_server.url}/login/")
-    page.get_by_label("E-mail").fill(rita.email)
-    page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in", exact=True).click()
-    page.wait_for_url(f"{live_server.url}/")
+    log_in(page, rita, live_server.url)
     only_here = f"{live_server.url}/static/annotation/people.css"  # the log-in page does not load it again
     assert page.evaluate(IS_KEPT, only_here)
     page.evaluate(KEEP)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Invitation, User
+from tests.browser.entering import log_in
 from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -20,11 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def page(browser: Browser, live_server: LiveServer, ada: User) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     page = context.new_page()
-    page.goto(f"{live_server.url}/login/")
-    page.get_by_label("E-mail").fill(ada.email)
-    page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in", exact=True).click()
-    page.wait_for_url(f"{live_server.url}/")
+    log_in(page, ada, live_server.url)
     yield page
     leave(context, live_server)
 

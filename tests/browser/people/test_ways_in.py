@@ -15,6 +15,7 @@ from annotation.enums import Role
 from annotation.models import AuditEvent, User
 from annotation.people.kernels.provider_settings import Provider
 from tests.annotation.people.oidc_provider import CLIENT_ID, CLIENT_SECRET, RunningProvider, running_provider
+from tests.browser.entering import give_password
 from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -56,13 +57,6 @@ def code_of(secret: str, *, ahead: int) -> str:
 def log_out(page: Page) -> None:
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/login/")
-
-
-def give_password(page: Page, person: User) -> None:
-    page.goto("/login/")
-    page.get_by_label("E-mail").fill(person.email)
-    page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Log in", exact=True).click()
 
 
 def give_code(page: Page, code: str) -> None:

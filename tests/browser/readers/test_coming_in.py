@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, expect
 from pytest_django.live_server_helper import LiveServer
@@ -15,6 +14,7 @@ from readerstudy.design.kernels.rules import Rules
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.participation import corners_now
 from readerstudy.models import Enrolment, ReaderStudy
+from tests.browser.entering import give_session
 from tests.browser.server import leave
 from tests.readerstudy.studies import make_study
 
@@ -75,9 +75,7 @@ def test_from_the_link_to_the_first_case(context: BrowserContext, study: ReaderS
 def test_the_table_of_the_coordinator_renews_itself(
     context: BrowserContext, live_server: LiveServer, study: ReaderStudy, cora: User, stan: User
 ) -> None:
-    client = Client()
-    client.force_login(cora)
-    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    give_session(context, cora, live_server.url)
     page = context.new_page()
     page.clock.install()
     page.goto("/studies/trial/watch/")

@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from django.test import Client
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import Enrolment
+from tests.browser.entering import give_session
 from tests.browser.readerstudy.reading import Device
 from tests.browser.review.conftest import is_lost_file
 from tests.browser.server import wait_until_left
@@ -62,9 +62,7 @@ def devices_at(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[
 def _device(browser: Browser, address: str, person: User | None) -> Iterator[Device]:
     context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
     if person is not None:
-        client = Client()
-        client.force_login(person)
-        context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+        give_session(context, person, address)
     errors: list[str] = []
     context.on("page", lambda page: _listen(page, errors))
     page = context.new_page()

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
-from django.test import Client
 from playwright.sync_api import BrowserContext, Error, Playwright, Response
 from pytest_django.live_server_helper import LiveServer
 
@@ -22,6 +21,7 @@ from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
+from tests.browser.entering import give_session
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of
 from tests.browser.server import wait_until_left
 from tests.readerstudy.blinding.recording import fixed
@@ -236,8 +236,6 @@ def kept_by(profile: Path) -> bytes:
 @contextmanager
 def chromium(playwright: Playwright, profile: Path, address: str, reader: User) -> Iterator[BrowserContext]:
     """A browser with a folder of its own, in which everything lies that it keeps."""
-    client = Client()
-    client.force_login(reader)
     context = playwright.chromium.launch_persistent_context(
         profile,
         executable_path=find_headless_chromium(),
@@ -245,7 +243,7 @@ def chromium(playwright: Playwright, profile: Path, address: str, reader: User) 
         viewport={"width": 1366, "height": 768},
         base_url=address,
     )
-    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+    give_session(context, reader, address)
     try:
         yield context
     finally:

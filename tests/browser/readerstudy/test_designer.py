@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
+from tests.browser.entering import give_session
 from tests.browser.server import leave
 from tests.readerstudy.design.drafts import make_draft
 
@@ -18,10 +18,8 @@ def test_what_the_chosen_way_does_not_use_is_out_of_sight(
     browser: Browser, live_server: LiveServer, cora: User
 ) -> None:
     study = make_draft(cora)
-    client = Client()
-    client.force_login(cora)
     context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=live_server.url)
-    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    give_session(context, cora, live_server.url)
     page = context.new_page()
     try:
         page.goto(f"/studies/{study.slug}/cases/")

@@ -15,7 +15,6 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route, expect
 from pytest_django.live_server_helper import LiveServer
@@ -26,6 +25,7 @@ from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design.voiding import void_case
 from readerstudy.models import ReaderStudy, Reading, ReadingSession, RefusedAnswer, Response, Voiding
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
+from tests.browser.entering import give_session
 from tests.browser.readerstudy.conftest import MakeStudy, NewDevice, devices_at
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
 from tests.browser.server import wait_until_left
@@ -307,8 +307,6 @@ def test_browser_crash(open_browser: Callable[[], Device], reads: MakeStudy, tmp
 
 
 def _open_browser(playwright: Playwright, address: str, person: User, profile: Path) -> BrowserContext:
-    client = Client()
-    client.force_login(person)
     context = playwright.chromium.launch_persistent_context(
         profile,
         executable_path=find_headless_chromium(),
@@ -316,7 +314,7 @@ def _open_browser(playwright: Playwright, address: str, person: User, profile: P
         viewport={"width": 1366, "height": 768},
         base_url=address,
     )
-    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+    give_session(context, person, address)
     return context
 
 

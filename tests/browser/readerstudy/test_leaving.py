@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -14,6 +13,7 @@ from annotation.models import User
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.enums import Refusal
 from readerstudy.models import RefusedAnswer
+from tests.browser.entering import give_session
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of, lose
 
@@ -22,10 +22,8 @@ DATABASES = "async () => (await indexedDB.databases()).length"
 
 
 def log_in(device: Device, person: User) -> None:
-    client = Client()
-    client.force_login(person)
     address = device.page.url.partition("/login/")[0]
-    device.page.context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+    give_session(device.page.context, person, address)
 
 
 def test_an_answer_that_was_not_sent_survives_logging_out(device: Device, reads: MakeStudy, rita: User) -> None:

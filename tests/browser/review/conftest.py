@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.test import Client
 from playwright.sync_api import Browser, Page, Request
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import ReviewRound, User
 from tests.annotation.review.cases import assignments_of, make_round
 from tests.annotation.review.pixels import give_pixels
+from tests.browser.entering import give_session
 from tests.browser.server import leave
 
 
@@ -37,10 +37,8 @@ def is_lost_file(asked: Request) -> bool:
 @pytest.fixture
 def page(browser: Browser, live_server: LiveServer, review_round: ReviewRound, rita: User) -> Iterator[Page]:
     """Rita's browser at 1366x768, logged in; a script error or a console error fails the test."""
-    client = Client()
-    client.force_login(rita)
     context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=live_server.url)
-    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    give_session(context, rita, live_server.url)
     opened = context.new_page()
     opened.set_default_timeout(15_000)
     errors: list[str] = []

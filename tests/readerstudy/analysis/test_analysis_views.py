@@ -26,12 +26,6 @@ def study(rita: User, remo: User) -> ReaderStudy:
     return read_study(rita, remo, state=StudyState.CLOSED)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def test_the_button_asks_for_one_analysis(coordinator: Client, study: ReaderStudy) -> None:
     assert "No analysis so far" in coordinator.get(PAGE).content.decode()
     for _again in range(2):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -11,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.enums import JobState, Role
-from annotation.jobs import queueing, running
+from annotation.jobs import running
 from annotation.models import AuditEvent, Job, QuestionBank, User
 from annotation.models.programs import TokenScope
 from readerstudy.models import ModelComparison, ModelEntry, SubmissionCall
@@ -23,14 +22,8 @@ from tests.readerstudy.model_runs.made import name_endpoints, planned
 from tests.readerstudy.predictions.made import answers, entry_named, give_keys, import_file, keyed_bank
 from tests.readerstudy.studies import make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 COMPARISON, SUBMISSIONS = "banks/bank/model-comparison/", "banks/bank/submissions/"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
 
 
 @pytest.fixture

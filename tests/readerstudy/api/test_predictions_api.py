@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.fixtures import Settings
 
-from annotation.enums import JobState, Role
-from annotation.jobs import queueing, running
-from annotation.models import Job, QuestionBank, Upload, User
+from annotation.enums import Role
+from annotation.models import QuestionBank, Upload, User
 from annotation.models.programs import TokenScope
 from readerstudy.models import ModelEntry, PredictionRun
 from readerstudy.predictions.listing import Target, open_submissions
 from tests.annotation.api.asking import V1, Program, problem_of, program_of
 from tests.annotation.api.schema import faults_of
 from tests.conftest import NOON, make_person
+from tests.jobs import work
 from tests.readerstudy.api.programs import everybody, statuses
 from tests.readerstudy.predictions.made import answers, entry_named, give_keys, import_file, keyed_bank, lines
 from tests.readerstudy.studies import make_study
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home of its own, and a queue that nobody listens to: the tests run the jobs themselves."""
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
 @pytest.fixture
@@ -46,11 +36,6 @@ def submitting(name: str = "Mo") -> Program:
     person = make_person(name, Role.MODEL_SUBMITTER)
     open_submissions(bank, actor=person, at=NOON)
     return program_of(person, Role.MODEL_SUBMITTER, TokenScope.BANK, "bank")
-
-
-def work() -> None:
-    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
-        running.run(job.public_id, clock=timezone.now)
 
 
 def send(script: Program, content: bytes, key: str = "", **fields: str) -> Any:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.fixtures import Settings
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.enums import JobState, Role
-from annotation.jobs import queueing, running
+from annotation.jobs import running
 from annotation.models import Job, User
 from readerstudy.comparison.kernels.bank_comparison import repeatability
 from readerstudy.enums import StudyState
@@ -26,17 +24,12 @@ from tests.readerstudy.comparison.test_computing import made
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 from tests.readerstudy.studies import make_study
 
+pytestmark = pytest.mark.usefixtures("own_home")
 FIRST, SECOND = "BBBBAACCDBBB", "BBxBABCCDA.B"
 
 
 def page_of(entry: ModelEntry) -> str:
     return f"/models/{entry.public_id}/repeatability/"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
 
 
 def look(client: Client, entry: ModelEntry, **asked: str) -> Any:
@@ -46,12 +39,6 @@ def look(client: Client, entry: ModelEntry, **asked: str) -> Any:
     for job in Job.objects.filter(state=JobState.QUEUED):
         running.run(job.public_id, clock=timezone.now)
     return client.get(page_of(entry), asked)
-
-
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
 
 
 def test_agreement_of_two_runs_is_that_of_two_raters() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -14,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.enums import ImportState, JobState, Role
-from annotation.jobs import queueing, running
+from annotation.jobs import running
 from annotation.models import AnswerKey, AuditEvent, BankImport, Job, QuestionBank, Revision, User
 from readerstudy.comparison.comparing_models import compare_models, gather
 from readerstudy.comparison.comparison_job import result_of
@@ -34,24 +33,12 @@ from tests.refusals import refuses
 
 PAGE, START, FILE = "/models/compare/", "/models/compare/bank/start/", "/models/compare/bank.csv"
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
 @pytest.fixture
 def bank() -> QuestionBank:
     return keyed_bank(3)
-
-
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
 
 
 def send(bank: QuestionBank, name: str, submitter: User | None = None, **said: str) -> PredictionRun:

@@ -18,12 +18,6 @@ ACTS = ["open", "close", "copy", "archive", "bring-back", "delete"]
 YES = {"confirmed": "yes"}
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 @pytest.mark.parametrize("act", ["open", "close", "copy", "archive"])
 def test_nothing_happens_before_it_is_confirmed(coordinator: Client, act: str) -> None:
     make_study("Trial", n_cases=1, state=StudyState.FROZEN)

@@ -31,12 +31,6 @@ def draft(cora: User) -> ReaderStudy:
     return make_draft(cora)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def asked(**changes: Any) -> dict[str, Any]:
     """What the browser sends for a draw of six of the twelve questions."""
     sent = {"how": "draw", "n": "6", "seed": "7", "n_practice": "2", "n_sets": "1", "n_shared": "0"}

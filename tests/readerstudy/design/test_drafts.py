@@ -27,12 +27,6 @@ def draft(cora: User) -> ReaderStudy:
     return make_draft(cora)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def rules_sent(**changes: Any) -> dict[str, Any]:
     """What the browser sends for the page of rules as it is first shown, with changes."""
     rules, analysis = Rules().as_json(), AnalysisPlan().as_json()

@@ -30,12 +30,6 @@ def draft(cora: User) -> ReaderStudy:
     return make_draft(cora)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def sent(**changes: Any) -> dict[str, Any]:
     values = Assumptions().as_json()
     return {name: value for name, value in values.items() if not isinstance(value, str)} | changes

@@ -25,12 +25,6 @@ def draft(cora: User) -> ReaderStudy:
     return make_draft(cora)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def test_each_problem_leads_to_where_it_is_mended(coordinator: Client, draft: ReaderStudy) -> None:
     draft.cases.all().delete()
     draft.rules = {"practice_pass": 3}

@@ -34,12 +34,6 @@ def draft(cora: User) -> ReaderStudy:
     return study
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def test_all_are_listed_with_marked_words_and_who_has_none(coordinator: Client, draft: ReaderStudy) -> None:
     page = markup(coordinator.get(ADDRESS))
     assert "<mark>Pneumothorax</mark>?" in page

@@ -31,12 +31,6 @@ SHARED = ("shared-analysed", "shared-agreement", "shared-categories", "shared-ti
 
 
 @pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
-@pytest.fixture
 def analysis() -> Analysis:
     made = analysed_study()
     ReaderStudy.objects.update(unblinded_at=NOON)

@@ -28,12 +28,6 @@ def study(db: None) -> ReaderStudy:
     return make_study(n_orders=2)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def check(client: Client, text: str) -> HttpResponse:
     return client.post(PAGE, {"file": SimpleUploadedFile("readers.csv", text.encode())})  # type: ignore[return-value]
 

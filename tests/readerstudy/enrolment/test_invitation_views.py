@@ -35,12 +35,6 @@ def study(db: None) -> ReaderStudy:
     return make_study(n_orders=2)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def link_for(study: ReaderStudy, cora: User, email: str = "") -> str:
     issued = invite_reader(study, study.sets.get(), email=email, name="", actor=cora, at=timezone.now())
     return f"/read/join/{issued.token}/"

@@ -27,12 +27,6 @@ def study(db: None) -> ReaderStudy:
     return make_study("Old", n_cases=2, state=StudyState.FROZEN)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def send(client: Client, text: str = GOOD, *, do: str = "check", seen: str = "", fragment: bool = True) -> Any:
     sent = {"file": SimpleUploadedFile("old.csv", text.encode()), "do": do, "seen": seen}
     return client.post(ADDRESS, sent, headers={"HX-Request": "true"} if fragment else {})

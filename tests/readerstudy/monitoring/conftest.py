@@ -26,11 +26,5 @@ def rita_reads(study: ReaderStudy, rita: User) -> Enrolment:
     return Enrolment.objects.get(reader=rita)
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def said(client: Client, page: str = WATCH) -> str:
     return client.get(page).content.decode()

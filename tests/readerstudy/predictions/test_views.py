@@ -10,13 +10,10 @@ from typing import NoReturn
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.utils import timezone
 from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.fixtures import Settings
 
-from annotation.enums import JobState, Role
-from annotation.jobs import queueing, running
+from annotation.enums import Role
 from annotation.models import AuditEvent, Job, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyRole
@@ -27,34 +24,17 @@ from readerstudy.predictions.listing import Target, close_submissions, open_subm
 from readerstudy.predictions.uploads import entry_of_file
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
+from tests.jobs import work
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank, lines
 from tests.readerstudy.studies import enrol, make_study
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home of its own, and a queue that nobody listens to: the tests run the jobs themselves."""
-    settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
 @pytest.fixture
 def mona() -> User:
     """Mona submits models."""
     return make_person("Mona", Role.MODEL_SUBMITTER)
-
-
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
-def work() -> None:
-    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
-        running.run(job.public_id, clock=timezone.now)
 
 
 def send(client: Client, entry: ModelEntry, content: bytes, target: str, **fields: str) -> str:

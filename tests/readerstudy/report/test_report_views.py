@@ -31,12 +31,6 @@ def analysis(rita: User, remo: User) -> Analysis:
     return analysis
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def address(name: str, analysis: Analysis, *more: object) -> str:
     return reverse(name, args=["trial", analysis.public_id, *more])
 

@@ -44,12 +44,6 @@ def seen(analysis: Analysis) -> Analysis:
     return analysis
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def address(name: str, analysis: Analysis, *more: object) -> str:
     return reverse(name, args=["trial", analysis.public_id, *more])
 

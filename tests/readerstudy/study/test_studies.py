@@ -23,12 +23,6 @@ from tests.readerstudy.studies import enrol, make_study, places_of
 LONG = "A study of what readers see when nobody tells them what to look for, " * 2
 
 
-@pytest.fixture
-def coordinator(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def tabs_of(page: str) -> list[str]:
     """The words of the tabs, each of which leads somewhere; which one is shown is marked once."""
     [nav] = re.findall(r'<nav class="study-tabs".*?</nav>', page, re.DOTALL)
