@@ -11,8 +11,6 @@ class AnnotationConfig(ContributingApp):
         """What rooms show and do in rooms that do not know them."""
         from django.utils.translation import gettext_lazy as _
 
-        from annotation.adjudication.attention import attention_work
-        from annotation.adjudication.overview import adjudication_work
         from annotation.bin.deleting import BinKind
         from annotation.call_enums import PromptPurpose
         from annotation.discussion.commenting import mentions_work
@@ -21,11 +19,13 @@ class AnnotationConfig(ContributingApp):
         from annotation.generation.making import fill_calls
         from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
         from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
-        from annotation.outcomes.outcome_filters import FLAGGED, FOUND, SETTLED
-        from annotation.questionbank.keeping import hide_bank, purge_bank, show_bank
-        from annotation.review.own_reviews import finished_work
+        from annotation.outcomes.attention import attention_work
+        from annotation.outcomes.outcome_groups import FLAGGED, FOUND, SETTLED
+        from annotation.outcomes.overview import adjudication_work
+        from annotation.questionbank.bank_life import hide_bank, purge_bank, show_bank
+        from annotation.review.onlookers import finished_work
         from annotation.review.rounds import hide_round, purge_round, show_round
-        from annotation.sampling.samples import BY_IMAGES, hide_sample, purge_sample, show_sample
+        from annotation.review.samples import BY_IMAGES, hide_sample, purge_sample, show_sample
         from annotation.validators.difficulty_ratings import by_model, by_readers, by_reviewers
         from annotation.validators.taking_verdicts import fill_calls as fill_checks
         from annotation.validators.taking_verdicts import take_later
@@ -64,7 +64,7 @@ class AnnotationConfig(ContributingApp):
         from annotation.people import event_log, mailing
         from annotation.quality.checking import COMPARISON
         from annotation.quality.duplicates import find_duplicates
-        from annotation.questionbank import keeping, uploads
+        from annotation.questionbank import bank_life, uploads
         from annotation.questionbank.failed_imports import sweep_imports
         from annotation.validators import taking_verdicts
         from annotation.webhooks import deliveries
@@ -78,7 +78,7 @@ class AnnotationConfig(ContributingApp):
                 JobHandler(COMPARISON, find_duplicates),
                 JobHandler(embedded_questions.KIND, embedded_questions.embed_in_background),
                 JobHandler(judging_pairs.DRAWING, judging_pairs.draw_in_background),
-                JobHandler(keeping.DELETION, keeping.delete_bank_job),
+                JobHandler(bank_life.DELETION, bank_life.delete_bank_job),
                 JobHandler(selected_questions.KIND, selected_questions.run_change),
                 JobHandler(review_report_job.KIND, review_report_job.run_review_report),
                 JobHandler(searching.JOB_KIND, searching.search_waiting),

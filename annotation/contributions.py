@@ -23,13 +23,13 @@ if TYPE_CHECKING:  # of the rooms that ask for them
     from annotation.discussion.history import Event
     from annotation.enums import Role
     from annotation.jobs.handlers import JobHandler
-    from annotation.leaving.open_work import WorkSection
-    from annotation.leaving.person_data import PersonFile
     from annotation.model_calls.request_bodies import Filler
     from annotation.models import CallBatch, Image, Question, QuestionBank, ReviewRound, User
     from annotation.people.accounts import PartElsewhere
     from annotation.people.event_things import Thing
     from annotation.people.invitations import InvitationKind
+    from annotation.people.open_work import WorkSection
+    from annotation.people.person_data import PersonFile
     from annotation.people.revived import Opener
     from annotation.people.tokens import PlaceRule
     from annotation.questionbank.filters import BankFilter

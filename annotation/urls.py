@@ -5,49 +5,24 @@ from django.urls import path, re_path
 from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
 from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
-from annotation.views.adjudication import adjudication
+from annotation.views import adjudication, diversity, endpoints, prompts, webhooks
 from annotation.views.discussion import comments
-from annotation.views.diversity import near_duplicates, pair_trials
-from annotation.views.endpoints import bank_sending, model_endpoints
 from annotation.views.generation import generated
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
-from annotation.views.people import (
-    access_tokens,
-    account,
-    audit_log,
-    invitation_files,
-    invitations,
-    leaving,
-    open_sessions,
-    people,
-    provider,
-    second_factors,
-)
-from annotation.views.prompts import prompt_feedback, prompt_versions
+from annotation.views.people import account, audit_log, invitations, leaving, people, provider, second_factors
 from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
-from annotation.views.review import (
-    calibration,
-    cases,
-    review_files,
-    round_acts,
-    round_designs,
-    round_outcomes,
-    round_report,
-    rounds,
-    worklist,
-)
+from annotation.views.review import cases, round_acts, round_designs, round_outcomes, round_report, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import administration, api_pages, bin, home, jobs
 from annotation.views.site.acting import page_paths
 from annotation.views.validators import bank_validators
-from annotation.views.webhooks import webhooks
 
 urlpatterns = [
     path("", home.home, name="home"),
     # reviewing, first: addresses are tried in order, and these are asked most
     path("review/", worklist.review_rounds, name="review-rounds"),
     path("review/rounds/<slug:slug>/", worklist.review_worklist, name="review-worklist"),
-    path("review/rounds/<slug:slug>/calibration/", calibration.calibration, name="calibration"),
+    path("review/rounds/<slug:slug>/calibration/", worklist.calibration, name="calibration"),
     path("review/rounds/<slug:slug>/decisions/", worklist.review_decisions, name="review-decisions"),
     path("review/rounds/<slug:slug>/continue/", worklist.review_continue, name="review-continue"),
     path("review/<str:public_id>/", cases.review_case, name="review-case"),
@@ -65,13 +40,13 @@ urlpatterns = [
     path("logout/", account.logout, name="logout"),
     path("profile/", account.profile, name="profile"),
     path("profile/data/", leaving.own_data, name="own-data"),
-    path("profile/tokens/new/", access_tokens.token_new, name="token-new"),
-    path("profile/tokens/<str:public_id>/revoke/", access_tokens.token_revoke, name="token-revoke"),
+    path("profile/tokens/new/", account.token_new, name="token-new"),
+    path("profile/tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
     path("profile/email/ask/", account.email_ask, name="email-ask"),
     path("profile/email/<str:token>/", account.email_confirm, name="email-confirm"),
-    path("profile/sessions/", open_sessions.open_sessions, name="open-sessions"),
-    path("profile/sessions/end-others/", open_sessions.sessions_end_others, name="sessions-end-others"),
-    path("profile/sessions/<int:pk>/end/", open_sessions.session_end, name="session-end"),
+    path("profile/sessions/", account.open_sessions, name="open-sessions"),
+    path("profile/sessions/end-others/", account.sessions_end_others, name="sessions-end-others"),
+    path("profile/sessions/<int:pk>/end/", account.session_end, name="session-end"),
     # second factors, under the names by which allauth goes from one to the other
     path("login/", account.login, name="account_login"),
     path("login/provider/", provider.provider_login, name="provider-login"),
@@ -101,7 +76,7 @@ urlpatterns = [
     path("people/", people.people, name="people"),
     path("people/add/", people.person_add, name="person-add"),
     path("people/invite/", invitations.person_invite, name="person-invite"),
-    path("people/invite/file/", invitation_files.person_invite_file, name="person-invite-file"),
+    path("people/invite/file/", invitations.person_invite_file, name="person-invite-file"),
     path("people/<int:pk>/", people.person, name="person"),
     path("people/<int:pk>/roles/give/", people.person_grant, name="person-grant"),
     path("people/<int:pk>/roles/<int:membership>/take/", people.person_withdraw, name="person-withdraw"),
@@ -113,7 +88,7 @@ urlpatterns = [
     path("people/<int:pk>/factors/reset/", people.person_factors_reset, name="person-factors-reset"),
     path("people/<int:pk>/password-link/", people.person_password_link, name="person-password-link"),
     path("rounds/<slug:slug>/invite/", invitations.round_invite, name="round-invite"),
-    path("rounds/<slug:slug>/invite/file/", invitation_files.round_invite_file, name="round-invite-file"),
+    path("rounds/<slug:slug>/invite/file/", invitations.round_invite_file, name="round-invite-file"),
     path("audit/", audit_log.audit_log, name="audit-log"),
     path("audit/verify/", audit_log.audit_check, name="audit-check"),
     path("audit/export/", audit_log.audit_export, name="audit-export"),
@@ -168,16 +143,16 @@ urlpatterns = [
         bank_validators.validator_run_act,
         name="validator-run-act",
     ),
-    path("banks/<slug:slug>/near-duplicates/", near_duplicates.bank_near_duplicates, name="bank-near-duplicates"),
-    path("banks/<slug:slug>/near-duplicates/compare/", near_duplicates.bank_compare, name="bank-compare"),
-    path("banks/<slug:slug>/near-duplicates/embed/", near_duplicates.bank_embed, name="bank-embed"),
-    path("banks/<slug:slug>/near-duplicates/pairs/", pair_trials.pair_trials, name="pair-trials"),
-    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/", pair_trials.pair_trial, name="pair-trial"),
-    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/judge/", pair_trials.pair_judge, name="pair-judge"),
-    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/end/", pair_trials.pair_end, name="pair-end"),
+    path("banks/<slug:slug>/near-duplicates/", diversity.bank_near_duplicates, name="bank-near-duplicates"),
+    path("banks/<slug:slug>/near-duplicates/compare/", diversity.bank_compare, name="bank-compare"),
+    path("banks/<slug:slug>/near-duplicates/embed/", diversity.bank_embed, name="bank-embed"),
+    path("banks/<slug:slug>/near-duplicates/pairs/", diversity.pair_trials, name="pair-trials"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/", diversity.pair_trial, name="pair-trial"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/judge/", diversity.pair_judge, name="pair-judge"),
+    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/end/", diversity.pair_end, name="pair-end"),
     path(
         "banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/threshold/",
-        pair_trials.pair_threshold,
+        diversity.pair_threshold,
         name="pair-threshold",
     ),
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
@@ -191,22 +166,20 @@ urlpatterns = [
     path("banks/<slug:slug>/<int:number>/undo/", revisions.question_undo, name="question-undo"),
     *page_paths("banks/<slug:slug>/<int:number>/", QUESTION_ACTS),
     # what of a bank may be sent to models, and the prompts that they are asked with
-    path("banks/<slug:slug>/sending/", bank_sending.bank_sending, name="bank-sending"),
-    path("banks/<slug:slug>/sending/terms/", bank_sending.bank_terms, name="bank-terms"),
-    path("banks/<slug:slug>/sending/permit/", bank_sending.bank_permission_new, name="bank-permission-new"),
+    path("banks/<slug:slug>/sending/", endpoints.bank_sending, name="bank-sending"),
+    path("banks/<slug:slug>/sending/terms/", endpoints.bank_terms, name="bank-terms"),
+    path("banks/<slug:slug>/sending/permit/", endpoints.bank_permission_new, name="bank-permission-new"),
     path(
         "banks/<slug:slug>/sending/<str:public_id>/withdraw/",
-        bank_sending.bank_permission_withdraw,
+        endpoints.bank_permission_withdraw,
         name="bank-permission-withdraw",
     ),
-    path("prompts/", prompt_versions.prompts, name="prompts"),
-    path("prompts/<str:public_id>/", prompt_versions.prompt, name="prompt"),
-    path("prompts/<str:public_id>/next/", prompt_versions.prompt_next, name="prompt-next"),
-    path("prompts/<str:public_id>/comments/", prompt_feedback.prompt_comments, name="prompt-comments"),
-    path("prompts/<str:public_id>/history/", prompt_feedback.prompt_history, name="prompt-history"),
-    path(
-        "prompts/<str:public_id>/difference/<str:other>/", prompt_versions.prompt_difference, name="prompt-difference"
-    ),
+    path("prompts/", prompts.prompts, name="prompts"),
+    path("prompts/<str:public_id>/", prompts.prompt, name="prompt"),
+    path("prompts/<str:public_id>/next/", prompts.prompt_next, name="prompt-next"),
+    path("prompts/<str:public_id>/comments/", prompts.prompt_comments, name="prompt-comments"),
+    path("prompts/<str:public_id>/history/", prompts.prompt_history, name="prompt-history"),
+    path("prompts/<str:public_id>/difference/<str:other>/", prompts.prompt_difference, name="prompt-difference"),
     # what people say about a question
     path("review/<str:public_id>/comments/", comments.review_comments, name="review-comments"),
     path("comments/on/<str:public_id>/", comments.comment_add, name="comment-add"),
@@ -237,10 +210,10 @@ urlpatterns = [
     *page_paths("uploads/<str:public_id>/", UPLOAD_ACTS),
     path("uploads/<str:public_id>/delete/", uploads.upload_delete, name="upload-delete"),
     # models at work
-    path("endpoints/", model_endpoints.model_endpoints, name="model-endpoints"),
-    path("endpoints/<slug:name>/", model_endpoints.model_endpoint, name="model-endpoint"),
-    path("endpoints/<slug:name>/probe/", model_endpoints.model_endpoint_probe, name="model-endpoint-probe"),
-    path("endpoints/<slug:name>/price/", model_endpoints.model_endpoint_price, name="model-endpoint-price"),
+    path("endpoints/", endpoints.model_endpoints, name="model-endpoints"),
+    path("endpoints/<slug:name>/", endpoints.model_endpoint, name="model-endpoint"),
+    path("endpoints/<slug:name>/probe/", endpoints.model_endpoint_probe, name="model-endpoint-probe"),
+    path("endpoints/<slug:name>/price/", endpoints.model_endpoint_price, name="model-endpoint-price"),
     # bin
     path("bin/", bin.bin_page, name="bin"),
     path("bin/<str:kind>/<int:pk>/restore/", bin.bin_restore, name="bin-restore"),
@@ -260,7 +233,7 @@ urlpatterns = [
     path("rounds/<slug:slug>/", rounds.round_page, name="round"),
     path("rounds/<slug:slug>/edit/", round_designs.round_edit, name="round-edit"),
     *page_paths("rounds/<slug:slug>/", ROUND_ACTS),
-    path("rounds/<slug:slug>/let-in/<int:pk>/", calibration.calibration_let_in, name="calibration-let-in"),
+    path("rounds/<slug:slug>/let-in/<int:pk>/", worklist.calibration_let_in, name="calibration-let-in"),
     path("rounds/<slug:slug>/delete/", round_acts.round_delete, name="round-delete"),
     path("rounds/<slug:slug>/reviewers/add/", round_acts.round_reviewer_add, name="round-reviewer-add"),
     path("rounds/<slug:slug>/reviewers/<int:pk>/", rounds.round_reviewer, name="round-reviewer"),
@@ -270,7 +243,7 @@ urlpatterns = [
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
     path("rounds/<slug:slug>/<slug:figure>/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
-    path("rounds/<slug:slug>/import/", review_files.round_import, name="round-import"),
+    path("rounds/<slug:slug>/import/", round_report.round_import, name="round-import"),
     path("rounds/<slug:slug>/groups/", round_outcomes.round_groups, name="round-groups"),
     path("rounds/<slug:slug>/difficulty/", round_outcomes.round_difficulty, name="round-difficulty"),
     path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),

@@ -14,7 +14,7 @@ class ReaderstudyConfig(ContributingApp):
         from django.utils.translation import gettext_lazy as _
 
         from annotation.bin.deleting import BinKind
-        from annotation.models.programs import TokenScope
+        from annotation.models.people import TokenScope
         from readerstudy.conducting import lifecycle
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review

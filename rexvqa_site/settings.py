@@ -181,15 +181,15 @@ AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "credential", "cs
 INVITATION_DAYS = env_int("REXVQA_INVITATION_DAYS", 14, at_least=1)
 # Of allauth: the stages of a log-in, second factors, and lists of sessions. Sign-up, passwords and throttling are ours,
 # so its own are off.
-ACCOUNT_ADAPTER = "annotation.views.people.adapters.AccountAdapter"
+ACCOUNT_ADAPTER = "annotation.views.people.signing_in.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds after which a password or factor is asked for again
-MFA_ADAPTER = "annotation.views.people.adapters.FactorAdapter"
-MFA_FORMS = {"authenticate": "annotation.forms.second_factors.CodeForm"}
+MFA_ADAPTER = "annotation.views.people.signing_in.FactorAdapter"
+MFA_FORMS = {"authenticate": "annotation.forms.account.CodeForm"}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
@@ -309,7 +309,7 @@ SPECTACULAR_SETTINGS = {  # of docs/openapi.json, see manage.py write_api_schema
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PREPROCESSING_HOOKS": ["annotation.api.description.only_resources"],
     "POSTPROCESSING_HOOKS": [
-        f"annotation.api.whole_document.{name}" for name in ("with_links", "with_examples", "with_refusals_once")
+        f"annotation.api.description.{name}" for name in ("with_links", "with_examples", "with_refusals_once")
     ],
     "APPEND_COMPONENTS": {
         "securitySchemes": {

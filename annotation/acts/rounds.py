@@ -17,12 +17,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.acts import Act, Confirmation
-from annotation.adjudication.adjudicating import begin_adjudication
 from annotation.bin.deleting import bring_back
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.forms import PlainForm
 from annotation.forms.rounds import DueForm, ReviewersForm, ViewingForm
 from annotation.models import ReviewRound, User
+from annotation.outcomes.adjudicating import begin_adjudication
 from annotation.refusals import Refused
 from annotation.review.assigning import assign_round
 from annotation.review.ending import close_round, complete_reviews

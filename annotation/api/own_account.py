@@ -12,7 +12,7 @@ from annotation.api.resources import Resource, Shown
 from annotation.api.shown_fields import Moment, WordChoice
 from annotation.enums import Role
 from annotation.models import AccessToken
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.site.permissions import site_roles
 
 

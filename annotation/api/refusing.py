@@ -14,8 +14,7 @@ from rest_framework.response import Response
 
 from annotation.refusals import Refused
 from annotation.site.health import outage_of
-from annotation.views.site.errors import NOTHING_HERE, SECONDS_UNTIL_BACK
-from annotation.views.site.problem_documents import CONTENT_TYPE, problem_document
+from annotation.views.site.errors import CONTENT_TYPE, NOTHING_HERE, SECONDS_UNTIL_BACK, problem_document
 
 log = logging.getLogger(__name__)
 

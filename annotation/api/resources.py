@@ -26,11 +26,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.authentication import PersonSession, TokenAuthentication, check_no_token_in_address
+from annotation.api.authentication import PersonSession, TokenAuthentication, check_no_token_in_address, count_request
 from annotation.api.bodies import BodyRefused, SentBody, StrictJSONParser, digest_of
 from annotation.api.compared_etags import act_if_unchanged, etag_of, etags_in, lock_rows
 from annotation.api.cursors import MOST, USUAL, Names, page_of
-from annotation.api.rates import count_request
 from annotation.api.refusing import handle
 from annotation.enums import Role
 from annotation.models import User

@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.discussion.seeing import DiscussionRefused
+from annotation.discussion.commenting import DiscussionRefused
 from annotation.discussion.tagging import add_tag, remove_tag, tag_word
 from annotation.enums import QuestionState, Word
 from annotation.enums import _ as marked

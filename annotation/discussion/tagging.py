@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.audit.recording import record
-from annotation.discussion.seeing import DiscussionRefused
+from annotation.discussion.commenting import DiscussionRefused
 from annotation.models import Question, QuestionBank, QuestionTag, User
-from annotation.models.discussion import LONGEST_TAG
+from annotation.models.question import LONGEST_TAG
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.questionbank.question_states import ManyChanged
 from annotation.review.kernels.visibility import DiscussionPart

@@ -29,12 +29,12 @@ from annotation.endpoints.kernels.model_requests import embeddings_request
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.model_calls.kernels.pacing import seconds_before_retry, seconds_to_wait
 from annotation.models import QuestionBank
-from annotation.models.diversity import FOLDER
+from annotation.models.quality import FOLDER
 from annotation.refusals import Refused
 from annotation.site.health import INSTALL, has_sentence_models
 
 if TYPE_CHECKING:
-    from annotation.diversity.kernels.unit_vectors import Vectors
+    from annotation.diversity.kernels.near_vectors import Vectors
 
 ATTEMPTS = 5
 PASSING = {408, 429, *range(500, 600)}  # statuses after which it is asked again
@@ -150,7 +150,7 @@ class _EndpointModel:
     n_sent: int = 0
 
     def vectors(self, texts: list[str]) -> Vectors:
-        from annotation.diversity.kernels.unit_vectors import unit_vectors  # numpy
+        from annotation.diversity.kernels.near_vectors import unit_vectors  # numpy
 
         request = embeddings_request(self.source.model, texts)
         for n_failures in range(1, ATTEMPTS + 1):

@@ -17,9 +17,8 @@ from django.conf import settings
 
 from annotation.call_enums import Ending
 from annotation.endpoints.deadlines import Deadline, Deadlines, WatchedAdapter
-from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.kernels.endpoint_list import Endpoint, Key
 from annotation.endpoints.kernels.model_requests import ModelRequest, Route
-from annotation.endpoints.kernels.secret_keys import Key
 
 KEPT_HEADERS = ("x-request-id", "request-id", "retry-after")
 LONGEST_HEADER = 200  # characters kept

@@ -11,8 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.kernels.endpoint_list import LONGEST_MODEL_NAME, Endpoint
-from annotation.endpoints.kernels.secret_keys import Key
+from annotation.endpoints.kernels.endpoint_list import LONGEST_MODEL_NAME, Endpoint, Key
 from annotation.endpoints.simulated_endpoint import simulated_endpoint
 from annotation.refusals import Refused
 

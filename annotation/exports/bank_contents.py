@@ -10,7 +10,7 @@ from functools import cached_property
 from django.db.models import Count, QuerySet
 
 from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionState
-from annotation.exports.kernels.change_list import EditStep
+from annotation.exports.kernels.data_card import EditStep
 from annotation.exports.kernels.question_records import ExamNames, RecordWording, StoredQuestion
 from annotation.models import (
     AnswerKey,
@@ -23,7 +23,7 @@ from annotation.models import (
     SourceIdentifier,
 )
 from annotation.questionbank.editing import labels_of_exam
-from annotation.questionbank.kernels.kept_source import parsed, read_source
+from annotation.questionbank.kernels.records import parsed, read_source
 from annotation.questionbank.known import images_at, keys_of_questions, roots_of
 
 AT_ONCE = 1_000

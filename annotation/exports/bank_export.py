@@ -27,9 +27,8 @@ from annotation.enums import KeySource, QuestionState, Word
 from annotation.enums import _ as marked
 from annotation.exports.bank_contents import BankContents, BankQuestion
 from annotation.exports.bank_images import write_images
-from annotation.exports.kernels.change_list import COLUMNS as CHANGE_COLUMNS
-from annotation.exports.kernels.change_list import RecordChange, changes_of, markdown_of
-from annotation.exports.kernels.data_card import CardFacts, ImportedFile, card_of
+from annotation.exports.kernels.data_card import COLUMNS as CHANGE_COLUMNS
+from annotation.exports.kernels.data_card import CardFacts, ImportedFile, RecordChange, card_of, changes_of, markdown_of
 from annotation.exports.question_files import BankForm as BankForm
 from annotation.exports.question_files import QuestionsWritten, check_form, write_questions
 from annotation.exports.source_names import check_may_see_names

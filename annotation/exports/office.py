@@ -21,7 +21,7 @@ from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from annotation.exports.kernels.zipping import write_entry
+from annotation.exports.report_files import write_entry
 from annotation.tables.kernels.printing import Printed, Row
 from annotation.tables.kernels.table import Cell, Table, codebook, flat_cells, flat_columns
 

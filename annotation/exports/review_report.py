@@ -28,7 +28,6 @@ from annotation.case.kernels.durations import CLOCK_RULES
 from annotation.case.kernels.time_flags import EXCLUDING
 from annotation.enums import FINAL_STATES, KeySource
 from annotation.exports.bank_export import whole_folder
-from annotation.exports.kernels.zipping import zip_folder
 from annotation.exports.report_files import (
     SUMS,
     Content,
@@ -39,6 +38,7 @@ from annotation.exports.report_files import (
     script_content,
     table_contents,
     write_contents,
+    zip_folder,
 )
 from annotation.exports.review_methods import methods_text, readme_text
 from annotation.exports.review_tables import (
@@ -55,8 +55,7 @@ from annotation.exports.reviews import columns_of_reviews, review_rows
 from annotation.exports.tables import ExportRefused
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import Question, Review, ReviewRound, Settlement, User
-from annotation.outcomes.agreement import DRAWS, round_agreement
-from annotation.outcomes.judged_difficulty import difficulty_table, judged_difficulties
+from annotation.outcomes.agreement import DRAWS, difficulty_table, judged_difficulties, round_agreement
 from annotation.outcomes.round_figures import (
     RoundFigure,
     flow_file,
@@ -65,8 +64,8 @@ from annotation.outcomes.round_figures import (
     grades_legend,
     outcomes_file,
     outcomes_legend,
+    state_flow,
 )
-from annotation.outcomes.state_flow import state_flow
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import newest_reviews, outcomes_by_rule, rules_of
 from annotation.review.reviewer_progress import round_times

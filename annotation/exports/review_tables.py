@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from annotation.enums import GradeName
 from annotation.exports.reviews import reviewer_pseudonym
 from annotation.models import Assignment, ReviewRound, Settlement
-from annotation.outcomes.agreement import AgreementRow, RoundAgreement
-from annotation.outcomes.judged_difficulty import DifficultyTable
+from annotation.outcomes.agreement import AgreementRow, DifficultyTable, RoundAgreement
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
-from annotation.review.asked import flags_asked_by_forms
 from annotation.review.kernels.anchors import GRADES
-from annotation.review.outcomes import Outcomes, newest_reviews
+from annotation.review.outcomes import Outcomes, flags_asked_by_forms, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate

@@ -32,10 +32,9 @@ from annotation.exports.tables import Cell, Column, Format, Kind, Written, write
 from annotation.hashes import keyed_pseudonym
 from annotation.models import AnswerKey, Question, Review, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
-from annotation.review.asked import asked_by_forms
 from annotation.review.assignments import form_design_of
 from annotation.review.kernels.form_design import CHOSEN, PAPER
-from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
+from annotation.review.outcomes import CANNOT_JUDGE, asked_by_forms, newest_reviews
 from annotation.review.viewing import viewing_of
 
 TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME

@@ -21,8 +21,8 @@ from typing import IO
 from django.conf import settings
 
 from annotation.enums import Word
-from annotation.questionbank.kernels.cells import neutralised as neutralised
-from annotation.questionbank.kernels.cells import restored as restored
+from annotation.questionbank.kernels.entries import neutralised as neutralised
+from annotation.questionbank.kernels.entries import restored as restored
 from annotation.refusals import Refused
 from annotation.site.health import INSTALL_PARQUET, has_parquet
 from annotation.tables.kernels.table import Cell as Cell

@@ -14,7 +14,7 @@ from annotation.diversity.vector_sources import folders
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.forms import PlainForm
 from annotation.models import Embedding, User
-from annotation.models.diversity import FOLDER
+from annotation.models.quality import FOLDER
 
 
 class EmbeddingForm(PlainForm):

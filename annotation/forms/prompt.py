@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.call_enums import PromptPurpose
 from annotation.forms import PlainForm
 from annotation.models import PromptVersion
-from annotation.prompts.kernels.answer_schemas import LONGEST_SCHEMA
-from annotation.prompts.kernels.filling import KNOWN
+from annotation.prompts.kernels.filling import KNOWN, LONGEST_SCHEMA
 from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES
 
 

@@ -1,4 +1,7 @@
-"""Forms with which a round is made and its people are chosen."""
+"""Forms with which a round is made and its people are chosen.
+
+Forms of adjudication: who adjudicates a round, and the decision on a question.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,18 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import LEAST_WINDOW, MOST_WINDOW, RoundSteps, ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, BindingVerdict, RoundSteps, ViewerTool
 from annotation.forms import PlainForm, choices_of
 from annotation.models import ReviewForm, ReviewRound, SamplingPlan, User
+from annotation.outcomes.adjudicating import REASON_LIMIT, adjudicators_of
 from annotation.people.roles import possible_reviewers
 from annotation.review.assigning import reviewers_of
 from annotation.review.calibrating import possible_calibrations
+from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.repeats import MOST_REPEATED
 from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION
 from annotation.review.viewing import Viewing, viewing_of
-from annotation.sampling.kernels.drawing import SEED_MAX
 
 if TYPE_CHECKING:
     OnePerson = forms.ModelChoiceField[User]
@@ -268,3 +272,29 @@ class RemoveForm(RoundPersonForm):
         assert isinstance(person, PersonChoice)
         person.required = False
         person.empty_label = gettext("the other reviewers, evenly")
+
+
+# --- Forms of adjudication: who adjudicates a round, and the decision on a question ---------------
+def possible_adjudicators(review_round: ReviewRound, actor: User) -> QuerySet[User]:
+    """Whoever may log in and is not one yet; nobody names themselves."""
+    present = adjudicators_of(review_round).values("pk")
+    return User.objects.filter(is_active=True).exclude(pk__in=present).exclude(pk=actor.pk).order_by("name", "email")
+
+
+class AdjudicatorForm(PlainForm):
+    person = PersonChoice(label=_("Adjudicator"), queryset=User.objects.none())
+
+    def __init__(self, review_round: ReviewRound, actor: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["person"]
+        assert isinstance(field, PersonChoice)
+        field.queryset = possible_adjudicators(review_round, actor)
+
+
+class DecisionForm(PlainForm):
+    """Nothing is preselected."""
+
+    decision = forms.ChoiceField(label=_("Decision"), choices=choices_of(BindingVerdict), widget=forms.RadioSelect)
+    reason = forms.CharField(
+        label=_("Reason"), max_length=REASON_LIMIT, widget=forms.Textarea(attrs={"rows": 4}), strip=True
+    )

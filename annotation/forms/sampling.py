@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank
-from annotation.sampling.kernels.drawing import SEED_MAX, RatedBy, StratifyBy
-from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED
+from annotation.review.kernels.sampling import SEED_MAX, RatedBy, StratifyBy
+from annotation.review.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED
 
 
 class DrawForm(PlainForm):

@@ -13,7 +13,7 @@ from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.sending_permissions import LONGEST_WORDS
 from annotation.forms import PlainForm
 from annotation.models import QuestionBank
-from annotation.questionbank.terms import LONGEST_TERMS
+from annotation.questionbank.bank_life import LONGEST_TERMS
 from annotation.site.zones import end_of_day
 
 

@@ -44,8 +44,8 @@ from annotation.models import (
     SendingPermission,
     User,
 )
-from annotation.prompts.kernels.program_prompts import ShippedPrompt
-from annotation.prompts.shipped import version_of
+from annotation.prompts.kernels.filling import ShippedPrompt
+from annotation.prompts.versions import version_of
 
 PLANNED = "generation.planned"
 MOST_EXAMS = 100_000

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from annotation.enums import ImportKind
 from annotation.generation.kernels.made_questions import HISTORY
 from annotation.models import AnswerKey, BankImport, Question, QuestionBank, Revision
-from annotation.questionbank.kernels.kept_source import parsed
+from annotation.questionbank.kernels.records import parsed
 
 
 def generated_in(bank: QuestionBank) -> QuerySet[Question]:

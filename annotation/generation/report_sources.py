@@ -37,7 +37,7 @@ from annotation.questionbank.kernels.examfields import (
     ExamReader,
     ExamRecord,
 )
-from annotation.questionbank.kernels.kept_source import parsed
+from annotation.questionbank.kernels.records import parsed
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 

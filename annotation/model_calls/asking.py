@@ -27,7 +27,7 @@ from annotation.call_enums import BatchState, CallOutcome
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.leases import LeaseLost, give_lease_back, lock_lease, take_lease
+from annotation.endpoints.probing import LeaseLost, give_lease_back, lock_lease, take_lease
 from annotation.model_calls.attempts import Received, count_as_sent, read_attempt, store_attempts
 from annotation.model_calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.model_calls.kernels.batch_states import AT_WORK

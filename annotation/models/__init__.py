@@ -1,19 +1,27 @@
 from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
-from annotation.models.discussion import Mention, QuestionComment, QuestionTag
-from annotation.models.diversity import Embedding, JudgedPair, PairJudgement, PairTrial, QuestionVector
 from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
 from annotation.models.generation import Bullet, GenerationReport, GenerationRun
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
-from annotation.models.people import Competence, Invitation, Membership, User
-from annotation.models.programs import AccessToken, KeptAnswer
-from annotation.models.quality import Finding, ValidatorRun
+from annotation.models.people import AccessToken, Competence, Invitation, KeptAnswer, Membership, User
+from annotation.models.quality import (
+    Embedding,
+    Finding,
+    JudgedPair,
+    PairJudgement,
+    PairTrial,
+    QuestionVector,
+    ValidatorRun,
+)
 from annotation.models.question import (
     AnswerKey,
     BankImport,
     ColumnMatching,
     Edit,
+    Mention,
     Question,
     QuestionBank,
+    QuestionComment,
+    QuestionTag,
     Report,
     Revision,
     SeenKey,
@@ -29,10 +37,9 @@ from annotation.models.review import (
     ReviewRound,
     SampledQuestion,
     SamplingPlan,
+    Settlement,
 )
-from annotation.models.settlement import Settlement
-from annotation.models.site import AuditEvent, Job, WorkerBeat
-from annotation.models.webhooks import WebhookCursor, WebhookDelivery
+from annotation.models.site import AuditEvent, Job, WebhookCursor, WebhookDelivery, WorkerBeat
 
 __all__ = [
     "AccessToken",

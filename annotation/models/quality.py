@@ -1,4 +1,7 @@
-"""What rules and models found in the wording of a question, before a radiologist reads it."""
+"""What rules and models found in the wording of a question, before a radiologist reads it.
+
+How near two questions are by the vectors of an embedding model, at an endpoint or in a folder of the server.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import FindingPlace
+from annotation.models.endpoints import LONGEST_ENDPOINT, LONGEST_MODEL
 from annotation.models.fields import PublicIdField, WordField
 
 
@@ -98,3 +102,106 @@ class ValidatorRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.validator} run {self.public_id}"
+
+
+# --- How near two questions are by the vectors of an embedding model, at an endpoint or -----------
+FOLDER = "folder:"  # before the name of a folder; no endpoint has a colon in its name
+
+
+class Embedding(models.Model):
+    """A model that turns questions into vectors. A similarity is called near only by its own threshold.
+
+    Of a folder the endpoint is ``folder:NAME``, and the model the fingerprint of its files.
+    """
+
+    public_id = PublicIdField()
+    endpoint = models.CharField(max_length=LONGEST_ENDPOINT)
+    model = models.CharField(max_length=LONGEST_MODEL)
+    dimension = models.PositiveIntegerField(null=True, blank=True)  # of all its vectors; null: none came yet
+    threshold = models.FloatField(_("threshold"), null=True, blank=True)  # null: nothing is called a duplicate
+    threshold_set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    threshold_set_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("endpoint", "model")
+        constraints = (models.UniqueConstraint(fields=["endpoint", "model"], name="embedding_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.folder} ({self.model})" if self.folder else f"{self.model} at {self.endpoint}"
+
+    @property
+    def folder(self) -> str:
+        """Its name; empty for a model at an endpoint."""
+        return self.endpoint.removeprefix(FOLDER) if self.endpoint.startswith(FOLDER) else ""
+
+
+class QuestionVector(models.Model):
+    """Of stem and options of one wording: float32, little-endian, of length 1."""
+
+    embedding = models.ForeignKey(Embedding, on_delete=models.PROTECT, related_name="+", db_index=False)
+    revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
+    text_sha256 = models.CharField(max_length=64)  # of the text that was sent: equal ones are asked about once
+    vector = models.BinaryField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["embedding", "revision"], name="vector_once"),)
+        indexes = (models.Index(fields=["embedding", "text_sha256"], name="vector_of_text"),)
+
+    def __str__(self) -> str:
+        return f"vector of revision {self.revision_id}"
+
+
+class PairTrial(models.Model):
+    """Two people say of pairs over the range of similarity whether they are the same question, each for themselves."""
+
+    public_id = PublicIdField()
+    embedding = models.ForeignKey(Embedding, on_delete=models.PROTECT, related_name="trials")
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="pair_trials")
+    seed = models.PositiveIntegerField(_("seed"))
+    first_judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    second_judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)  # by a person, before both had judged all pairs
+    ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ("-created_at", "-pk")
+
+    def __str__(self) -> str:
+        return f"pairs of {self.embedding}"
+
+
+class JudgedPair(models.Model):
+    """One pair of a trial. Its similarity is shown to nobody before both have judged all pairs."""
+
+    trial = models.ForeignKey(PairTrial, on_delete=models.PROTECT, related_name="pairs", db_index=False)
+    number = models.PositiveSmallIntegerField()  # in which it is shown: drawn, so that it tells no similarity
+    first = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+", db_index=False)
+    second = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+", db_index=False)
+    similarity = models.FloatField()
+
+    class Meta:
+        ordering = ("trial", "number")
+        constraints = (models.UniqueConstraint(fields=["trial", "number"], name="pair_once"),)
+
+    def __str__(self) -> str:
+        return f"pair {self.number}"
+
+
+class PairJudgement(models.Model):
+    """What one of the two says of a pair; it stays."""
+
+    pair = models.ForeignKey(JudgedPair, on_delete=models.PROTECT, related_name="judgements", db_index=False)
+    judge = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    is_same = models.BooleanField()
+    judged_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["pair", "judge"], name="judged_once"),)
+
+    def __str__(self) -> str:
+        return f"judgement of pair {self.pair_id}"

@@ -14,9 +14,8 @@ from django.db.models import F, QuerySet
 from annotation.call_enums import PromptPurpose
 from annotation.enums import Flag
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, User
-from annotation.review.asked import ASKED_BY, flags_asked_by_forms
 from annotation.review.onlookers import QUESTION, questions_hidden_from, rounds_with_outcomes_for
-from annotation.review.outcomes import newest_reviews
+from annotation.review.outcomes import ASKED_BY, flags_asked_by_forms, newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
 

@@ -1,20 +1,95 @@
-"""What rounds found as figures for a page and for a paper, and the words under them."""
+"""What rounds found as figures for a page and for a paper, and the words under them.
+
+How the questions of rounds went: drawn, reviewed, changed, and what they are now.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.enums import AssignmentState, ImportState, QuestionState
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.models import ReviewRound
-from annotation.outcomes.state_flow import StateFlow, state_flow
+from annotation.models import Assignment, ReviewRound, SampledQuestion
 from annotation.review.outcomes import Outcomes, outcomes_over
 from annotation.statistics.kernels.issues import CountingRule
 
+# In the order of a life that goes well, then the others.
+ORDER = (
+    QuestionState.ACCEPTED,
+    QuestionState.REVISED,
+    QuestionState.NEEDS_REVISION,
+    QuestionState.DISPUTED,
+    QuestionState.IN_REVIEW,
+    QuestionState.IMPORTED,
+    QuestionState.REJECTED,
+    QuestionState.WITHDRAWN,
+)
 
+
+@dataclass(frozen=True)
+class FlowCount:
+    """Of n questions, how many have another wording than the first that was drawn for one of the rounds."""
+
+    n: int = 0
+    n_changed: int = 0
+
+    def and_one(self, changed: bool) -> FlowCount:
+        return replace(self, n=self.n + 1, n_changed=self.n_changed + changed)
+
+
+@dataclass(frozen=True)
+class StateFlow:
+    """Questions, each once, however many of the rounds it was drawn for."""
+
+    drawn: FlowCount
+    reviewed: FlowCount
+    now: list[tuple[QuestionState, FlowCount]]  # states that occur
+
+
+@dataclass
+class _Life:
+    state: str
+    first: int  # number of the first wording that was drawn
+    newest: int
+    reviewed: bool
+
+
+def state_flow(rounds: Sequence[ReviewRound]) -> StateFlow:
+    """In two queries. An import that brought another wording changes a question, too."""
+    submitted = Assignment.objects.filter(round__in=rounds, state=AssignmentState.SUBMITTED)
+    reviewed = set(submitted.order_by().values_list("revision_id", flat=True))
+    there = Q(revision__question__revisions__bank_import__state=ImportState.PUBLISHED)
+    rows = (
+        SampledQuestion.objects.filter(plan__in={one.plan_id for one in rounds})
+        .order_by()
+        .annotate(newest=Max("revision__question__revisions__number", filter=there))
+    )
+    lives: dict[int, _Life] = {}
+    values = ("revision__question_id", "revision__question__state", "revision_id", "revision__number", "newest")
+    for question, state, revision, number, newest in rows.values_list(*values):
+        one = lives.setdefault(question, _Life(str(state), number, newest or number, reviewed=False))
+        one.first = min(one.first, number)
+        one.reviewed |= revision in reviewed
+    return _counted(list(lives.values()))
+
+
+def _counted(lives: Sequence[_Life]) -> StateFlow:
+    drawn, seen, now = FlowCount(), FlowCount(), dict.fromkeys(ORDER, FlowCount())
+    for one in lives:
+        changed = one.newest > one.first
+        drawn = drawn.and_one(changed)
+        seen = seen.and_one(changed) if one.reviewed else seen
+        now[QuestionState(one.state)] = now[QuestionState(one.state)].and_one(changed)
+    return StateFlow(drawn, seen, [(state, count) for state, count in now.items() if count.n])
+
+
+# --- What rounds found as figures for a page and for a paper, and the words under them ------------
 class RoundFigure(StrEnum):
     """As addresses and names of files say it."""
 
@@ -41,7 +116,7 @@ def is_simulated(rounds: Sequence[ReviewRound]) -> bool:
 def outcomes_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
     """The issues of the paper and any flag at all."""
     from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
-    from annotation.figures.kernels.saving import rendered
+    from annotation.figures.kernels.style import rendered
 
     issues = [Issue(_(row.issue.label), row.rate.share) for row in outcomes.paper]
     any_flag = _("Any flag that was asked for") if outcomes.not_asked else _("Any flag at all")
@@ -65,7 +140,7 @@ def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
 def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
     """How often each grade was given, from the newest versions."""
     from annotation.figures.kernels.grade_bars import Graded, grades_figure  # with matplotlib, slow to load
-    from annotation.figures.kernels.saving import rendered
+    from annotation.figures.kernels.style import rendered
 
     grades = [
         Graded(_(one.name.label), dict(one.counts), one.median, one.n_cannot_judge, one.is_asked)
@@ -86,12 +161,12 @@ def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
 
 
 def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, width: Width) -> bytes:
-    from annotation.figures.kernels.saving import rendered
     from annotation.figures.kernels.state_steps import (
         FlowStep,
         StepWords,
         steps_figure,
     )  # with matplotlib, slow to load
+    from annotation.figures.kernels.style import rendered
 
     path = [
         FlowStep(_("In the sample"), flow.drawn.n, flow.drawn.n_changed),

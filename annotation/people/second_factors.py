@@ -22,8 +22,8 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, User
+from annotation.people.accounts import end_sessions
 from annotation.people.mailing import send_email, try_to_send
-from annotation.people.open_sessions import end_sessions
 from annotation.people.tokens import revoke_tokens
 
 FACTORS = (Authenticator.Type.TOTP.value, Authenticator.Type.WEBAUTHN.value)

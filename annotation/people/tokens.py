@@ -23,7 +23,7 @@ from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import LinkState, Role
 from annotation.models import AccessToken, Membership, QuestionBank, ReviewRound, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.links import PeopleRefused, token_sha256
 from annotation.site.permissions import site_roles
 

@@ -1,7 +1,9 @@
 """Checks of questions before a radiologist reads them: what is found is stored, and a person dismisses it.
 
-Nothing is left out because of a finding unless a person says so of the bank (keeping_out.py). Findings may tell the
+Nothing is left out because of a finding unless a person says so of the bank (validity.py). Findings may tell the
 key: they are for coordinators.
+
+What the checks say of a whole bank: how many questions each rule is about, and what shows only over all of them.
 """
 
 from __future__ import annotations
@@ -13,15 +15,29 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
 from django.db import connection, models, transaction
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import OptionLetter
 from annotation.jobs.handlers import JobKind
-from annotation.models import AnswerKey, Finding, QuestionBank, Revision, User
+from annotation.models import AnswerKey, Finding, QuestionBank, QuestionVector, Revision, User
+from annotation.quality.kernels.bankwide import BankWide, bank_wide
 from annotation.quality.kernels.question_checks import check
-from annotation.quality.kernels.rules import BANKWIDE, MIN_EXPLANATION, RULES, CheckedQuestion, Flaw
+from annotation.quality.kernels.rules import (
+    BANKWIDE,
+    MIN_EXPLANATION,
+    NEAR_DUPLICATE,
+    NEAR_EMBEDDED,
+    PUBLIC_TWIN,
+    RULES,
+    CheckedQuestion,
+    Flaw,
+    Rule,
+)
 from annotation.refusals import Refused
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import share
 
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
 LONGEST_REASON = 500
@@ -187,3 +203,66 @@ def public_banks_beside(bank: QuestionBank) -> dict[int, str]:
         sentence = _("No bank is marked as public. A coordinator marks one on its page “Terms”.")
         raise QualityRefused("none_public", sentence)
     return public
+
+
+# --- What the checks say of a whole bank: how many questions each rule is about, and --------------
+CHUNK = 2_000
+
+
+@dataclass(frozen=True)
+class RuleCount:
+    """``questions``: the share of all current questions in which the rule fired; ``dismissed`` of its findings.
+
+    A rule over whole banks that nobody has run on this one has no share, flagged ``not_asked``.
+    """
+
+    rule: Rule
+    questions: Estimate
+    n_findings: int
+    n_dismissed: int
+
+
+@dataclass(frozen=True)
+class BankSummary:
+    n_questions: int
+    rules: list[RuleCount]  # all of them, in the order of the table
+    whole: BankWide
+
+
+def summarise(bank: QuestionBank) -> BankSummary:
+    """Computed anew each time, from the current questions and their stored findings."""
+    current = Revision.objects.in_bank(bank).current()
+    n = current.count()
+    return BankSummary(n, _rule_counts(bank, current, n), bank_wide(_lengths_and_keys(current)))
+
+
+def _compared(bank: QuestionBank, current: QuerySet[Revision]) -> dict[str, bool]:
+    """Of each rule over whole banks whether it was ever run on this one."""
+    compared, sought = QuestionBank.objects.values_list("compared_at", "twins_sought_at").get(pk=bank.pk)
+    vectors = QuestionVector.objects.filter(revision__in=current.order_by().values("pk"))
+    embedded = vectors.exclude(embedding__threshold=None).exists()
+    return {NEAR_DUPLICATE: bool(compared), PUBLIC_TWIN: bool(sought), NEAR_EMBEDDED: embedded}
+
+
+def _rule_counts(bank: QuestionBank, current: QuerySet[Revision], n: int) -> list[RuleCount]:
+    rows = Finding.objects.of_rules().filter(revision__in=current.order_by().values("pk")).order_by()
+    counted = rows.values_list("rule").annotate(
+        n_questions=Count("revision", distinct=True),
+        n=Count("pk"),
+        gone=Count("pk", filter=Q(dismissed_at__isnull=False)),
+    )
+    found = {rule: numbers for rule, *numbers in counted}
+    counts, compared = [], _compared(bank, current)
+    for code, rule in RULES.items():
+        questions, findings, dismissed = found.get(code, (0, 0, 0))
+        ran = bool(findings) or compared.get(code, True)
+        counts.append(RuleCount(rule, share(questions, n if ran else 0, asked=ran), findings, dismissed))
+    return counts
+
+
+def _lengths_and_keys(current: QuerySet[Revision]) -> Iterator[tuple[list[int], str]]:
+    rows, last = current.order_by("pk").values_list("pk", "options"), 0
+    while page := list(rows.filter(pk__gt=last)[:CHUNK]):
+        last = page[-1][0]
+        keys = dict(AnswerKey.objects.filter(pk__in=[pk for pk, _options in page]).values_list("pk", "key"))
+        yield from (([len(option) for option in options], keys.get(pk, "")) for pk, options in page)

@@ -21,8 +21,7 @@ from annotation.hashes import identifier_digest, image_path_digest
 from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
 from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
-from annotation.questionbank.kernels.kept_source import with_source
-from annotation.questionbank.kernels.records import QuestionRecord, content_sha256
+from annotation.questionbank.kernels.records import QuestionRecord, content_sha256, with_source
 from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.known import (
     EditedWording,

@@ -24,6 +24,7 @@ from annotation.audit.recording import record
 from annotation.enums import ImportKind, ImportState, QuestionState
 from annotation.models import BankImport, Image, Job, QuestionBank, Revision, SourceIdentifier, User
 from annotation.quality.kernels.rules import MIN_EXPLANATION
+from annotation.questionbank.bank_life import store_bank
 from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
@@ -35,7 +36,6 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.new_banks import store_bank
 from annotation.questionbank.priors import link_priors
 from annotation.questionbank.question_states import move_questions
 from annotation.site.advisory_locks import OneAtATime, lock

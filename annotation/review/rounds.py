@@ -34,10 +34,10 @@ from annotation.review.assigning import (
 )
 from annotation.review.ending import rest_questions, sampled_revisions
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
+from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.round_design import PLAIN, RoundDesign, check_round_design, design_of_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
-from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.slugs import free_slug, listed
 

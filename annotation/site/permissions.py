@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import Role
 from annotation.models import Assignment, Membership, ReviewRound, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.site.kept_queries import KeptQuery
 
 Person = User | AnonymousUser

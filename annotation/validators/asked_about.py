@@ -26,7 +26,7 @@ from annotation.models import (
     Revision,
     User,
 )
-from annotation.prompts.kernels.program_prompts import ShippedPrompt
+from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 from annotation.validators.kernels.model_families import FAMILY_RULE, shared_family

@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 from annotation.contributions import contributed
 from annotation.enums import Difficulty, RoundState
 from annotation.models import Finding, Question, QuestionBank, Revision
-from annotation.outcomes.judged_difficulty import panel_difficulty
+from annotation.outcomes.agreement import panel_difficulty
 from annotation.quality.kernels.validity_parts import RATING, STATED
+from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import blind_answers
-from annotation.sampling.kernels.drawing import RatedBy
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.reviewers import grade_agreement

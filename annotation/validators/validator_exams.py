@@ -14,8 +14,7 @@ from annotation.enums import RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, ValidatorRun
 from annotation.quality.kernels.validity_parts import BIAS, VALIDATORS
 from annotation.quality.validity import count_parts
-from annotation.review.asked import ASKED_BY, flags_asked_by_forms
-from annotation.review.outcomes import newest_reviews
+from annotation.review.outcomes import ASKED_BY, flags_asked_by_forms, newest_reviews
 from annotation.validators.difficulty_ratings import compare_sources
 from annotation.validators.kernels.counterparts import COUNTERPART_RULE, NO_WORDS, SEX_KEPT, ChangeRow, bias_table
 from annotation.validators.kernels.validator_exam import (

@@ -16,7 +16,7 @@ from annotation.enums import KeySource
 from annotation.model_calls.call_batches import act_named, acts_now
 from annotation.model_calls.tallies import CallTally, tallies
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Revision, User, ValidatorRun
-from annotation.prompts.shipped import stored_version
+from annotation.prompts.versions import stored_version
 from annotation.quality.kernels.validity_parts import PartState
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions

@@ -31,8 +31,8 @@ from annotation.model_calls.campaigns import (
     store_batch,
 )
 from annotation.models import Price, PromptVersion, QuestionBank, SendingPermission, User, ValidatorRun
-from annotation.prompts.kernels.program_prompts import ShippedPrompt
-from annotation.prompts.shipped import stored_version, version_of
+from annotation.prompts.kernels.filling import ShippedPrompt
+from annotation.prompts.versions import stored_version, version_of
 from annotation.quality.kernels.validity_parts import ASKED, BIAS, RATING, VALIDATORS
 from annotation.validators.asked_about import (
     AskedAbout,

@@ -27,7 +27,7 @@ from annotation.jobs.handlers import JobKind, NoParams, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import AuditEvent, User, WebhookCursor, WebhookDelivery
 from annotation.models.fields import public_id
-from annotation.models.webhooks import LONGEST_ANSWER
+from annotation.models.site import LONGEST_ANSWER
 from annotation.refusals import Refused
 from annotation.webhooks.kernels.webhook_list import EVENTS, TEST, Webhook, secret_bytes, signature
 

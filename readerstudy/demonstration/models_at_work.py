@@ -33,8 +33,7 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
-from annotation.prompts.shipped import OUR_READING, store_shipped
-from annotation.prompts.versions import prompt_named
+from annotation.prompts.versions import OUR_READING, prompt_named, store_shipped
 from annotation.quality.kernels.validity_parts import C3
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_overview import act_on_run

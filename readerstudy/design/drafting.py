@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.sampling.kernels.drawing import SEED_MAX
+from annotation.review.kernels.sampling import SEED_MAX
 from annotation.site.advisory_locks import OneAtATime, lock
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_inference
 from readerstudy.design.kernels.rules import Rules

@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.leaving.open_work import NextStep, WorkItem, WorkSection
 from annotation.models import User
+from annotation.people.open_work import NextStep, WorkItem, WorkSection
 from readerstudy.enrolment.kernels.steps import Facts, Step, next_step
 from readerstudy.enrolment.participation import asks_consent, asks_instructions
 from readerstudy.enums import Block

@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import Case, F, QuerySet, Value, When
 from django.utils.translation import gettext as _
 
-from annotation.leaving.person_data import PersonFile
 from annotation.models import User
+from annotation.people.person_data import PersonFile
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, Remark, Response, StudyRole
 

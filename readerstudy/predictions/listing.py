@@ -16,8 +16,8 @@ from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.enums import Role
-from annotation.leaving.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.models import QuestionBank, Revision, User
+from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, site_roles, within_reach
 from readerstudy.design.questions import questions_named

@@ -19,7 +19,7 @@ from annotation.exports.report_files import (
     table_contents,
 )
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.saving import rendered
+from annotation.figures.kernels.style import rendered
 from annotation.tables.kernels.latex import tex, whole_document
 from annotation.tables.kernels.printing import Printed, printed
 from annotation.tables.kernels.table import Column, Table, TableCell

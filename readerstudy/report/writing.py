@@ -14,8 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.exports.kernels.zipping import zip_folder
-from annotation.exports.report_files import Tell, WrittenFile, write_contents
+from annotation.exports.report_files import Tell, WrittenFile, write_contents, zip_folder
 from annotation.models import User
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays

@@ -114,7 +114,7 @@ def judged_difficulties(study: ReaderStudy) -> dict[str, str]:
     """How difficult reviewers found each case before they saw its key, by the random id of the case: their median, the
     harder of the two in the middle. Of closed rounds alone, since a coordinator may still be reviewing in others.
     """
-    from annotation.outcomes.judged_difficulty import panel_difficulty  # loads numpy: not at every start
+    from annotation.outcomes.agreement import panel_difficulty  # loads numpy: not at every start
 
     main = study.cases.filter(block=Block.MAIN)
     answers = blind_answers(main.values("revision")).filter(round__state=RoundState.CLOSED)

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.enums import ImportState, Role
-from annotation.leaving.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.models import BankImport, User
+from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.accounts import PartElsewhere
 from annotation.people.tokens import TokenPlace
 from annotation.site.permissions import (

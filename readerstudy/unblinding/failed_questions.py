@@ -16,7 +16,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from annotation.discussion.seeing import coordinators
+from annotation.discussion.commenting import coordinators
 from annotation.models import AnswerKey, QuestionBank
 from annotation.questionbank.bulk import insert_rows
 from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought

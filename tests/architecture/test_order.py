@@ -14,8 +14,8 @@ ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
         "enums", "call_enums", "hashes", "refusals", "contributions", "triggers", "files", "models", "site", "audit",
         "bin", "jobs", "endpoints", "webhooks", "prompts", "statistics", "figures", "tables", "imaging", "case",
-        "backup", "ingest", "quality", "questionbank", "model_calls", "generation", "people", "leaving", "sampling",
-        "review", "outcomes", "adjudication", "validators", "diversity", "discussion", "exports", "demonstration",
+        "backup", "ingest", "quality", "questionbank", "model_calls", "generation", "people",
+        "review", "outcomes", "validators", "diversity", "discussion", "exports", "demonstration",
         "templatetags", "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
     "readerstudy": (

@@ -8,7 +8,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.urls.converters import IntConverter
 
 from annotation.enums import Role
-from annotation.views.site.policies import patterns
+from annotation.views.site.decorators import patterns
 from tests.browser.pages.shown import EMPTY, FULL, NO_PAGE
 from tests.conftest import make_person
 

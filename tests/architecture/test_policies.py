@@ -7,7 +7,7 @@ from django.urls import URLPattern, get_resolver
 
 from annotation.enums import Role
 from annotation.views.site import errors
-from annotation.views.site.policies import patterns
+from annotation.views.site.decorators import patterns
 
 POLICIES = {"anyone", "person"}
 OPEN = {  # what people see who are not logged in

@@ -86,7 +86,7 @@ def bank_token(bank: Any) -> str:
 
     from annotation.enums import Role
     from annotation.models import User
-    from annotation.models.programs import TokenScope
+    from annotation.models.people import TokenScope
     from annotation.people.tokens import make_token, place_named
     from tests.conftest import make_person
 

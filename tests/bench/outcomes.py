@@ -73,7 +73,7 @@ def _reviewed_round() -> tuple[Any, float]:
     from annotation.exports.review_import import import_reviews
     from annotation.models import Exam, Question, User
     from annotation.review.rounds import create_round, open_round
-    from annotation.sampling.samples import draw_sample
+    from annotation.review.samples import draw_sample
     from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 
     bank = make_bank("Bench")

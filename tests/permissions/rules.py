@@ -16,8 +16,7 @@ from django.utils import timezone
 
 from annotation.acts.rounds import coordinated_round, rounds_known_to
 from annotation.bin.deleting import find_deleted, may_restore, opens
-from annotation.discussion.commenting import check_reads
-from annotation.discussion.seeing import parts_of
+from annotation.discussion.commenting import check_reads, parts_of
 from annotation.ingest.serving import may_see
 from annotation.jobs.access import jobs_of, may_manage
 from annotation.models import (
@@ -30,14 +29,13 @@ from annotation.models import (
     Settlement,
     User,
 )
-from annotation.people.open_sessions import sessions_of
+from annotation.people.accounts import sessions_of
 from annotation.refusals import Refused
 from annotation.review.assignments import named_assignment, own_assignment, rounds_of
 from annotation.review.kernels.visibility import DiscussionPart
-from annotation.review.onlookers import rounds_in_sight
-from annotation.review.own_reviews import sees_decisions
+from annotation.review.onlookers import rounds_in_sight, sees_decisions
 from annotation.site.permissions import coordinates_any_round, is_administrator, is_coordinator
-from annotation.views.adjudication.adjudication import adjudicated_round
+from annotation.views.adjudication import adjudicated_round
 from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest

@@ -14,7 +14,7 @@ from django.urls import get_resolver
 
 from annotation.models import User
 from annotation.site.permissions import site_roles
-from annotation.views.site.policies import methods_of, patterns
+from annotation.views.site.decorators import methods_of, patterns
 from tests.permissions.people import Asker
 from tests.permissions.rule_of_routes import NOT_THERE, RULES, SENDING
 from tests.permissions.rules import ROLE, Rule

@@ -17,7 +17,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import Role, RoundState
 from annotation.models import QuestionBank, ReviewRound, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.tokens import places_of
 from annotation.site.permissions import is_adjudicator, is_administrator, may_coordinate
 from annotation.views.site.decorators import person_required

@@ -25,7 +25,7 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.models import AnalysisReport, Enrolment, ReaderStudy
 from tests.browser.pages.place import Place
 from tests.readerstudy.studies import places_of

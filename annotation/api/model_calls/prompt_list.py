@@ -20,7 +20,7 @@ from annotation.call_enums import PromptPurpose, SentImages
 from annotation.enums import Role
 from annotation.models import PromptVersion
 from annotation.people.kept_answers import MadeAnswer
-from annotation.prompts.kernels.answer_schemas import LONGEST_SCHEMA
+from annotation.prompts.kernels.filling import LONGEST_SCHEMA
 from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, make_version
 
 READERS: tuple[Role, ...] = (Role.COORDINATOR, Role.ADMINISTRATOR)

@@ -27,9 +27,8 @@ from annotation.call_enums import BatchState, PromptPurpose
 from annotation.enums import Role
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
-from annotation.quality.keeping_out import keep_out, n_kept_out
 from annotation.quality.kernels.validity_parts import ASKED, CAN_FAIL, JUDGED, RATING
-from annotation.quality.validity import count_parts
+from annotation.quality.validity import count_parts, keep_out, n_kept_out
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import check_reads_none
 from annotation.validators.validator_overview import RunRow, act_on_run, run_rows

@@ -20,8 +20,8 @@ from annotation.api.shown_fields import Moment
 from annotation.enums import ImportKind, ImportState, Role
 from annotation.models import QuestionBank
 from annotation.people.kept_answers import MadeAnswer
+from annotation.questionbank.bank_life import LONGEST_NAME, make_bank
 from annotation.questionbank.listing import n_questions
-from annotation.questionbank.new_banks import LONGEST_NAME, make_bank
 
 
 class BankShape(Shown):

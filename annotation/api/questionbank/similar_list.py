@@ -18,8 +18,13 @@ from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.shown_fields import Moment
 from annotation.diversity import embedded_questions
-from annotation.diversity.embedded_questions import ask_for_embedding, embeddings_of, plan_embedding
-from annotation.diversity.similar_questions import ask_for_comparison, similar_found
+from annotation.diversity.embedded_questions import (
+    ask_for_comparison,
+    ask_for_embedding,
+    embeddings_of,
+    plan_embedding,
+    similar_found,
+)
 from annotation.models import Finding, Job
 from annotation.models.endpoints import LONGEST_MODEL
 from annotation.people.kept_answers import MadeAnswer

@@ -19,8 +19,8 @@ from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import Role, Task
 from annotation.models import SampledQuestion, SamplingPlan
 from annotation.people.kept_answers import MadeAnswer
-from annotation.sampling.kernels.drawing import SEED_MAX, RatedBy, StratifyBy
-from annotation.sampling.samples import (
+from annotation.review.kernels.sampling import SEED_MAX, RatedBy, StratifyBy
+from annotation.review.samples import (
     DEFAULT_PER_THOUSAND,
     DEFAULT_SEED,
     SAMPLES_SORTED_BY,

@@ -26,7 +26,7 @@ from annotation.enums import Verdict
 from annotation.exports.review_import import import_reviews
 from annotation.exports.reviews import COLUMNS, read_reviews_of
 from annotation.exports.tables import CONTENT_TYPES
-from annotation.forms.outcomes import ReviewFileForm
+from annotation.forms.reviews import ReviewFileForm
 from annotation.models import Review, ReviewRound, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.outcomes import newest_reviews

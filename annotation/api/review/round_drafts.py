@@ -11,18 +11,18 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.acts.rounds import coordinated_round, with_counts
-from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.api.bodies import SentBody
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.api.review.round_list import DesignSent, OneRound, sample_named, take_design
 from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import Flag, GradeName, Role, RoundSteps
 from annotation.models import ReviewForm, ReviewRound
+from annotation.outcomes.fresh_rounds import fresh_round
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.kernels.form_design import ANCHOR_LIMIT, CHOICE_LABELS, CHOSEN, anchored, make_design
+from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.round_design import design_of_round, newest_forms, store_form
 from annotation.review.rounds import MOST_PER_QUESTION, change_draft
-from annotation.sampling.kernels.drawing import SEED_MAX
 
 
 class DraftSent(DesignSent):

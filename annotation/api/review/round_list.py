@@ -26,10 +26,10 @@ from annotation.models import Assignment, ReviewForm, ReviewRound, SamplingPlan,
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.roles import possible_reviewers
 from annotation.review.calibrating import possible_calibrations
+from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.repeats import MOST_REPEATED
 from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
-from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.permissions import within_reach
 
 REACH = {"bank": "plan__bank", "round": "pk"}

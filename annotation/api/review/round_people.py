@@ -15,7 +15,6 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.acts.rounds import coordinated_round, rounds_known_to
-from annotation.adjudication.adjudicating import adjudicators_of, name_adjudicator
 from annotation.api.acting import ActedOn
 from annotation.api.bodies import BodyRefused, SentBody
 from annotation.api.compared_etags import lock_rows
@@ -23,8 +22,9 @@ from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.review.round_list import REACH, reviewers_named
 from annotation.api.shown_fields import Moment, PersonName
-from annotation.forms.adjudication import possible_adjudicators
+from annotation.forms.rounds import possible_adjudicators
 from annotation.models import ReviewRound, User
+from annotation.outcomes.adjudicating import adjudicators_of, name_adjudicator
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.calibrating import let_in, uncalibrated
 from annotation.review.kernels.transitions import ReviewRefused

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.diversity.kernels.near_vectors import NO_PAIR, Watch, block_at, blocks_of
-from annotation.diversity.kernels.unit_vectors import Vectors
+from annotation.diversity.kernels.near_vectors import NO_PAIR, Vectors, Watch, block_at, blocks_of
 from annotation.quality.kernels.neighbours import SimilarPair
 
 BANDS = 10

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from annotation.diversity.kernels.embedding_folder import Pooling, SentenceFolder
-from annotation.diversity.kernels.unit_vectors import Vectors, of_length_1
+from annotation.diversity.kernels.near_vectors import Vectors, of_length_1
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported: nothing is logged or sent elsewhere
 import onnxruntime as ort

@@ -10,11 +10,17 @@ from typing import Any, NamedTuple
 from annotation.enums import Difficulty, QuestionState, Task
 from annotation.files.kernels.strictjson import Entry
 from annotation.questionbank.kernels.entries import OPTIONS
-from annotation.questionbank.kernels.examfields import KEPT_FIELDS, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
+from annotation.questionbank.kernels.examfields import (
+    IMAGE_LISTS,
+    KEPT_FIELDS,
+    LEFT_OUT,
+    NUMBER_FIELDS,
+    PRIOR_FIELD,
+    REPORT_FIELDS,
+    take_out,
+)
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from, place_path
-from annotation.questionbank.kernels.kept_source import NOTHING_KEPT, KeptSource
-from annotation.questionbank.kernels.left_out import IMAGE_LISTS, LEFT_OUT, take_out
-from annotation.questionbank.kernels.records import RecordReader, RecordRules
+from annotation.questionbank.kernels.records import NOTHING_KEPT, KeptSource, RecordReader, RecordRules
 from annotation.questionbank.kernels.states import STATE
 
 TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}

@@ -11,8 +11,7 @@ from typing import Any
 
 from annotation.exports.kernels.question_records import StoredQuestion, record_of, usual_record
 from annotation.questionbank.kernels.entries import ID, OPTIONS, field_of_column
-from annotation.questionbank.kernels.examfields import KEPT_FIELDS, PRIOR_FIELD, REPORT_FIELDS
-from annotation.questionbank.kernels.left_out import LEFT_OUT, TABLE_LISTS
+from annotation.questionbank.kernels.examfields import KEPT_FIELDS, LEFT_OUT, PRIOR_FIELD, REPORT_FIELDS, TABLE_LISTS
 from annotation.questionbank.kernels.states import STATE
 
 TEMPLATE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.call_enums import PromptPurpose
 from annotation.generation.kernels.answer_forms import BULLETS_SCHEMA, QUESTIONS_SCHEMA
-from annotation.prompts.kernels.program_prompts import ShippedPrompt
+from annotation.prompts.kernels.filling import ShippedPrompt
 
 REASON = "Our own: the paper prints no prompt."
 

@@ -17,10 +17,9 @@ from rich.progress import MofNCompleteColumn, TaskProgressColumn
 from annotation.management.base import ActCommand, cap_written, progress_bar
 from annotation.models import QuestionBank, Revision
 from annotation.prompts.versions import prompt_written
-from annotation.quality.checking import CheckResult, QualityRefused, check_revisions
+from annotation.quality.checking import BankSummary, CheckResult, QualityRefused, RuleCount, check_revisions, summarise
 from annotation.quality.kernels.rules import THRESHOLD
 from annotation.quality.kernels.validity_parts import ASKED
-from annotation.quality.summary import BankSummary, RuleCount, summarise
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
 from annotation.validators.validator_exams import results_as_json

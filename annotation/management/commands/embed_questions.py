@@ -13,7 +13,7 @@ from rich.progress import MofNCompleteColumn
 from annotation.diversity.embedded_questions import compare_embedded, embed_questions, plan_embedding
 from annotation.management.base import ActCommand, ShownProgress, progress_bar
 from annotation.models import QuestionBank
-from annotation.models.diversity import FOLDER
+from annotation.models.quality import FOLDER
 from annotation.site.slugs import the_one
 
 

@@ -9,9 +9,9 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.tables import whole_file
-from annotation.leaving.person_data import export_person
 from annotation.management.base import ActCommand
 from annotation.models import User
+from annotation.people.person_data import export_person
 
 
 class Command(ActCommand):

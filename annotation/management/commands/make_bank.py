@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from annotation.management.base import ActCommand
-from annotation.questionbank.new_banks import make_bank
+from annotation.questionbank.bank_life import make_bank
 
 
 class Command(ActCommand):

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.enums import Role
 from annotation.management.base import ActCommand
 from annotation.models import User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.tokens import MOST_DAYS, USUAL_DAYS, make_token, place_named
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.leaving.removing import places_with, remove_person
 from annotation.management.base import ActCommand
 from annotation.models import User
+from annotation.people.removing import places_with, remove_person
 
 
 class Command(ActCommand):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotation.adjudication.attention import send_digests
 from annotation.management.base import ActCommand
+from annotation.outcomes.attention import send_digests
 from annotation.people.mailing import can_send
 
 

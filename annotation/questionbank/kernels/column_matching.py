@@ -12,10 +12,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 from annotation.files.kernels.strictjson import Entry, Fault, unreadable, value_faults
 from annotation.questionbank.kernels.entries import ID, OPTIONS, field_of_column, lettered
-from annotation.questionbank.kernels.examfields import EXAM_FIELDS, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
+from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import ForeignRow, json_in, parts_of, plain, read_rows
-from annotation.questionbank.kernels.left_out import LEFT_OUT
 from annotation.questionbank.kernels.states import STATE
 
 KEY, EXPLANATION, TASK, IMAGES, VIEWS, EXAM = (

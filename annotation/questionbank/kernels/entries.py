@@ -5,10 +5,14 @@ Every form gives what the JSON object gives, (id, fields, faults), so that recor
 A column of a table is named after its field, without regard to case, blanks and underscores. The four options are
 in columns of their own, several images of a question in one cell with "|" or a line break between them. Every cell is
 text, so that both kinds of table mean the same. Other columns are kept as further fields.
+
+Cells of CSV files that a spreadsheet could take for a formula. What a table of ours marks by an apostrophe comes in
+again without it: options such as "-5 mm" stay what they are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,13 +41,34 @@ from annotation.files.kernels.strictjson import (
     unreadable,
     value_faults,
 )
-from annotation.questionbank.kernels.cells import read_cell
-from annotation.questionbank.kernels.examfields import EXAM_FIELDS
+from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
-from annotation.questionbank.kernels.left_out import LEFT_OUT
 from annotation.questionbank.kernels.states import STATE
 from annotation.refusals import Refused
 
+# A cell that a spreadsheet could take for a formula, or that starts with the apostrophe that marks one here.
+_FORMULA = re.compile(r"^(?:'|\s*[=+\-@＝＋－＠﹢﹣﹦﹫]|[\t\r\n])")
+
+
+def neutralised(text: str) -> str:
+    """Text that no spreadsheet takes for a formula: one apostrophe in front of what could be one.
+
+    Reversible: whoever reads the file takes one leading apostrophe away, see ``restored``.
+    """
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def restored(cell: str) -> str:
+    """The text before ``neutralised``."""
+    return cell.removeprefix("'")
+
+
+def read_cell(cell: str) -> str:
+    """The text of a cell of any file: an apostrophe goes only where ``neutralised`` would have put it."""
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell
+
+
+# --- The entries of a question file in any of its forms: one JSON object, JSON Lines, -------------
 ID = "id"
 OPTIONS = tuple(f"option_{letter.lower()}" for letter in LETTERS)
 NEEDED = (ID, "question", *OPTIONS, "correct_answer", "correct_answer_explanation", "task_name", "category")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
-from annotation.sampling.kernels.drawing import random_ranks
+from annotation.review.kernels.sampling import random_ranks
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.prompts.kernels.program_prompts import ShippedPrompt
+from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.quality.kernels.validity_parts import BIAS, C1, C2, C3, RATING
 
 VERDICT_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.discussion import commenting as acts
-from annotation.discussion.seeing import parts_of
+from annotation.discussion.commenting import parts_of
 from annotation.discussion.tagging import tags_at, tags_in
 from annotation.models import Assignment, Question, QuestionComment
 from annotation.review.kernels.visibility import DiscussionPart

@@ -1,33 +1,111 @@
-"""Log in, log out, passwords and the own profile."""
+"""Log in, log out, passwords and the own profile.
+
+Access tokens on the profile page: made, shown once, revoked. Where somebody is logged in.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth import views as auth_views
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
+from annotation.forms.account import (
+    LoginForm,
+    NewPasswordForm,
+    PasswordChangeForm,
+    PasswordLinkForm,
+    ProfileForm,
+    TokenForm,
+)
+from annotation.models import AccessToken, User
 from annotation.people import accounts, confirmations, mailing
-from annotation.people.open_sessions import sessions_of
+from annotation.people.accounts import end_others, end_session, sessions_of
+from annotation.people.tokens import make_token, revoke_token
 from annotation.site.permissions import coordinates_any_round
-from annotation.views.people.access_tokens import listed_tokens
-from annotation.views.people.open_sessions import note_session
-from annotation.views.people.signing_in import sign_in
-from annotation.views.people.throttling import locked_page
-from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
+from annotation.views.people.signing_in import locked_page, sign_in
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required
+
+SHOWN_FOR = timedelta(days=30)  # after the end of a token
 
 
+def listed_tokens(person: User, at: datetime) -> QuerySet[AccessToken]:
+    """Those that work, and those that ended lately."""
+    return person.access_tokens.filter(expires_at__gt=at - SHOWN_FOR).exclude(revoked_at__lt=at - SHOWN_FOR)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_new(request: AuthenticatedRequest) -> HttpResponse:
+    """The form; a good one makes the token and shows it this once."""
+    form = TokenForm(request.user, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        made = run_on_form(form, lambda: make_token(request.user, **form.cleaned_data, **by(request)))
+        if made is not None:
+            return render(request, "annotation/people/token_made.html", {"made": made})
+    status = 422 if form.errors else 200
+    return render(request, "annotation/people/token_new.html", {"form": form}, status=status)
+
+
+@person_required
+@require_POST
+def token_revoke(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    token = get_object_or_404(AccessToken, public_id=public_id, owner=request.user)
+    revoke_token(token, **by(request))
+    messages.success(request, _("The token “%(name)s” is revoked.") % {"name": token.name})
+    return redirect("profile")
+
+
+# --- Where somebody is logged in ------------------------------------------------------------------
+@person_required
+@never_cache
+@require_safe
+def open_sessions(request: AuthenticatedRequest) -> HttpResponse:
+    note_session(request)
+    sessions = sessions_of(request.user, request.session.session_key or "")
+    return render(request, "annotation/people/sessions.html", {"sessions": sessions})
+
+
+@person_required
+@require_POST
+def session_end(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    if not end_session(request.user, pk, at=timezone.now()):
+        raise Http404
+    messages.success(request, _("You are logged out there."))
+    return redirect("open-sessions")
+
+
+@person_required
+@require_POST
+def sessions_end_others(request: AuthenticatedRequest) -> HttpResponse:
+    n = end_others(request.user, request.session.session_key or "", at=timezone.now())
+    sentence = ngettext("You are logged out at %(n)s other place.", "You are logged out at %(n)s other places.", n)
+    messages.success(request, sentence % {"n": n} if n else _("You were logged in nowhere else."))
+    return redirect("open-sessions")
+
+
+def note_session(request: HttpRequest) -> None:
+    """The session of this request is in the list, also where it has a new key."""
+    UserSession.objects.create_from_request(request)
+
+
+# --- Log in, log out, passwords and the own profile -----------------------------------------------
 class _LogIn(auth_views.LoginView):
     template_name = "annotation/people/login.html"
     authentication_form = LoginForm

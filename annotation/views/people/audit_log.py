@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.audit.verifying import AuditRefused
 from annotation.enums import Role
-from annotation.forms.audit_log import AuditLogForm
+from annotation.forms.people import AuditLogForm
 from annotation.people import event_log
 from annotation.people.event_things import address_of
 from annotation.site.permissions import is_administrator

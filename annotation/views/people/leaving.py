@@ -11,9 +11,9 @@ from django.views.decorators.http import require_POST
 
 from annotation.enums import Role
 from annotation.exports.tables import scratch_file
-from annotation.leaving.person_data import export_person
-from annotation.leaving.removing import check_can_go, pseudonym_of, remove_person
 from annotation.models import User
+from annotation.people.person_data import export_person
+from annotation.people.removing import check_can_go, pseudonym_of, remove_person
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, is_possible_or_flash, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 

@@ -17,11 +17,11 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import Role
 from annotation.forms.people import PeopleSearchForm, PersonForm, RoleForm
-from annotation.leaving.open_work import n_open_assignments
 from annotation.models import Membership, User
 from annotation.people import accounts, mailing, roles, second_factors
 from annotation.people.accounts import parts_of, people_matching
 from annotation.people.invitations import open_invitations, revoked_invitations
+from annotation.people.open_work import n_open_assignments
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required

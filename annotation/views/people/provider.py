@@ -23,8 +23,7 @@ from annotation.people.invitations import find_invitation
 from annotation.people.kernels.provider_settings import Provider
 from annotation.people.links import PeopleRefused, check_open
 from annotation.people.provider import BUSY, Trip, claims_for, login_address, not_believed, waiting_place
-from annotation.views.people.signing_in import proven_lately, sign_in
-from annotation.views.people.throttling import locked_page
+from annotation.views.people.signing_in import locked_page, proven_lately, sign_in
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 

@@ -26,10 +26,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.forms.second_factors import AppForm, CodeAgainForm, PasskeyForm, PasswordAgainForm
+from annotation.forms.account import AppForm, CodeAgainForm, PasskeyForm, PasswordAgainForm
 from annotation.people import second_factors
-from annotation.views.people.signing_in import proven_lately
-from annotation.views.people.throttling import locked_page, note_wrong_code
+from annotation.views.people.signing_in import locked_page, note_wrong_code, proven_lately
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])

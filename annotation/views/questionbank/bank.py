@@ -15,9 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.discussion.commenting import note_seen
+from annotation.discussion.commenting import note_seen, parts_of
 from annotation.discussion.history import Event, life_of
-from annotation.discussion.seeing import parts_of
 from annotation.discussion.tagging import tags_of
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import (
@@ -37,9 +36,9 @@ from annotation.quality.checking import findings_of
 from annotation.quality.kernels.validity_parts import DIVERSITY
 from annotation.quality.validity import parts_of_question
 from annotation.questionbank.answers import read_truth
+from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
-from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.listing import (
     MOST_LISTED,

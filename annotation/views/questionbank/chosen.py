@@ -29,8 +29,8 @@ from annotation.forms.bank import ChosenForm
 from annotation.models import Job, QuestionBank
 from annotation.questionbank.filters import BankSearch
 from annotation.refusals import Refused
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import draw_sample
+from annotation.review.kernels.sampling import StratifyBy
+from annotation.review.samples import draw_sample
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 AT_ONCE = 2_000  # changed in one request; more are changed by a job, and samples may be larger

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import RoundSteps
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
-from annotation.forms.outcomes import OutcomeGroupsForm
+from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.models import ReviewRound, User
 from annotation.outcomes.outcome_groups import GroupBy, group_outcomes
 from annotation.outcomes.round_figures import (
@@ -23,8 +23,8 @@ from annotation.outcomes.round_figures import (
     flow_legend,
     grades_legend,
     outcomes_legend,
+    state_flow,
 )
-from annotation.outcomes.state_flow import state_flow
 from annotation.review.onlookers import may_see_outcomes
 from annotation.review.outcomes import outcomes_over, round_outcomes, rules_of
 from annotation.review.reviewer_progress import round_times
@@ -159,7 +159,7 @@ def groups_response(request: AuthenticatedRequest, scope: Scope) -> HttpResponse
 
 def difficulty_response(request: AuthenticatedRequest, scope: Scope) -> HttpResponse:
     """How difficult reviewers found the questions, beside what the bank states; for HTMX the section alone."""
-    from annotation.outcomes.judged_difficulty import difficulty_table, judged_difficulties
+    from annotation.outcomes.agreement import difficulty_table, judged_difficulties
 
     seed = abs(scope.rounds[0].seed) if len(scope.rounds) == 1 else 0
     answers = judged_difficulties(scope.rounds)

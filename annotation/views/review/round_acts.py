@@ -15,12 +15,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from annotation.acts.rounds import coordinated_round
-from annotation.adjudication.adjudicating import name_adjudicator
-from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.enums import Role
-from annotation.forms.adjudication import AdjudicatorForm
-from annotation.forms.rounds import RemoveForm, RoundPersonForm
+from annotation.forms.rounds import AdjudicatorForm, RemoveForm, RoundPersonForm
 from annotation.models import ReviewRound, User
+from annotation.outcomes.adjudicating import name_adjudicator
+from annotation.outcomes.fresh_rounds import fresh_round
 from annotation.review.assigning import listed
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import Handover, add_reviewer, reassign, reassign_all, remove_reviewer

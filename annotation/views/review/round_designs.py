@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.acts.rounds import coordinated_round
 from annotation.enums import Role, RoundState
-from annotation.forms.review_form_design import FormDesignForm
+from annotation.forms.reviews import FormDesignForm
 from annotation.forms.rounds import RoundDesignForm, RoundForm
 from annotation.models import ReviewForm, SamplingPlan
 from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, stored_design

@@ -14,23 +14,22 @@ from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_rounds
-from annotation.adjudication.adjudicating import adjudicators_of, facts_of
-from annotation.adjudication.fresh_rounds import revised_questions
-from annotation.adjudication.overview import settling_of
 from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
-from annotation.forms.adjudication import AdjudicatorForm
-from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
+from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.outcomes.adjudicating import adjudicators_of, facts_of
+from annotation.outcomes.fresh_rounds import revised_questions
+from annotation.outcomes.overview import settling_of
 from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
-from annotation.review.asked import asked_by_forms
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.calibrating import calibration_of, distances_of
 from annotation.review.kernels.policy import RoundAct, why_not
 from annotation.review.onlookers import may_see_outcomes
+from annotation.review.outcomes import asked_by_forms
 from annotation.review.reviewer_progress import (
     due_text,
     not_done,

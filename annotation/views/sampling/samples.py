@@ -19,9 +19,9 @@ from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan, User
 from annotation.quality.kernels.validity_parts import PARTS
 from annotation.questionbank.filters import BankSearch, filters_for
+from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
-from annotation.sampling.kernels.drawing import RatedBy
-from annotation.sampling.samples import (
+from annotation.review.samples import (
     SAMPLES_SORTED_BY,
     Draw,
     counted_samples,

@@ -16,13 +16,19 @@ from annotation.backup.kept import JOB_KIND, ask_for_backup, is_backup_due, kept
 from annotation.enums import Role
 from annotation.jobs.queueing import job_under_way
 from annotation.models import User
-from annotation.people.held_roles import held_roles
 from annotation.people.revived import end_revived, revived
+from annotation.people.roles import held_roles
 from annotation.site.permissions import site_roles
 from annotation.site.site_overview import parts_of_site, versions
 from annotation.views.site.confirming import run_and_flash
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
-from annotation.views.site.policies import ROLES, policies_by_room
+from annotation.views.site.decorators import (
+    ROLES,
+    AuthenticatedRequest,
+    asks_for_part,
+    by,
+    policies_by_room,
+    role_required,
+)
 
 SHOWN_BACKUPS = 10
 

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.enums import ImageState, RoundState
-from annotation.leaving.open_work import Coordination, NextStep, OpenWork, RoundWork, WorkSection, open_work_of
+from annotation.people.open_work import Coordination, NextStep, OpenWork, RoundWork, WorkSection, open_work_of
 from annotation.site.permissions import may_see_quarantine
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 

@@ -18,8 +18,7 @@ from annotation.people.second_factors import is_due
 from annotation.refusals import Refused
 from annotation.site.zones import zone_of
 from annotation.views.site.decorators import is_from_script
-from annotation.views.site.errors import answer_to, bad_request, too_large
-from annotation.views.site.problem_documents import is_for_api
+from annotation.views.site.errors import answer_to, bad_request, is_for_api, too_large
 
 log = logging.getLogger(__name__)
 

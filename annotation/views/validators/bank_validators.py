@@ -19,9 +19,8 @@ from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
 from annotation.forms.validators import KeepingOutForm, ValidatorForm
 from annotation.models import Question, QuestionBank, ValidatorRun
-from annotation.quality.keeping_out import keep_out, n_kept_out
 from annotation.quality.kernels.validity_parts import BIAS, JUDGED, PARTS, RATING, STATED
-from annotation.quality.validity import count_parts
+from annotation.quality.validity import count_parts, keep_out, n_kept_out
 from annotation.review.onlookers import withheld_questions
 from annotation.site.sorted_tables import numbered_page
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from annotation.sampling.kernels.drawing import random_ranks
+from annotation.review.kernels.sampling import random_ranks
 
 _GOLDEN, _MASK = 0x9E3779B97F4A7C15, 2**64 - 1
 FEW = 50  # so many numbers are ranked faster one by one
@@ -43,7 +43,7 @@ def shuffled(numbers: Sequence[int], seed: int) -> list[int]:
 
 
 def rank_of(number: int, seed: int) -> int:
-    """What ``annotation.sampling.kernels.drawing.random_ranks`` gives for one number, without the cost of an array."""
+    """What ``annotation.review.kernels.sampling.random_ranks`` gives for one number, without the cost of an array."""
     return _mixed(_mixed(number * _GOLDEN & _MASK) ^ _mixed(seed + _GOLDEN & _MASK))
 
 

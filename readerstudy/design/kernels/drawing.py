@@ -13,7 +13,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from annotation.enums import Difficulty, Task
-from annotation.sampling.kernels.drawing import proportional
+from annotation.review.kernels.sampling import proportional
 from readerstudy.design.kernels.chance import Purpose, branch, shuffled
 from readerstudy.design.kernels.documents import DesignRefused, Document, Text, _, decode, within
 from readerstudy.design.kernels.rules import Rules

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from annotation.sampling.kernels.drawing import random_ranks
+from annotation.review.kernels.sampling import random_ranks
 from readerstudy.design.kernels.chance import Purpose, branch, shuffled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.saving import rendered
+from annotation.figures.kernels.style import rendered
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.kernels.agreement import agreement_figure, error_consistency_figure

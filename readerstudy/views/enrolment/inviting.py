@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import Invitation
 from annotation.people.invitations import IssuedInvitation, restorable, restore, revoke
-from annotation.views.people.invitation_files import FilePage, file_page
+from annotation.views.people.invitations import FilePage, file_page
 from annotation.views.people.links import (
     LinkPage,
     flash_restored,

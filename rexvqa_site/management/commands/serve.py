@@ -15,7 +15,7 @@ from annotation.demonstration.registry import is_complete
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
 from annotation.management.base import ActCommand
 from annotation.people.invitations import first_administrator_link
-from annotation.prompts.shipped import store_shipped
+from annotation.prompts.versions import store_shipped
 from annotation.site.privacy import make_private
 from rexvqa_site import serving
 from rexvqa_site.children import Children

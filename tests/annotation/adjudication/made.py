@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator
 from annotation.enums import Flag, GradeName, Verdict
 from annotation.models import Assignment, ReviewRound, User
+from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator
 from annotation.review.ending import complete_reviews
 from annotation.review.kernels.form import Judgement
 from annotation.review.rounds import create_round, open_round

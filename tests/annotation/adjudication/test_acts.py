@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from annotation.adjudication.adjudicating import (
+from annotation.enums import QuestionState, ReturnReason, Role, RoundState
+from annotation.models import Assignment, AuditEvent, Question, ReviewRound, Settlement, User
+from annotation.outcomes.adjudicating import (
     begin_adjudication,
+    compare,
     decide,
     name_adjudicator,
     revise_in_place,
     show_reviews,
     take_next,
 )
-from annotation.adjudication.fresh_rounds import fresh_round
-from annotation.adjudication.overview import settling_of
-from annotation.adjudication.side_by_side import compare
-from annotation.enums import QuestionState, ReturnReason, Role, RoundState
-from annotation.leaving.open_work import open_work_of
-from annotation.models import Assignment, AuditEvent, Question, ReviewRound, Settlement, User
+from annotation.outcomes.fresh_rounds import fresh_round
+from annotation.outcomes.overview import settling_of
 from annotation.people.links import PeopleRefused
+from annotation.people.open_work import open_work_of
 from annotation.questionbank.editing import wording_of
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS, states_before

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from annotation.adjudication.adjudicating import decide, show_reviews, take_next
 from annotation.enums import Flag
 from annotation.models import ReviewRound, Settlement, User
+from annotation.outcomes.adjudicating import decide, show_reviews, take_next
 from annotation.review.outcomes import round_outcomes, rules_of
 from annotation.statistics.kernels.issues import CountingRule
 from tests.annotation.adjudication.made import make_adjudicated, make_reviewed

@@ -9,9 +9,9 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from annotation.adjudication.attention import attention_of, send_digests
 from annotation.enums import ReturnReason, Role, RoundState
 from annotation.models import CalibrationResult, Membership, ReviewRound, User
+from annotation.outcomes.attention import attention_of, send_digests
 from annotation.review.assignments import own_assignment
 from annotation.review.ending import close_round, complete_reviews
 from annotation.review.submitting import hand_back

@@ -15,7 +15,7 @@ MEET = """
 import threading
 from dataclasses import replace
 from django.db import connection, transaction
-from annotation.adjudication.adjudicating import name_adjudicator, take_next
+from annotation.outcomes.adjudicating import name_adjudicator, take_next
 from annotation.enums import Role
 from annotation.models import Question, Settlement
 from annotation.questionbank.editing import current_revision, revise, wording_of

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.adjudication.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
 from annotation.enums import GradeName, Role
 from annotation.models import ReviewRound, Revision, Settlement, User
+from annotation.outcomes.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
 from annotation.people.roles import grant
 from annotation.questionbank.editing import current_revision, wording_of
 from annotation.review.ending import close_round, complete_reviews

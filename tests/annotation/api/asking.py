@@ -8,7 +8,7 @@ from typing import Any
 from django.test import Client
 
 from annotation.models import User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.tokens import make_token, place_named
 from tests.annotation.api.schema import faults_of
 from tests.conftest import NOON

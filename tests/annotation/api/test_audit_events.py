@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import AuditEvent, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import NOON

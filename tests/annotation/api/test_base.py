@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import JobState, Role
 from annotation.models import AccessToken, AuditEvent, Job, KeptAnswer, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.tokens import revoke_token
 from tests.annotation.api.asking import V1, Program, problem_of, program_of
 from tests.annotation.review.cases import make_bank, make_revision

@@ -22,7 +22,7 @@ from annotation.models import (
     SeenKey,
     User,
 )
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 from tests.conftest import NOON, make_person

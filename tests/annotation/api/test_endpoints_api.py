@@ -11,7 +11,7 @@ from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.enums import Role
 from annotation.models import Job, Price, QuestionBank, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of, send_json
 from tests.annotation.endpoints.simulated_models import EMBEDDING_MODEL, GOOD
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, make_permission

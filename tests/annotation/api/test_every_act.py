@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import get_resolver
 
-from annotation.views.site.policies import methods_of, patterns
+from annotation.views.site.decorators import methods_of, patterns
 from tests.annotation.api.unreached import NOT, REACHED
 
 ALL = {str(one.name): one for _before, one in patterns(get_resolver())}

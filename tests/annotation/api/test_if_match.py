@@ -15,8 +15,8 @@ from annotation.api.compared_etags import thing_of
 from annotation.api.resources import ListOf, OneOf, Resource
 from annotation.enums import Role
 from annotation.models import QuestionComment, User
-from annotation.models.programs import TokenScope
-from annotation.views.site.policies import patterns
+from annotation.models.people import TokenScope
+from annotation.views.site.decorators import patterns
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.processes import manage, migrated_site, postgres_url

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.enums import ImageState, JobState, Role
 from annotation.models import AuditEvent, ColumnMatching, Image, Job, Question, QuestionBank, Upload, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of, send_json
 from tests.annotation.api.test_incoming import send
 from tests.annotation.questionbank.sheets import SHEET, SHEET_MATCHING

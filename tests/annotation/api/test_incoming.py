@@ -13,7 +13,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import JobState, Role
 from annotation.models import AuditEvent, Image, Job, KeptAnswer, QuestionBank, Rendition, SamplingPlan, Upload, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.api.asking import V1, Program, problem_of, program_of
 from tests.annotation.api.schema import faults_of
 from tests.annotation.review.cases import make_bank, make_revisions

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Role
 from annotation.models import AuditEvent, Question, QuestionBank, SeenKey, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.questionbank import listing
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import make_bank, make_revisions, make_round

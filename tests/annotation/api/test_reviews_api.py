@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, AuditEvent, Membership, Review, ReviewRound, SeenKey, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.api.test_incoming import send
 from tests.annotation.exports.review_files import as_csv, review_cells

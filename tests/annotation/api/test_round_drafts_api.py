@@ -21,7 +21,7 @@ from annotation.models import (
     SeenKey,
     User,
 )
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.review.round_design import store_form
 from annotation.review.viewing import viewing_of
 from tests.annotation.api.asking import Program, problem_of, program_of

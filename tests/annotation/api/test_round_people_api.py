@@ -8,7 +8,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, CalibrationResult, Invitation, Membership, ReviewRound, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import make_round

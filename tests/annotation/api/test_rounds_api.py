@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.acts.rounds import ROUNDS_SORTED_BY
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, ReviewRound, SamplingPlan, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import make_round
 from tests.annotation.rounds.made import make_sample, say

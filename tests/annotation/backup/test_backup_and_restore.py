@@ -129,7 +129,7 @@ from django.utils import timezone
 from annotation.enums import Role
 from annotation.people.accounts import password_link
 from annotation.people.tokens import make_token, place_named
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from tests.conftest import make_person
 now = timezone.now()
 ada, cora, rita = (make_person(*one) for one in (

@@ -7,8 +7,16 @@ from collections import Counter
 
 import pytest
 
-from annotation.demonstration.findings import LARGE_HEART, SHOWS, STRUCTURES, leading, present
-from annotation.demonstration.questions import DemonstrationQuestion, all_questions, records_of
+from annotation.demonstration.questions import (
+    LARGE_HEART,
+    SHOWS,
+    STRUCTURES,
+    DemonstrationQuestion,
+    all_questions,
+    leading,
+    present,
+    records_of,
+)
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS
 from annotation.enums import Flag
 from annotation.quality.kernels.rules import MIN_EXPLANATION

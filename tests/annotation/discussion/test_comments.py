@@ -12,14 +12,15 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
 from annotation.discussion.commenting import (
+    DiscussionRefused,
     add_comment,
     comments_of,
     finish_todo,
     mentionable,
+    parts_of,
     waiting_for,
     withdraw_comment,
 )
-from annotation.discussion.seeing import DiscussionRefused, parts_of
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import (
     Assignment,
@@ -31,7 +32,7 @@ from annotation.models import (
     ReviewRound,
     User,
 )
-from annotation.questionbank.keeping import is_unused
+from annotation.questionbank.bank_life import is_unused
 from annotation.review.ending import close_round, count_open
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.review.cases import make_bank, make_revision

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 from django.test import Client
 
-from annotation.adjudication.adjudicating import begin_adjudication, decide, name_adjudicator, show_reviews, take_next
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.history import Event, life_of
 from annotation.discussion.tagging import add_tag, remove_tag
 from annotation.enums import HistoryKind
 from annotation.models import Finding, Question, Revision, Settlement, User
+from annotation.outcomes.adjudicating import begin_adjudication, decide, name_adjudicator, show_reviews, take_next
 from annotation.quality.checking import dismiss
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.question_states import bring_back_question, withdraw_question

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 import pytest
 from django.test import Client
 
-from annotation.discussion.seeing import DiscussionRefused
+from annotation.discussion.commenting import DiscussionRefused
 from annotation.discussion.tagging import add_tag, remove_tag, tag_word, tags_in, tags_of
 from annotation.models import AuditEvent, BankImport, Exam, Question, QuestionBank, QuestionTag, ReviewRound, User
+from annotation.questionbank.bank_life import _delete as purge
 from annotation.questionbank.filters import BankSearch
-from annotation.questionbank.keeping import _delete as purge
 from annotation.review.ending import close_round, count_open
 from annotation.review.onlookers import withheld_questions
 from annotation.review.rounds import create_round, open_round

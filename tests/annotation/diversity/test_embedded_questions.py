@@ -22,8 +22,7 @@ from annotation.diversity.embedded_questions import (
     embeddings_of,
     plan_embedding,
 )
-from annotation.diversity.kernels.near_vectors import near_vectors
-from annotation.diversity.kernels.unit_vectors import unit_vectors
+from annotation.diversity.kernels.near_vectors import near_vectors, unit_vectors
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImportState

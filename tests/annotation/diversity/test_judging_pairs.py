@@ -21,9 +21,9 @@ from annotation.diversity.judging_pairs import (
     set_threshold,
     trials_of,
 )
+from annotation.diversity.kernels.near_vectors import Vectors
 from annotation.diversity.kernels.pair_drawing import drawn_pairs, shares_of
 from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve
-from annotation.diversity.kernels.unit_vectors import Vectors
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role, RoundState
 from annotation.jobs import running
@@ -40,7 +40,7 @@ from annotation.models import (
     User,
 )
 from annotation.quality.kernels.rules import RULES
-from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.review.onlookers import revisions_in_pairs_of
 from annotation.statistics.kernels.intervals import wilson

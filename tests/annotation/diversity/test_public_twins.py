@@ -19,7 +19,7 @@ from annotation.models import Assignment, AuditEvent, Finding, Job, QuestionBank
 from annotation.quality.checking import QualityRefused, check_revisions, dismiss
 from annotation.quality.duplicates import check_duplicates, check_twins
 from annotation.quality.kernels.neighbours import find_neighbours, find_twins
-from annotation.questionbank.terms import change_terms
+from annotation.questionbank.bank_life import change_terms
 from tests.annotation.quality.test_neighbours import by_brute_force, texts_of
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 from tests.conftest import make_person
@@ -223,7 +223,7 @@ def test_who_reads_in_a_study_under_way_hears_nothing_of_the_pair(
 ) -> None:
     check_twins(bank, actor=None, at=noon)
     read = QuestionBank.objects.get(name=read_in).pk
-    for place in ("annotation.validators.asked_about", "annotation.diversity.similar_questions"):
+    for place in ("annotation.validators.asked_about", "annotation.diversity.embedded_questions"):
         monkeypatch.setattr(f"{place}.reads_in_bank", lambda _person, pk: "Study" if pk == read else "")
     client.force_login(cora)
     answer = client.get(page_of(bank))

@@ -21,8 +21,7 @@ from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, chat_answ
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions
 from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS, finding_line
 from annotation.generation.kernels.grounding import fault_of, ground_bullet
-from annotation.prompts.kernels.filling import fill
-from annotation.prompts.kernels.program_prompts import ShippedPrompt
+from annotation.prompts.kernels.filling import ShippedPrompt, fill
 from annotation.quality.kernels.validity_parts import C3
 from annotation.validators.kernels.validator_prompts import PROMPTS
 from rexvqa_site.env import env_certificates, env_endpoints

@@ -19,9 +19,8 @@ from annotation.endpoints.sending_permissions import (
     withdraw_permission,
 )
 from annotation.models import AuditEvent, QuestionBank, SendingPermission, User
-from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.bank_life import change_terms, check_unused
 from annotation.questionbank.kernels.entries import BankRefused
-from annotation.questionbank.terms import change_terms
 from tests.annotation.review.cases import make_bank
 from tests.refusals import refuses
 

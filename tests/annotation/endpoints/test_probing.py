@@ -17,8 +17,17 @@ from pytest_django import Settings
 from annotation.call_enums import Ending, ProbeAnswer
 from annotation.endpoints.client import Exchange, Limits
 from annotation.endpoints.configured_endpoints import EndpointRefused
-from annotation.endpoints.leases import give_lease_back, is_leased, take_lease
-from annotation.endpoints.probing import ask_for_probe, findings_of, newest_probe, next_request, probe, refuted
+from annotation.endpoints.probing import (
+    ask_for_probe,
+    findings_of,
+    give_lease_back,
+    is_leased,
+    newest_probe,
+    next_request,
+    probe,
+    refuted,
+    take_lease,
+)
 from annotation.enums import JobState
 from annotation.jobs import running
 from annotation.models import AuditEvent, EndpointProbe, Job, User

@@ -18,7 +18,7 @@ from annotation.enums import Flag, RoundSteps
 from annotation.models import ReviewRound, User
 from annotation.review.outcomes import round_outcomes
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.issues import PaperOutcome
 from tests.annotation.exports.review_files import file_of, review_cells
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator, take_next
 from annotation.enums import Degree, Flag, GradeName, Verdict
 from annotation.exports import review_report
 from annotation.exports.kernels import recompute
 from annotation.exports.review_report import write_review_report
 from annotation.exports.reviews import reviewer_pseudonym
 from annotation.models import Assignment, AuditEvent, ReviewRound, Settlement, User
+from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator, take_next
 from annotation.review.ending import complete_reviews, count_open
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.exports.oracle import differences

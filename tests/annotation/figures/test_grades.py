@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 
 from annotation.figures.kernels.forms import Width
 from annotation.figures.kernels.grade_bars import COLOURS, Graded, grades_figure
-from annotation.figures.kernels.saving import in_style
+from annotation.figures.kernels.style import in_style
 
 GRADES = [
     Graded("Clinical quality", {5: 12, 4: 6, 3: 4, 2: 1, 1: 1}, 4.5, 3),

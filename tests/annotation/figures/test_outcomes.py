@@ -7,7 +7,7 @@ import pytest
 
 from annotation.figures.kernels.forms import Width
 from annotation.figures.kernels.issue_rates import Issue, outcomes_figure
-from annotation.figures.kernels.saving import in_style
+from annotation.figures.kernels.style import in_style
 from annotation.statistics.kernels.intervals import share
 
 ISSUES = [Issue("Incorrect key", share(12, 60)), Issue("Unclear wording", share(0, 60)), Issue("Rare", share(1, 4))]

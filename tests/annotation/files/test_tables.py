@@ -23,7 +23,7 @@ from annotation.files.kernels.sent_tables import (
     read_rows,
 )
 from annotation.files.kernels.strictjson import FileRefused
-from annotation.questionbank.kernels.cells import neutralised, read_cell
+from annotation.questionbank.kernels.entries import neutralised, read_cell
 from tests.refusals import refuses
 
 ROWS = [["id", "text"], ["1", "a, b;"], ["2", "-5 mm\nß"]]

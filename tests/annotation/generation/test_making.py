@@ -35,7 +35,7 @@ from annotation.models import (
     Revision,
     SendingPermission,
 )
-from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.generation.made import FINDINGS, bank_with_reports, begun_run, finished_run
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION

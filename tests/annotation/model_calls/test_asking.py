@@ -13,7 +13,7 @@ import pytest
 from django.db.models import F
 
 from annotation.call_enums import BatchState, CallOutcome
-from annotation.endpoints.leases import lease_until, take_lease
+from annotation.endpoints.probing import lease_until, take_lease
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import BatchRefused, ask_first, change_cap, pause, start, stop
 from annotation.model_calls.request_bodies import request_of

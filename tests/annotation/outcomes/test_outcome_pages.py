@@ -10,14 +10,14 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Difficulty, Flag, QuestionState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, User
-from annotation.outcomes.judged_difficulty import (
+from annotation.outcomes.agreement import (
     JudgedDifficulty,
     difficulty_table,
     judged_difficulties,
     panel_difficulty,
 )
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, GroupBy, GroupOutcome, group_outcomes
-from annotation.outcomes.state_flow import FlowCount, state_flow
+from annotation.outcomes.round_figures import FlowCount, state_flow
 from annotation.review.ending import close_round, count_open
 from annotation.review.onlookers import rounds_in_sight
 from annotation.review.outcomes import outcomes_over

@@ -8,9 +8,9 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
-from annotation.leaving.open_work import Administration, Coordination, OpenWork, RoundWork, open_work_of
 from annotation.models import Exam, Image, Job, Membership, Question, QuestionBank, ReviewRound, User
 from annotation.people.invitations import Grant, invite
+from annotation.people.open_work import Administration, Coordination, OpenWork, RoundWork, open_work_of
 from annotation.views.site.home import next_step
 from tests.annotation.people.conftest import make_round
 

@@ -18,7 +18,7 @@ from annotation.people.invitation_file import (
     read_invited,
 )
 from annotation.people.links import PeopleRefused
-from annotation.views.people.invitation_files import download_address, written
+from annotation.views.people.invitations import download_address, written
 from tests.refusals import refuses
 
 NINA = InvitedRow(2, "Nina Weber", "nina@example.org", ("coordinator", "de-identification"))

@@ -15,7 +15,7 @@ from django.test import Client
 
 from annotation.enums import Role
 from annotation.models import AccessToken, AuditEvent, Membership, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.accounts import deactivate, reactivate
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import follow_provider, grant, withdraw

@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 
 from annotation.enums import RoundState
-from annotation.leaving.open_work import (
+from annotation.models import QuestionBank, User
+from annotation.people.open_work import (
     Coordination,
     NextStep,
     OpenWork,
@@ -18,7 +19,6 @@ from annotation.leaving.open_work import (
     WorkSection,
     open_work_of,
 )
-from annotation.models import QuestionBank, User
 from annotation.views.site.home import next_step
 from tests.contributing import contribute, contribute_only
 

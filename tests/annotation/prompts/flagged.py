@@ -22,8 +22,7 @@ from annotation.models import (
     SendingPermission,
     User,
 )
-from annotation.prompts.shipped import version_of
-from annotation.prompts.versions import make_version
+from annotation.prompts.versions import make_version, version_of
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_revisions
 from tests.annotation.rounds.made import say

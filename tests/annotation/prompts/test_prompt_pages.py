@@ -14,8 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import PromptVersion, User
-from annotation.prompts.shipped import LETTER_ALONE, store_shipped
-from annotation.prompts.versions import prompt_named
+from annotation.prompts.versions import LETTER_ALONE, prompt_named, store_shipped
 from tests.annotation.model_calls.simulated_calls import make_batch
 from tests.pages import markup
 

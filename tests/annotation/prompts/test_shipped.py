@@ -13,8 +13,7 @@ from annotation.model_calls.kernels.extraction import extract
 from annotation.model_calls.kernels.question_text import question_values
 from annotation.models import PromptVersion, User
 from annotation.prompts.kernels.filling import fill
-from annotation.prompts.shipped import LETTER_ALONE, OUR_READING, SHIPPED, store_shipped
-from annotation.prompts.versions import make_version, prompt_named
+from annotation.prompts.versions import LETTER_ALONE, OUR_READING, SHIPPED, make_version, prompt_named, store_shipped
 
 pytestmark = pytest.mark.django_db
 OPTIONS = ["Effusion", "Pneumothorax", "Mass", "None of these"]

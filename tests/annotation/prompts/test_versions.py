@@ -22,7 +22,7 @@ TAMPER = """
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 from annotation.models import PromptVersion
-from annotation.prompts.shipped import store_shipped
+from annotation.prompts.versions import store_shipped
 store_shipped(at=timezone.now())
 for name, change in (
     ("update", lambda: PromptVersion.objects.update(text="forged")),

@@ -17,8 +17,8 @@ from annotation.models import AuditEvent, Edit, Image, Question, Revision, User
 from annotation.questionbank.editing import current_revision, propose, revise, undo, wording_of
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import Wording
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import preview_sample
+from annotation.review.kernels.sampling import StratifyBy
+from annotation.review.samples import preview_sample
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.refusals import refuses

@@ -27,7 +27,7 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank import batches, failed_imports, importing
-from annotation.questionbank.keeping import delete_bank_job
+from annotation.questionbank.bank_life import delete_bank_job
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.records import QuestionRecord
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file

@@ -13,9 +13,9 @@ from django.test import Client
 
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
+from annotation.questionbank.bank_life import make_bank
 from annotation.questionbank.kernels.entries import BankRefused
-from annotation.questionbank.new_banks import make_bank
 from tests.annotation.api.asking import V1, problem_of, program_of
 from tests.annotation.api.schema import faults_of
 from tests.conftest import NOON

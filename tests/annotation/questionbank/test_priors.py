@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.enums import ImageState
 from annotation.models import AnswerKey, Exam, Image, QuestionBank, Revision, SourceIdentifier, User
+from annotation.questionbank.bank_life import delete_bank_job
 from annotation.questionbank.importing import ImportResult
-from annotation.questionbank.keeping import delete_bank_job
 from annotation.questionbank.template import COLUMNS
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 

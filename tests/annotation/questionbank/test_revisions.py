@@ -24,18 +24,18 @@ from annotation.models import (
     Revision,
     User,
 )
+from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.editing import current_revision, revise, undo, wording_of
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.importing import import_questions, locate
-from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.listing import PageStart, questions_page
 from annotation.questionbank.question_states import bring_back_question, withdraw_question
 from annotation.review.assigning import who_knows_keys
+from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
+from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from annotation.site.sorted_tables import Sorting
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.refusals import refuses

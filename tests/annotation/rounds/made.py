@@ -8,8 +8,8 @@ from typing import Any
 
 from annotation.enums import AssignmentState, Flag, GradeName
 from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, Review, SamplingPlan, User
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import draw_sample
+from annotation.review.kernels.sampling import StratifyBy
+from annotation.review.samples import draw_sample
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 
 

@@ -11,10 +11,10 @@ from django.urls import reverse
 from annotation.enums import ImageState, RoundState
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Image, ReviewRound, User
+from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import SampleRefused, preview_sample
+from annotation.review.samples import SampleRefused, preview_sample
 from tests.annotation.rounds.made import make_sample
 from tests.refusals import refuses
 

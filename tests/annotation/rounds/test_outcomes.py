@@ -15,7 +15,7 @@ from annotation.review.outcomes import round_outcomes
 from annotation.review.reassigning import remove_reviewer
 from annotation.review.reviewer_progress import reviewer_progress
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.issues import CountingRule, PaperOutcome
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions
 from tests.annotation.rounds.made import make_sample, say, theirs

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.sampling.kernels.drawing import UNKNOWN, StratifyBy, allocate, equal, proportional, sample_size
+from annotation.review.kernels.sampling import UNKNOWN, StratifyBy, allocate, equal, proportional, sample_size
 
 COUNTS = st.dictionaries(st.sampled_from(["easy", "medium", "hard", UNKNOWN]), st.integers(1, 500), min_size=1)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.sampling.kernels.drawing import (
+from annotation.review.kernels.sampling import (
     UNKNOWN,
     Drawn,
     StratifyBy,

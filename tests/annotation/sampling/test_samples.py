@@ -23,9 +23,9 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.filters import BankSearch
+from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import (
+from annotation.review.samples import (
     SampleRefused,
     draw_sample,
     frame_rows,

@@ -12,7 +12,7 @@ from annotation.bin.deleting import archive
 from annotation.enums import RoundState
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, User
 from annotation.review.rounds import create_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 
 pytestmark = pytest.mark.postgres

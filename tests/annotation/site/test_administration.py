@@ -19,8 +19,7 @@ from annotation.enums import JobState, Role
 from annotation.models import AccessToken, AuditEvent, Invitation, Job, User
 from annotation.people.invitations import Grant, invite
 from annotation.site.site_overview import parts_of_site
-from annotation.views.site.decorators import By
-from annotation.views.site.policies import ROLES, policies_by_room
+from annotation.views.site.decorators import ROLES, By, policies_by_room
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.models import CaseSet, ResultsLink
 from readerstudy.sharing.linking import share_results

@@ -15,11 +15,11 @@ MEET = """
 import threading
 from django.db import connection, transaction
 from annotation.enums import Role
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.questionbank.new_banks import make_bank
+from annotation.review.kernels.sampling import StratifyBy
+from annotation.questionbank.bank_life import make_bank
 from annotation.refusals import Refused
 from annotation.review.rounds import create_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from readerstudy.design.creating import create_study
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Role
 from annotation.models import Membership, User
-from annotation.people.held_roles import held_roles
+from annotation.people.roles import held_roles
 from readerstudy.models import StudyRole
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import make_person

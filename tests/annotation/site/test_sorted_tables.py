@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Job, QuestionBank, SamplingPlan, User
 from annotation.models.imaging import Upload
 from annotation.review.rounds import create_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from annotation.site.sorted_tables import Sorting, asked_sorting
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry

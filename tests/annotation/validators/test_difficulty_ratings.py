@@ -13,9 +13,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from annotation.enums import AssignmentState, Difficulty, RoundState
 from annotation.models import Assignment, BlindAnswer, Finding, Question, QuestionBank, Revision, User, ValidatorRun
 from annotation.quality.validity import count_parts
+from annotation.review.kernels.sampling import RatedBy, StratifyBy
 from annotation.review.onlookers import withheld_questions
-from annotation.sampling.kernels.drawing import RatedBy, StratifyBy
-from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
+from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from annotation.validators.difficulty_ratings import compare_sources, difficulty_of_share
 from annotation.validators.taking_verdicts import take_verdicts
 from tests.annotation.model_calls.simulated_calls import NOON, answer_with

@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Finding, QuestionBank, SamplingPlan, User
 from annotation.quality.checking import QualityRefused, dismiss
-from annotation.quality.keeping_out import keep_out
 from annotation.quality.kernels.validity_parts import CAN_FAIL, PARTS
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import SampleRefused, draw_sample, preview_sample
+from annotation.quality.validity import keep_out
+from annotation.review.kernels.sampling import StratifyBy
+from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there
 from tests.annotation.validators.validated import judged, judged_bank

@@ -25,7 +25,7 @@ from annotation.review.assigning import assign_round
 from annotation.review.ending import close_round
 from annotation.review.round_design import RoundDesign
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.cases import NOON
 from tests.annotation.review.pixels import give_pixels_to

@@ -29,7 +29,7 @@ from annotation.models import (
 )
 from annotation.review.ending import close_round
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import FINDINGS, IMPRESSION
 from tests.annotation.questionbank.files import make_record, run_import, write_file

@@ -11,8 +11,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.call_enums import BatchState
 from annotation.models import CallBatch, ModelCall, User
-from annotation.prompts.shipped import OUR_READING
-from annotation.prompts.versions import prompt_named
+from annotation.prompts.versions import OUR_READING, prompt_named
 from readerstudy.models import ReaderStudy
 from readerstudy.reading.response_import import import_responses
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA

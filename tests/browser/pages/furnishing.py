@@ -14,13 +14,6 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from annotation.adjudication.adjudicating import (
-    begin_adjudication,
-    decide,
-    name_adjudicator,
-    show_reviews,
-    take_next,
-)
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.tagging import add_tag
 from annotation.enums import AssignmentState, Flag, ImageState, Role, RoundState
@@ -41,14 +34,21 @@ from annotation.models import (
     Settlement,
     User,
 )
+from annotation.outcomes.adjudicating import (
+    begin_adjudication,
+    decide,
+    name_adjudicator,
+    show_reviews,
+    take_next,
+)
 from annotation.people.invitations import Grant, invite
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.review.calibrating import begin_calibration, finish_calibration
 from annotation.review.ending import complete_reviews, count_open
 from annotation.review.kernels.form_design import ANCHOR_LIMIT, make_design
+from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.round_design import store_form
-from annotation.sampling.kernels.drawing import StratifyBy
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
 from tests.annotation.case.sent import seen
 from tests.annotation.generation.made import bank_with_reports, written_run

@@ -10,9 +10,8 @@ from annotation.call_enums import EndpointPlace, PromptPurpose, SentImages
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import give_permission, withdraw_permission
 from annotation.models import SendingPermission
-from annotation.prompts.shipped import LETTER_ALONE, OUR_READING, store_shipped
-from annotation.prompts.versions import make_version, prompt_named
-from annotation.questionbank.terms import change_terms
+from annotation.prompts.versions import LETTER_ALONE, OUR_READING, make_version, prompt_named, store_shipped
+from annotation.questionbank.bank_life import change_terms
 from tests.browser.pages.place import Place
 
 NAMED = (

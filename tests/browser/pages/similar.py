@@ -8,7 +8,7 @@ from django.utils import timezone
 from annotation.diversity.judging_pairs import end_trial, judge_pair
 from annotation.models import Embedding, QuestionVector, Revision
 from annotation.quality.duplicates import check_duplicates, check_twins
-from annotation.questionbank.terms import change_terms
+from annotation.questionbank.bank_life import change_terms
 from tests.annotation.diversity.judged import judge_all, trial_of
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.browser.pages.place import Place

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import State, Voided
 from readerstudy.analysis.kernels.result import MODEL, READER

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.models import Enrolment, ReaderStudy, StudyRole
 from tests.annotation.api.asking import Program, program_of
 from tests.conftest import NOON, make_person

@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 from annotation.enums import Role
 from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, Job, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.conducting import lifecycle
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy

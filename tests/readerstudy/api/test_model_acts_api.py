@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 from annotation.enums import JobState, Role
 from annotation.jobs import running
 from annotation.models import AuditEvent, Job, QuestionBank, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.models import ModelComparison, ModelEntry, SubmissionCall
 from readerstudy.predictions.listing import Target, open_submissions
 from tests.annotation.api.asking import Program, problem_of, program_of

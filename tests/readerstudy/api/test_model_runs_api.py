@@ -13,7 +13,7 @@ from annotation.call_enums import BatchState, CallOutcome
 from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.models import CallBatch, Job, QuestionBank, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.model_runs.publishing import publish, publish_later
 from readerstudy.models import ModelRun, ReaderStudy, StudyRole
 from readerstudy.predictions.listing import Target

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Role
 from annotation.models import QuestionBank, Upload, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.models import ModelEntry, PredictionRun
 from readerstudy.predictions.listing import Target, open_submissions
 from tests.annotation.api.asking import V1, Program, problem_of, program_of

@@ -21,9 +21,9 @@ from annotation.enums import ImageState, Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run
 from annotation.models import Image, QuestionBank, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.tokens import make_token, place_named
-from annotation.questionbank.new_banks import make_bank
+from annotation.questionbank.bank_life import make_bank
 from readerstudy.analysis import storing
 from readerstudy.analysis.kernels.scoring import Settings as AnalysisSettings
 from readerstudy.models import ReaderStudy

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.enums import Role
 from annotation.models import AuditEvent, Invitation, KeptAnswer, SeenKey, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.invitations import find_invitation
 from readerstudy.enrolment.inviting import KIND
 from readerstudy.enums import StudyState

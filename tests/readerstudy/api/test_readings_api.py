@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, Response
 from tests.annotation.api.asking import Program, problem_of, program_of

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Role
 from annotation.models import AuditEvent, Job, User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from readerstudy.design.creating import plan_of
 from readerstudy.design.kernels.plan import plan_document
 from readerstudy.enums import StudyState

@@ -14,7 +14,7 @@ from annotation.api.questionbank import question_list
 from annotation.api.resources import ListOf
 from annotation.enums import Role
 from annotation.models import User
-from annotation.models.programs import TokenScope
+from annotation.models.people import TokenScope
 from annotation.people.tokens import make_token, place_named
 from readerstudy.models import ReaderStudy
 from tests.annotation.review.cases import NOON

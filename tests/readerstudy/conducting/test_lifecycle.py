@@ -9,7 +9,7 @@ import pytest
 from annotation.bin.deleting import BinRefused, move_to_bin
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
-from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.conducting.diagrams import study_states
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study

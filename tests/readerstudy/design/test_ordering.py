@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.sampling.kernels.drawing import random_ranks
+from annotation.review.kernels.sampling import random_ranks
 from readerstudy.design.kernels.chance import branch, rank_of, shuffled
 from readerstudy.design.kernels.ordering import draw_orders, group_size, latin_square, orders_needed, parts_of
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from annotation.figures.kernels.forms import FigureForm, Width, printed_percent
-from annotation.figures.kernels.saving import in_style, rendered
+from annotation.figures.kernels.style import in_style, rendered
 from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.kernels.agreement import agreement_figure
 from readerstudy.figures.kernels.calibration import calibration_figure

@@ -19,7 +19,7 @@ from annotation.jobs import queueing
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.request_bodies import request_of
 from annotation.models import Bullet, CallAttempt, CallBatch, GenerationRun
-from annotation.prompts.shipped import OUR_READING, SHIPPED
+from annotation.prompts.versions import OUR_READING, SHIPPED
 from readerstudy.model_runs.publishing import publish
 from readerstudy.model_runs.starting import ask_first_questions, start_run
 from readerstudy.models import ModelRun, Prediction

@@ -18,7 +18,7 @@ from annotation.enums import ImageState
 from annotation.ingest.model_pictures import PictureRefused
 from annotation.model_calls.call_batches import BatchRefused
 from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, Question, QuestionBank, Revision, User
-from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.enums import StudyState
 from readerstudy.model_runs.asked_questions import RunningRefused

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.enums import ImportState
 from annotation.models import AuditEvent, BankImport, Image, Revision
-from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.enums import EntryState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.saving import rendered
+from annotation.figures.kernels.style import rendered
 from annotation.models import User
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.assumptions import Assumptions

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from annotation.exports.kernels import recompute
-from annotation.exports.kernels.zipping import zip_folder
-from annotation.exports.report_files import SCRIPT
+from annotation.exports.report_files import SCRIPT, zip_folder
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.rules import Rules

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Assignment, BlindAnswer, ReviewRound, User
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.samples import draw_sample
+from annotation.review.samples import draw_sample
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.cases import judged_difficulties
 from readerstudy.results.kernels.items import accuracy_by

@@ -1,0 +1,344 @@
+"""Draw a sample from a bank and store it with everything that is needed to draw it again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Lower
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.audit.recording import record
+from annotation.bin.deleting import BinRefused, note_purged
+from annotation.contributions import contributed
+from annotation.enums import QuestionState
+from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
+from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.quality.validity import kept_out
+from annotation.questionbank.filters import BankFilter, BankSearch, Rows
+from annotation.refusals import Refused
+from annotation.review.kernels.sampling import (
+    RULE,
+    SEED_MAX,
+    Drawn,
+    RatedBy,
+    StratifyBy,
+    allocate,
+    draw,
+    frame_of,
+    sample_size,
+)
+from annotation.site.advisory_locks import OneAtATime, lock
+from annotation.site.slugs import free_slug
+from annotation.site.sorted_tables import Columns
+
+DEFAULT_PER_THOUSAND = 100
+DEFAULT_SEED = 1
+SAMPLES_SORTED_BY: Columns = {
+    "sample": Lower("name"),
+    "bank": Lower("bank__name"),
+    "questions": "n_drawn",
+    "frame": "n_frame",
+    "drawn": "created_at",
+}
+
+
+class SampleRefused(Refused):
+    """A sample cannot be drawn, stored or removed; the sentence says why and what to do."""
+
+
+def counted_samples() -> QuerySet[SamplingPlan]:
+    """As lists show them."""
+    return SamplingPlan.objects.select_related("bank", "created_by").annotate(n_drawn=Count("questions"))
+
+
+@dataclass(frozen=True)
+class Stratum:
+    stratum: str
+    n_frame: int
+    n_drawn: int
+
+
+@dataclass(frozen=True)
+class LostQuestion:
+    """A question that is not drawn, because an image of its exam was removed or is in quarantine."""
+
+    number: int
+    why: str
+    is_withheld: bool  # in quarantine: somebody decides about it
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A sample as it would be stored: ``drawn`` and ``revision_ids`` run in parallel."""
+
+    bank: QuestionBank
+    by: StratifyBy
+    per_thousand: int
+    seed: int
+    n_frame: int
+    frame_sha256: str
+    strata: list[Stratum]
+    drawn: list[Drawn]
+    revision_ids: list[int]
+    lost: list[LostQuestion] = field(default_factory=list)  # left out of the frame
+    frame: dict[str, Any] = field(default_factory=dict)  # as SamplingPlan has it
+    n_kept_out: int = 0  # by what the bank says of failing parts of V(Q): left out of the frame
+
+
+def preview_sample(
+    bank: QuestionBank,
+    *,
+    by: StratifyBy,
+    per_thousand: int,
+    seed: int,
+    wanted: Mapping[str, str] | None = None,
+    numbers: Collection[int] = (),
+    rated_by: RatedBy = RatedBy.STATED,
+) -> Draw:
+    """Draw from the current questions of the bank without storing anything.
+
+    None that lost an image is drawn, nor one that the bank keeps out because it fails a part of V(Q). One whose images
+    have not come can be drawn, since they may come for the drawn questions alone; the frame says how many those are.
+
+    ``wanted``: filters of the bank that narrow the frame, by what every coordinator may know. ``numbers``: the
+    questions that a person chose. ``rated_by``: whose difficulty makes the strata, where they are of difficulty.
+
+    Raises SampleRefused for a share or seed out of range, an archived bank and a bank without questions.
+    """
+    import numpy as np  # not at every start
+
+    check_request(bank, per_thousand, seed)
+    column = {StratifyBy.NONE: "task"}.get(by, by.value)
+    is_lost = has_lost_images(bank)
+    asked = BankSearch(bank, wanted or {}).revisions()
+    if numbers:
+        asked = asked.filter(question__number__in=numbers)
+    there = asked.exclude(question__state=QuestionState.WITHDRAWN)
+    whole, n_kept_out = _without_kept_out(bank, there.exclude(is_lost))
+    rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(there, is_lost)
+    if not rows and (wanted or numbers):
+        sentence = _(
+            "None of these questions can be drawn: they are withdrawn, kept out, or lost an image, or none matches."
+        )
+        raise SampleRefused("no_questions", sentence, status=422)
+    if not rows and n_kept_out:
+        sentence = _("Every question of “%(bank)s” that could be drawn fails a part that keeps it out.")
+        raise SampleRefused("kept_out", sentence % {"bank": bank.name})
+    if not rows and lost:
+        raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
+    if not rows:
+        sentence = _("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name}
+        raise SampleRefused("no_questions", sentence)
+    is_rated = by == StratifyBy.DIFFICULTY and rated_by != RatedBy.STATED
+    if is_rated:
+        rows = _rated(bank, rows, rated_by)
+    frame = frame_of(((number, value) for number, _pk, value in rows), by)
+    allocation = allocate(frame.counts(), sample_size(frame.n, per_thousand), by)
+    drawn = draw(frame, allocation, seed)
+    ids = np.array([pk for _number, pk, _value in rows], dtype=np.int64)
+    ids = ids[np.argsort(np.array([row[0] for row in rows], dtype=np.int64), kind="stable")]
+    places = np.searchsorted(frame.numbers, np.array([one.number for one in drawn], dtype=np.int64))
+    return Draw(
+        bank=bank,
+        by=by,
+        per_thousand=per_thousand,
+        seed=seed,
+        n_frame=frame.n,
+        frame_sha256=frame.sha256(),
+        strata=[Stratum(name, size, allocation[name]) for name, size in frame.counts().items()],
+        drawn=drawn,
+        revision_ids=ids[places].tolist(),
+        lost=lost,
+        frame=_frame_of(bank, len(rows) if numbers else 0, wanted or {}, n_kept_out)
+        | ({"rated_by": rated_by.value} if is_rated else {})
+        | {
+            "left_out": {
+                "withdrawn": asked.filter(question__state=QuestionState.WITHDRAWN).count(),
+                "quarantine": sum(one.is_withheld for one in lost),
+                "removed": sum(not one.is_withheld for one in lost),
+                "kept_out": n_kept_out,
+            },
+            "n_waiting": whole.filter(waits_for_images(bank)).count(),
+        },
+        n_kept_out=n_kept_out,
+    )
+
+
+def _rated(bank: QuestionBank, rows: list[tuple[int, int, str]], rated_by: RatedBy) -> list[tuple[int, int, str]]:
+    """With the difficulty of another source; what it does not rate is unknown."""
+    levels = contributed().difficulties[rated_by.value](bank)
+    found = [(number, pk, levels.get(pk, "")) for number, pk, _stated in rows]
+    if not any(level for _number, _pk, level in found):
+        sentence = _("No question of the frame has a difficulty “%(source)s”: take the one that the bank states.")
+        raise SampleRefused("no_ratings", sentence % {"source": _(rated_by.label)}, status=422, field="rated_by")
+    return found
+
+
+def _without_kept_out(bank: QuestionBank, whole: QuerySet[Revision]) -> tuple[QuerySet[Revision], int]:
+    out = kept_out(bank)
+    return (whole, 0) if out is None else (whole.exclude(pk__in=out), whole.filter(pk__in=out).count())
+
+
+def _frame_of(bank: QuestionBank, n_chosen: int, wanted: Mapping[str, str], n_kept_out: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"chosen": n_chosen} if n_chosen else {"filters": dict(wanted)} if wanted else {}
+    return {**found, "kept_out": {"parts": bank.kept_out_by, "n": n_kept_out}} if bank.kept_out_by else found
+
+
+def frame_rows(frame: Mapping[str, Any], n_frame: int) -> list[tuple[str, int]]:
+    """From what was asked for to the frame, and how many of it wait: in words, with numbers. Empty where the frame was
+    stored before that was counted.
+    """
+    if "left_out" not in frame:
+        return []
+    words = {
+        "withdrawn": _("left out: withdrawn"),
+        "quarantine": _("left out: an image is in quarantine"),
+        "removed": _("left out: an image was removed"),
+        "kept_out": _("left out: fails a part of validity"),
+    }
+    first = (
+        _("Selected") if "chosen" in frame else _("Found by the filters") if "filters" in frame else _("In the bank")
+    )
+    left_out = [(words[why], n) for why, n in frame["left_out"].items() if n]
+    waiting = [(_("of these, images have not come"), frame["n_waiting"])] if frame["n_waiting"] else []
+    return [(first, n_frame + sum(n for _why, n in left_out)), *left_out, (_("In the frame"), n_frame), *waiting]
+
+
+def _lost_questions(rows: QuerySet[Revision], is_lost: Q) -> list[LostQuestion]:
+    """Those of the rows that lost an image, by number, each with why."""
+    rows = rows.filter(is_lost).order_by("question__number")
+    images = images_of_questions(rows.values_list("question__number", "question__exam", "images_left_out"))
+    return [LostQuestion(number, "; ".join(one.lost), bool(one.withheld)) for number, one in images.items()]
+
+
+def _by_images(rows: Rows, search: BankSearch, value: str) -> Rows:
+    is_lost, waits = has_lost_images(search.bank), waits_for_images(search.bank)
+    if value == "lost":
+        return rows.filter(is_lost)
+    return rows.exclude(is_lost).filter(waits if value == "waiting" else ~waits)
+
+
+BY_IMAGES = BankFilter(
+    name="images",
+    label=gettext_lazy("Images"),
+    choices=lambda _search: [
+        ("here", _("here")),
+        ("waiting", _("have not come")),
+        ("lost", _("in quarantine or removed")),
+    ],
+    narrow=_by_images,
+)
+
+
+def check_request(bank: QuestionBank, per_thousand: int, seed: int) -> None:
+    if bank.archived_at is not None:
+        sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name}
+        raise SampleRefused("bank_archived", sentence)
+    if not 1 <= per_thousand <= 1000:
+        sentence = _("%(n)s questions per thousand cannot be drawn: give a number from 1 to 1000.")
+        raise SampleRefused("out_of_range", sentence % {"n": per_thousand})
+    if not 0 <= seed <= SEED_MAX:
+        sentence = _("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX}
+        raise SampleRefused("out_of_range", sentence)
+
+
+def draw_sample(
+    bank: QuestionBank,
+    *,
+    actor: User | None,
+    at: datetime,
+    name: str = "",
+    by: StratifyBy = StratifyBy.DIFFICULTY,
+    per_thousand: int = DEFAULT_PER_THOUSAND,
+    seed: int = DEFAULT_SEED,
+    seen_frame_sha256: str = "",
+    wanted: Mapping[str, str] | None = None,
+    numbers: Collection[int] = (),
+    rated_by: RatedBy = RatedBy.STATED,
+) -> SamplingPlan:
+    """Draw and store. ``seen_frame_sha256`` is the frame of the preview that a person agreed to.
+
+    Raises SampleRefused as preview_sample does, for a name that is taken, and when the bank has changed since the
+    preview.
+    """
+    found = preview_sample(
+        bank, by=by, per_thousand=per_thousand, seed=seed, wanted=wanted, numbers=numbers, rated_by=rated_by
+    )
+    if seen_frame_sha256 and seen_frame_sha256 != found.frame_sha256:
+        sentence = _("The bank has changed since this preview was drawn: look at the new one, then store it.")
+        raise SampleRefused("bank_changed", sentence)
+    return store_sample(found, name=name or default_name(found), actor=actor, at=at)
+
+
+def default_name(found: Draw) -> str:
+    words = _("%(bank)s, %(n)s per thousand by %(by)s, seed %(seed)s") % {
+        "bank": found.bank.name[:120],
+        "n": found.per_thousand,
+        "by": found.by.label,
+        "seed": found.seed,
+    }
+    return words[:200]
+
+
+@transaction.atomic
+def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, rule: str = RULE) -> SamplingPlan:
+    """Store what was drawn, under the name of the rule that drew it. Raises SampleRefused for a name that is taken."""
+    name = name.strip()
+    if len(name) > 200:
+        raise SampleRefused("name_too_long", _("The name is longer than 200 characters."), field="name")
+    lock(OneAtATime.NAME)
+    if SamplingPlan.objects.filter(name=name).exists():
+        sentence = _("A sample named “%(name)s” exists already: give this one another name.") % {"name": name}
+        raise SampleRefused("name_taken", sentence, field="name")
+    plan = SamplingPlan.objects.create(
+        name=name,
+        slug=free_slug(name, among=SamplingPlan.objects.all(), otherwise="sample"),
+        bank=found.bank,
+        rule=rule,
+        stratify_by=found.by,
+        per_thousand=found.per_thousand,
+        seed=found.seed,
+        strata=[vars(stratum) for stratum in found.strata],
+        n_frame=found.n_frame,
+        frame=found.frame,
+        frame_sha256=found.frame_sha256,
+        created_by=actor,
+        created_at=at,
+    )
+    SampledQuestion.objects.bulk_create(
+        (
+            SampledQuestion(plan=plan, position=position, revision_id=revision_id, stratum=one.stratum)
+            for position, (one, revision_id) in enumerate(zip(found.drawn, found.revision_ids, strict=True), 1)
+        ),
+        batch_size=2000,
+    )
+    facts = {"n_frame": found.n_frame, "n_drawn": len(found.drawn), "seed": found.seed, "rule": rule}
+    record("sample.drawn", actor=actor, at=at, subject=plan, facts=facts)
+    return plan
+
+
+def hide_sample(plan: SamplingPlan) -> None:
+    """Raises BinRefused while a round was made from it."""
+    if plan.rounds.exists():
+        raise BinRefused("in_use", _("A round was made from this sample: archive the sample instead."))
+
+
+def show_sample(plan: SamplingPlan) -> None:
+    """Raises BinRefused while its bank is in the bin."""
+    if plan.bank.deleted_at is not None:
+        raise BinRefused("parent_deleted", _("Restore its bank “%(name)s” first.") % {"name": plan.bank.name})
+
+
+@transaction.atomic
+def purge_sample(plan: SamplingPlan, at: datetime) -> bool:
+    if ReviewRound.everywhere.filter(plan=plan).exists():
+        return False
+    note_purged(plan, at=at)
+    plan.delete()
+    return True

@@ -1,0 +1,187 @@
+"""Prompts by name, one version as it is sent, two side by side, and the next one.
+
+What reviewers said of the questions of a prompt: their comments, of which a person ticks what the next version
+answers, and the history of its versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotation.call_enums import PromptPurpose, SentImages
+from annotation.enums import KeySource, Role
+from annotation.forms.prompt import PromptForm
+from annotation.models import CallBatch, PromptVersion
+from annotation.outcomes.prompt_flags import (
+    GENERATING,
+    MOST_COMMENTS,
+    commented_questions,
+    draft_reason,
+    flagged_comments,
+    prompt_flags,
+)
+from annotation.prompts.kernels.filling import KNOWN
+from annotation.prompts.versions import LONGEST_REASON, Sides, make_version, side_by_side
+from annotation.questionbank.answers import note_seen_keys
+from annotation.site.permissions import is_coordinator
+from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """A part of two versions, such as their texts."""
+
+    label: str
+    sides: Sides
+    is_same: bool
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def prompts(request: AuthenticatedRequest) -> HttpResponse:
+    """Every name with its versions, the newest first."""
+    versions = PromptVersion.objects.select_related("author").order_by("name", "-number")
+    found = list(versions.defer("instruction", "text", "schema"))
+    used = _n_batches(found)
+    rows = [(one, used.get(one.pk, 0)) for one in found]
+    return render(request, "annotation/prompts/list.html", {"rows": rows})
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def prompt(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """One version, everything as it is sent."""
+    version = get_object_or_404(PromptVersion.objects.select_related("author", "parent"), public_id=public_id)
+    holds = KNOWN[PromptPurpose(version.purpose)]
+    versions = list(PromptVersion.objects.filter(name=version.name).order_by("-number").defer("text", "instruction"))
+    may_write = is_coordinator(request.user)
+    context = {
+        "version": version,
+        "versions": [(one, *sorted((one, version), key=lambda each: each.number)) for one in versions],
+        "variables": [(name, _(holds[name]) if name in holds else "") for name in version.variables],
+        "n_batches": _n_batches([version]).get(version.pk, 0),
+        "may_write": may_write,
+        "flags": prompt_flags(versions, request.user) if may_write and version.purpose in GENERATING else None,
+    }
+    return render(request, "annotation/prompts/version.html", context)
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def prompt_difference(request: AuthenticatedRequest, public_id: str, other: str) -> HttpResponse:
+    """Two versions side by side: what the first one has and the second one has not, and the reverse."""
+    versions = PromptVersion.objects.select_related("author")
+    before, after = (get_object_or_404(versions, public_id=one) for one in (public_id, other))
+    context = {"before": before, "after": after, "shown": (before, after), "parts": _compared(before, after)}
+    return render(request, "annotation/prompts/difference.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def prompt_next(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """A new version that begins as a copy of this one, its reason as the comments that were ticked."""
+    parent = get_object_or_404(PromptVersion, public_id=public_id)
+    form = PromptForm(parent, request.POST or None, reason=_drafted(request, parent))
+    if request.method == "POST" and form.is_valid():
+        data, who = form.cleaned_data, by(request)
+        made = run_on_form(
+            form,
+            lambda: make_version(
+                data["name"],
+                PromptPurpose(parent.purpose),
+                data["text"],
+                instruction=data["instruction"],
+                variables=data["variables"],
+                images=SentImages(data["images"]),
+                schema=data["schema"],
+                parent=parent,
+                reason=data["reason"],
+                **who,
+            ),
+        )
+        if made is not None:
+            messages.success(request, _("Stored as %(prompt)s.") % {"prompt": made})
+            return redirect("prompt", made.public_id)
+    context = {"parent": parent, "form": form}
+    return render(request, "annotation/prompts/next.html", context, status=422 if form.errors else 200)
+
+
+def _drafted(request: AuthenticatedRequest, parent: PromptVersion) -> str:
+    """The draft of the reason; empty where nothing is ticked, and for what this person may not know."""
+    ticked = [int(one) for one in request.GET.getlist("quote") if one.isdecimal() and len(one) < 19]
+    comments = flagged_comments(parent, request.user, only=ticked) if ticked and request.method == "GET" else []
+    if not comments:
+        return ""
+    [counted] = prompt_flags([parent], request.user).versions
+    shares = [(_(flag.label), rate.share) for flag, rate in counted.raised]
+    return draft_reason(str(parent), shares, [one.text for one in comments], most=LONGEST_REASON)
+
+
+def _n_batches(versions: list[PromptVersion]) -> dict[int, int]:
+    rows = CallBatch.objects.filter(prompt__in=versions).order_by().values_list("prompt").annotate(n=Count("pk"))
+    return dict(rows)
+
+
+def _compared(before: PromptVersion, after: PromptVersion) -> list[ComparedPart]:
+    old, new = _texts(before), _texts(after)
+    return [
+        ComparedPart(label, side_by_side(old[label], new[label]), old[label] == new[label])
+        for label in old
+        if old[label] or new[label]
+    ]
+
+
+def _texts(version: PromptVersion) -> dict[str, str]:
+    return {
+        _("Instruction"): version.instruction,
+        _("Text"): version.text,
+        _("Variables"): ", ".join(version.variables),
+        _("Images"): version.get_images_display(),
+        _("Schema of the answer"): version.schema,
+    }
+
+
+# --- What reviewers said of the questions of a prompt: their comments, of which a person ----------
+@role_required(Role.COORDINATOR)
+@require_GET
+def prompt_comments(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """A comment may name the key: whoever reads it has seen it, and does not review the question any more."""
+    version = _generating(public_id)
+    comments = flagged_comments(version, request.user)
+    questions = commented_questions(comments)
+    note_seen_keys(request.user, questions, source=KeySource.REVIEWS, subject=version, at=timezone.now())
+    context = {"version": version, "comments": comments, "is_cut": len(comments) == MOST_COMMENTS}
+    return render(request, "annotation/prompts/comments.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def prompt_history(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """All versions of the name, the newest first, and beside them what the paper counted."""
+    version = _generating(public_id)
+    versions = PromptVersion.objects.filter(name=version.name).select_related("author").order_by("-number")
+    context = {
+        "version": version,
+        "flags": prompt_flags(list(versions.defer("text", "instruction", "schema")), request.user),
+        "paper": first_review_of_paper(),
+        "later": later_errors_of_paper(),
+    }
+    return render(request, "annotation/prompts/history.html", context)
+
+
+def _generating(public_id: str) -> PromptVersion:
+    """A version that makes findings or questions: no other has reviews."""
+    version = get_object_or_404(PromptVersion, public_id=public_id)
+    if version.purpose not in GENERATING:
+        raise Http404
+    return version
