@@ -19,16 +19,16 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.enrolment import inviting, joining
+        from readerstudy.enrolment.participation import data_of_reader, forget_reader, readings_to_end
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
-        from readerstudy.enrolment.removed_accounts import data_of_reader, forget_reader, readings_to_end
-        from readerstudy.figures.figure_files import forget_named
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.model_runs.run_access import read_of_bank
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
+        from readerstudy.results.figure_files import forget_named
         from readerstudy.sharing.linking import SHARED
         from readerstudy.study import permissions
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
@@ -82,11 +82,11 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.conducting import lifecycle
         from readerstudy.demonstration.building import add_studies
         from readerstudy.demonstration.models_at_work import add_models_at_work
+        from readerstudy.enrolment.reader_status import sweep_reminders
+        from readerstudy.exports import report_job
         from readerstudy.model_runs import publishing
-        from readerstudy.monitoring.unfinished import sweep_reminders
         from readerstudy.predictions import uploads
-        from readerstudy.reading.expiring import sweep_readings
-        from readerstudy.report import report_job
+        from readerstudy.reading.case_opening import sweep_readings
 
         return BackgroundWork(
             jobs=(

@@ -8,26 +8,25 @@ from annotation.views.site.acting import page_paths
 from readerstudy.acts.model_runs import MODEL_RUN_ACTS
 from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-from readerstudy.views.comparison import comparisons as comparing
-from readerstudy.views.conducting import acts as study_acts
-from readerstudy.views.conducting import dry_run
-from readerstudy.views.design import cases, drafts, forecasting, freezing
+from readerstudy.views import comparison as comparing
+from readerstudy.views import conducting, studies
+from readerstudy.views import conducting as study_acts
+from readerstudy.views import monitoring as watch_acts
+from readerstudy.views import monitoring as watch_results
+from readerstudy.views import monitoring as watching
+from readerstudy.views import reading as reading_api
+from readerstudy.views import reading as reading_room
+from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
 from readerstudy.views.model_runs import model_runs, run_variants
-from readerstudy.views.monitoring import acts as watch_acts
-from readerstudy.views.monitoring import interim as watch_results
-from readerstudy.views.monitoring import readers as watching
 from readerstudy.views.predictions import models
 from readerstudy.views.predictions import uploads as predictions
-from readerstudy.views.reading import api as reading_api
-from readerstudy.views.reading import room as reading_room
-from readerstudy.views.results import analyses
 from readerstudy.views.results import items as results_items
+from readerstudy.views.results import overview
 from readerstudy.views.results import overview as results
+from readerstudy.views.results import overview as results_report
 from readerstudy.views.results import pairs as results_pairs
-from readerstudy.views.results import report as results_report
 from readerstudy.views.sharing import links
-from readerstudy.views.study import data, studies
 
 urlpatterns: list[URLPattern] = [
     # readers come in
@@ -67,14 +66,16 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/arms/", drafts.study_arms, name="study-arms"),
     path("studies/<slug:slug>/rules/", drafts.study_rules, name="study-rules"),
     path("studies/<slug:slug>/readers/", drafts.study_readers, name="study-readers"),
-    path("studies/<slug:slug>/forecast/", forecasting.study_forecast, name="study-forecast"),
-    path("studies/<slug:slug>/dry-run/", dry_run.study_dry_run, name="study-dry-run"),
-    path("studies/<slug:slug>/dry-run/room/", dry_run.study_dry_room, name="study-dry-room"),
-    path("studies/<slug:slug>/dry-run/session/", dry_run.study_dry_session, name="study-dry-session"),
-    path("studies/<slug:slug>/dry-run/state/", dry_run.study_dry_state, name="study-dry-state"),
-    path("studies/<slug:slug>/dry-run/pause/", dry_run.study_dry_pause, name="study-dry-pause"),
-    path("studies/<slug:slug>/dry-run/resume/", dry_run.study_dry_resume, name="study-dry-resume"),
-    path("studies/<slug:slug>/dry-run/cases/<slug:place>/<slug:act>/", dry_run.study_dry_case, name="study-dry-case"),
+    path("studies/<slug:slug>/forecast/", freezing.study_forecast, name="study-forecast"),
+    path("studies/<slug:slug>/dry-run/", conducting.study_dry_run, name="study-dry-run"),
+    path("studies/<slug:slug>/dry-run/room/", conducting.study_dry_room, name="study-dry-room"),
+    path("studies/<slug:slug>/dry-run/session/", conducting.study_dry_session, name="study-dry-session"),
+    path("studies/<slug:slug>/dry-run/state/", conducting.study_dry_state, name="study-dry-state"),
+    path("studies/<slug:slug>/dry-run/pause/", conducting.study_dry_pause, name="study-dry-pause"),
+    path("studies/<slug:slug>/dry-run/resume/", conducting.study_dry_resume, name="study-dry-resume"),
+    path(
+        "studies/<slug:slug>/dry-run/cases/<slug:place>/<slug:act>/", conducting.study_dry_case, name="study-dry-case"
+    ),
     path("studies/<slug:slug>/freezing/", freezing.study_indications, name="study-indications"),
     path("studies/<slug:slug>/freeze/", freezing.study_freeze, name="study-freeze"),
     path("studies/<slug:slug>/protocol.json", freezing.study_protocol, name="study-protocol"),
@@ -91,8 +92,8 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/void/", watch_results.study_void, name="study-void"),
     path("studies/<slug:slug>/re-review/", watch_results.study_rereview, name="study-rereview"),
     # analyses
-    path("studies/<slug:slug>/analyse/", analyses.study_analyse, name="study-analyse"),
-    path("studies/<slug:slug>/analyses/<str:public_id>.json", analyses.study_analysis, name="study-analysis"),
+    path("studies/<slug:slug>/analyse/", overview.study_analyse, name="study-analyse"),
+    path("studies/<slug:slug>/analyses/<str:public_id>.json", overview.study_analysis, name="study-analysis"),
     # results
     path("studies/<slug:slug>/results/", results.study_results, name="study-results"),
     path("studies/<slug:slug>/results/<str:public_id>/", results.study_analysed, name="study-analysed"),
@@ -141,10 +142,10 @@ urlpatterns: list[URLPattern] = [
         name="study-report-file",
     ),
     # data of a study
-    path("studies/<slug:slug>/import/", data.study_import, name="study-import"),
-    path("studies/<slug:slug>/data/", data.study_data, name="study-data"),
-    path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", data.study_export, name="study-export"),
-    path("studies/<slug:slug>/codebook/<slug:table>/", data.study_codebook, name="study-codebook"),
+    path("studies/<slug:slug>/import/", studies.study_import, name="study-import"),
+    path("studies/<slug:slug>/data/", studies.study_data, name="study-data"),
+    path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", studies.study_export, name="study-export"),
+    path("studies/<slug:slug>/codebook/<slug:table>/", studies.study_codebook, name="study-codebook"),
     # models and their predictions
     path("models/", models.models, name="models"),
     path("models/new/", models.model_new, name="model-new"),

@@ -23,9 +23,7 @@ from annotation.site.zones import time_text
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.enrolment.participation import withdraw
-from readerstudy.forms.studies import DeadlineForm, FreezeForm, ReasonForm
-from readerstudy.models import Enrolment, ReaderStudy, ResultsLink
-from readerstudy.monitoring.unfinished import (
+from readerstudy.enrolment.reader_status import (
     check_extends,
     check_extends_reader,
     extend_reader,
@@ -33,6 +31,8 @@ from readerstudy.monitoring.unfinished import (
     remind_reader,
     remind_unfinished,
 )
+from readerstudy.forms.studies import DeadlineForm, FreezeForm, ReasonForm
+from readerstudy.models import Enrolment, ReaderStudy, ResultsLink
 from readerstudy.reading.practice import let_pass
 from readerstudy.sharing.linking import links_of, restore_link, revoke_link
 from readerstudy.study.deadlines import deadline_text, study_deadline_text, unfinished

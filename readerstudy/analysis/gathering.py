@@ -12,8 +12,15 @@ from django.db.models import Exists, OuterRef, Value
 from annotation.statistics.kernels.estimate import POST_HOC
 from readerstudy.analysis.kernels.arrays import MeasuredTimes, Rater, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.analysis.main_block import cases_of, experts_of
-from readerstudy.analysis.sheet import AnswerSheet, assign, fill_predictions, fill_remarks, fill_responses
+from readerstudy.analysis.main_block import (
+    AnswerSheet,
+    assign,
+    cases_of,
+    experts_of,
+    fill_predictions,
+    fill_remarks,
+    fill_responses,
+)
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.drawing import cells_of
 from readerstudy.design.kernels.rules import read_rules

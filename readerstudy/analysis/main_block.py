@@ -1,8 +1,10 @@
-"""The main block of a study as arrays: one column for each case."""
+"""The main block of a study as arrays: one column for each case; and what readers answered and models predicted, filled
+in by row and column.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,13 +12,15 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from annotation.case.kernels.time_flags import TimeFlag, is_counted
 from annotation.models import AnswerKey, Assignment
 from annotation.review.outcomes import blind_answers
-from readerstudy.analysis.kernels.arrays import TASKS, Experts, Questions, Voided
+from readerstudy.analysis.kernels.arrays import STATE_OF, TASKS, Experts, Questions, Repeats, State, Voided
 from readerstudy.analysis.kernels.result import DECLARED, LETTERS
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.shown import patients_shown
-from readerstudy.enums import Block
-from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.enums import Block, PredictionState, RemarkKind
+from readerstudy.models import CaseSet, Enrolment, Prediction, PredictionRun, ReaderStudy, Remark, Response, StudyCase
 
 
 class _Case(NamedTuple):
@@ -117,3 +121,151 @@ def _excluded_case(case: _Case) -> Mapping[str, Any]:
 
 def array_of(values: Iterable[int], kind: type[np.signedinteger[Any]]) -> NDArray[Any]:
     return np.fromiter(values, dtype=kind)
+
+
+# --- What readers answered and models predicted, filled in by row and column ----------------------
+ENDED = (State.UNCONFIRMED, State.TIMED_OUT, State.LATE)  # at a limit
+DISTURBING = frozenset({TimeFlag.QUIET, TimeFlag.BLURRED})
+
+
+@dataclass
+class AnswerSheet:
+    """What is filled in row by row; of shape (raters, questions)."""
+
+    state: NDArray[np.int8]
+    option: NDArray[np.int8]
+    position: NDArray[np.int32]
+    confidence: NDArray[np.int8]
+    slip: NDArray[np.int8]
+    guess: NDArray[np.int8]
+    active_ms: NDArray[np.float64]
+    censored: NDArray[np.bool_]
+    disturbed: NDArray[np.bool_]
+    doubted: NDArray[np.bool_]
+    model_confidence: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n_raters: int, n_questions: int) -> AnswerSheet:
+        shape = (n_raters, n_questions)
+        return cls(
+            state=np.full(shape, State.NOT_ASSIGNED, dtype=np.int8),
+            option=np.full(shape, -1, dtype=np.int8),
+            position=np.zeros(shape, dtype=np.int32),
+            confidence=np.zeros(shape, dtype=np.int8),
+            slip=np.full(shape, -1, dtype=np.int8),
+            guess=np.full(shape, -1, dtype=np.int8),
+            active_ms=np.full(shape, np.nan),
+            censored=np.zeros(shape, dtype=np.bool_),
+            disturbed=np.zeros(shape, dtype=np.bool_),
+            doubted=np.zeros(shape, dtype=np.bool_),
+            model_confidence=np.full(shape, np.nan),
+        )
+
+
+def assign(sheet: AnswerSheet, study: ReaderStudy, readers: list[Enrolment], cases: Cases) -> None:
+    """A case of a reader's own set is missing until there is a response to it."""
+    links = CaseSet.cases.through.objects.filter(caseset__study=study).values_list("caseset_id", "studycase_id")
+    columns: dict[int, list[int]] = {}
+    for set_id, case_id in links:
+        if case_id in cases.column:
+            columns.setdefault(set_id, []).append(cases.column[case_id])
+    for row, enrolment in enumerate(readers):
+        sheet.state[row, columns.get(enrolment.case_set_id, [])] = State.MISSING
+
+
+def fill_responses(
+    sheet: AnswerSheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]
+) -> None:
+    """A confirmed response goes before unconfirmed ones, of these the newest: what comes later takes the place."""
+    stored = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).order_by("pk")
+    names = ("reading__enrolment_id", "reading__case_id", "reading__position", "is_confirmed", "state", "option")
+    found = stored.values_list(*names, "active_ms", "limit_ms", "time_flags").iterator(chunk_size=5000)
+    rows = [one for one in found if one[0] in row_of]
+    rows.sort(key=lambda one: one[3])  # the last one stays
+    at = (
+        array_of((row_of[one[0]] for one in rows), np.int32),
+        array_of((column_of[one[1]] for one in rows), np.int32),
+    )
+    sheet.position[at] = array_of((one[2] or 0 for one in rows), np.int32)
+    sheet.state[at] = array_of((STATE_OF[one[4]] for one in rows), np.int8)
+    sheet.option[at] = array_of((LETTERS.index(one[5]) if one[5] else -1 for one in rows), np.int8)
+    limit_s = read_rules(study.rules).time_limit_s
+    times = [_time_of(state, active_ms, limit_ms, flags, limit_s) for *_, state, _, active_ms, limit_ms, flags in rows]
+    sheet.active_ms[at] = np.fromiter((ms for ms, _is_censored in times), np.float64)
+    sheet.censored[at] = np.fromiter((is_censored for _ms, is_censored in times), np.bool_)
+    sheet.disturbed[at] = np.fromiter((bool(DISTURBING.intersection(one[8])) for one in rows), np.bool_)
+    sheet.doubted[at] = np.fromiter((TimeFlag.APART in one[8] for one in rows), np.bool_)
+
+
+def _time_of(
+    state: str, active_ms: int | None, limit_ms: int | None, flags: list[str], limit_s: int | None
+) -> tuple[float, bool]:
+    """The time that counts, nan: none; and whether it ended at a limit, where the limit is taken for it.
+
+    The limit is stored with what was read here; of readings made elsewhere it is that of the rules (``limit_s``), or
+    where these know none the time that came with the file.
+    """
+    is_censored = STATE_OF[state] in ENDED
+    if is_censored and limit_ms is not None:
+        active_ms = limit_ms
+    elif is_censored and limit_s is not None:
+        active_ms = limit_s * 1000
+    if active_ms is None or active_ms <= 0 or not is_counted(active_ms, flags):
+        return np.nan, False
+    return active_ms, is_censored
+
+
+def fill_remarks(
+    sheet: AnswerSheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]
+) -> None:
+    """The newest remark of a kind counts."""
+    rows = Remark.objects.filter(
+        reading__enrolment__study=study,
+        reading__case__block=Block.MAIN,
+        kind__in=[RemarkKind.GUESS, RemarkKind.CONFIDENCE, RemarkKind.SLIP],
+    ).order_by("pk")
+    for enrolment, case, kind, value in rows.values_list(
+        "reading__enrolment_id", "reading__case_id", "kind", "value"
+    ).iterator(chunk_size=5000):
+        row = row_of.get(enrolment)
+        if row is None:
+            continue
+        if kind == RemarkKind.CONFIDENCE and value.isdigit():
+            sheet.confidence[row, column_of[case]] = int(value)
+        elif kind in (RemarkKind.GUESS, RemarkKind.SLIP) and value in LETTERS:
+            options = sheet.guess if kind == RemarkKind.GUESS else sheet.slip
+            options[row, column_of[case]] = LETTERS.index(value)
+
+
+def fill_predictions(
+    sheet: AnswerSheet, named: Sequence[PredictionRun], others: Sequence[PredictionRun], first: int, cases: Cases
+) -> Repeats | None:
+    """The ``named`` runs as row ``first`` and those below it; the ``others`` apart, by the row of their model.
+
+    A question that a run has no prediction for is missing.
+    """
+    row_of = {run.entry_id: first + place for place, run in enumerate(named)}
+    shape = (len(named) + len(others), len(cases.rows))
+    state, option = np.full(shape, State.MISSING, dtype=np.int8), np.full(shape, -1, dtype=np.int8)
+    line_of = {run.pk: place for place, run in enumerate((*named, *others))}
+    column_of = {case.revision_id: column for column, case in enumerate(cases.rows)}
+    found = Prediction.objects.filter(run__in=list(line_of)).order_by()
+    rows = [
+        one
+        for one in found.values_list("run_id", "revision_id", "state", "option", "confidence").iterator(chunk_size=5000)
+        if one[1] in column_of
+    ]
+    at = (
+        array_of((line_of[one[0]] for one in rows), np.int32),
+        array_of((column_of[one[1]] for one in rows), np.int32),
+    )
+    answered = [one[2] == PredictionState.ANSWERED for one in rows]
+    state[at] = array_of((State.ANSWERED if one else State.FAILED for one in answered), np.int8)
+    option[at] = array_of((LETTERS.index(one[3]) if one[3] else -1 for one in rows), np.int8)
+    stated = np.full(shape, np.nan)
+    stated[at] = np.fromiter((np.nan if one[4] is None else one[4] for one in rows), np.float64)
+    n = len(named)
+    sheet.state[first:], sheet.option[first:], sheet.model_confidence[first:] = state[:n], option[:n], stated[:n]
+    return (
+        Repeats(tuple((row_of[run.entry_id], run.number) for run in others), state[n:], option[n:]) if others else None
+    )

@@ -21,16 +21,15 @@ from annotation.api.shown_fields import Moment, PersonName
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from annotation.models import Job
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.analysis.seeing import see_analysis
+from readerstudy.analysis.storing import see_analysis
 from readerstudy.api.study_list import FileOfStudy, OfStudy
 from readerstudy.conducting import lifecycle
-from readerstudy.figures.figure_files import figures_in
+from readerstudy.exports import report_job
 from readerstudy.models import Analysis, AnalysisReport
-from readerstudy.report import report_job
+from readerstudy.results.figure_files import figures_in
 from readerstudy.unblinding.looks import may_see_results
-from readerstudy.views.results.access import check_seen, seen_analysis
-from readerstudy.views.results.overview import named_figure
-from readerstudy.views.results.report import report_file
+from readerstudy.views.access import check_seen, seen_analysis
+from readerstudy.views.results.overview import named_figure, report_file
 
 
 class AnalysisShape(Shown):

@@ -22,7 +22,7 @@ from annotation.site.permissions import is_coordinator, reaches
 from readerstudy.api.study_list import StoredFile
 from readerstudy.comparison.comparison_job import KIND, ask_for_comparison, newest_comparison, take_result
 from readerstudy.models import ModelComparison
-from readerstudy.views.comparison.comparisons import bank_compared
+from readerstudy.views.comparison import bank_compared
 
 
 class ComparisonShape(Shown):

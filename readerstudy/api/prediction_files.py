@@ -23,7 +23,7 @@ from readerstudy.acts.models import check_works_with_models
 from readerstudy.enums import FILE_FORMS
 from readerstudy.forms.models import PredictionsForm, target_value
 from readerstudy.predictions import uploads
-from readerstudy.predictions.kernels.matching import FIRST, LAST
+from readerstudy.predictions.kernels.records import FIRST, LAST
 from readerstudy.predictions.listing import Target, targets_for
 from readerstudy.views.predictions.uploads import import_of, listed_entry
 

@@ -20,7 +20,7 @@ from readerstudy.api.study_list import OfStudy
 from readerstudy.forms.studies import ShareForm
 from readerstudy.models import ResultsLink
 from readerstudy.sharing.linking import DAYS, IssuedLink, links_of, share_results
-from readerstudy.views.results.access import seen_analysis
+from readerstudy.views.access import seen_analysis
 
 
 class ResultsLinkShape(Shown):

@@ -17,9 +17,9 @@ from annotation.api.resources import Shown
 from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy, OneStudy
+from readerstudy.conducting.rereviewing import send_to_rereview
 from readerstudy.design.creating import copy_study
-from readerstudy.monitoring.rereviewing import send_to_rereview
-from readerstudy.views.study.access import coordinated_study
+from readerstudy.views.access import coordinated_study
 
 
 class DeadlineSent(SentBody):

@@ -26,8 +26,8 @@ from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import lines_of
-from readerstudy.views.study.access import coordinated_study, listed_studies, overseen_study
-from readerstudy.views.study.studies import SORTED_BY
+from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
+from readerstudy.views.studies import SORTED_BY
 
 
 class StudyShape(Shown):

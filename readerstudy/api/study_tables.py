@@ -36,8 +36,8 @@ from readerstudy.forms.studies import ReadingsForm
 from readerstudy.models import Reading, TimingEvent, Voiding
 from readerstudy.reading.response_import import import_responses
 from readerstudy.unblinding.looks import may_see_results
-from readerstudy.views.results.access import check_seen
-from readerstudy.views.study.data import table_file
+from readerstudy.views.access import check_seen
+from readerstudy.views.studies import table_file
 
 
 class ExportStudyTable(OfStudy):

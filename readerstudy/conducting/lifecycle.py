@@ -99,7 +99,7 @@ def ask_for_results(study: ReaderStudy, *, actor: User, at: datetime) -> Job:
 def run_analysis(progress: Progress, params: AnalysisParams) -> Result:
     """The handler: computes, then draws what pages show. Run twice it stores once; nobody sees a result by it."""
     from readerstudy.analysis.storing import analyse_study
-    from readerstudy.figures.figure_files import prepare_figures
+    from readerstudy.results.figure_files import prepare_figures
 
     study = ReaderStudy.objects.get(pk=params["study"])
     progress.report(0, 2)

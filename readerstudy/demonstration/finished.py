@@ -18,8 +18,7 @@ from msgspec import structs
 
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.models import AnswerKey, QuestionBank, Revision, User
-from readerstudy.analysis.seeing import see_analysis
-from readerstudy.analysis.storing import analyse_study
+from readerstudy.analysis.storing import analyse_study, see_analysis
 from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.demonstration.answering import Predicted, Read, SimulatedCase, asked_again, simulate

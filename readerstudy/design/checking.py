@@ -18,10 +18,12 @@ from annotation.models import Revision
 from annotation.site.slugs import listed
 from readerstudy.design.kernels.analysis_plan import (
     FEW_READERS,
+    GROUPS,
     PARTS,
     RANDOM_BOTH,
     AnalysisPlan,
     check_margin_reason,
+    folded,
     known_inference,
     proposed_inference,
     read_analysis,
@@ -29,7 +31,6 @@ from readerstudy.design.kernels.analysis_plan import (
     with_choices,
 )
 from readerstudy.design.kernels.documents import DesignRefused
-from readerstudy.design.kernels.planned_raters import GROUPS, folded
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.questions import awaiting_review, is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen

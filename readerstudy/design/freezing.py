@@ -18,7 +18,7 @@ from annotation.questionbank.bulk import insert_rows
 from readerstudy.design.checking import problems_of
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.creating import plan_of
-from readerstudy.design.forecasting import forecast_document
+from readerstudy.design.drafting import forecast_document
 from readerstudy.design.indications import FROZEN, READ, check_indications_read
 from readerstudy.design.kernels.analysis_plan import read_analysis, with_choices
 from readerstudy.design.kernels.chance import Purpose, branch

@@ -13,7 +13,7 @@ from annotation.models import Invitation, User
 from annotation.people.invitations import InvitationKind
 from annotation.people.links import check_is_for
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders
-from readerstudy.enrolment.mailing import invitation_mail
+from readerstudy.enrolment.participation import invitation_mail
 from readerstudy.enrolment.reader_eligibility import noted_reasons
 from readerstudy.models import DECLINED, CaseSet, Enrolment, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study

@@ -1,29 +1,47 @@
-"""A reader’s part in a study: consent, what comes before the first case and after the last one, withdrawal.
+"""A reader’s part in a study: consent, what comes before the first case and after the last one, withdrawal; e-mails to
+readers; and what becomes of it when an account is removed from the site.
 
 Leaving is a state: what was answered stays stored and is counted as the analysis plan says. Who does not go on can be
-replaced: somebody else is invited and takes the next order.
+replaced: somebody else is invited and takes the next order. An e-mail that cannot be sent loses nothing: what it says
+is on a page as well.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Case, F, QuerySet, Value, When
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record, record_once
-from annotation.models import User
-from annotation.people.invitations import IssuedInvitation
+from annotation.models import Invitation, User
+from annotation.people.invitations import InvitationMail, IssuedInvitation
+from annotation.people.mailing import send_email
+from annotation.people.person_data import PersonFile
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.kernels.steps import Corner, ReaderFacts, Screen, corners_of, is_large_enough
-from readerstudy.enums import SessionEnd
-from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, Reading, ReadingSession
+from readerstudy.enums import SessionEnd, StudyState
+from readerstudy.models import (
+    Enrolment,
+    PresentationOrder,
+    ReaderStudy,
+    Reading,
+    ReadingSession,
+    Remark,
+    Response,
+    StudyRole,
+)
+from readerstudy.study.deadlines import deadline_text, study_deadline_text
 from readerstudy.study.locking import StudyRefused, lock_reader, lock_study
 from readerstudy.unblinding.looks import accuracy_of, is_over, unblind
 
@@ -279,3 +297,84 @@ def replace_reader(
     facts = {"reason": reason.strip(), "n_answered": n_answered(enrolment)}
     record("reader.replaced", actor=actor, at=at, subject=enrolment, facts=facts)
     return invite_reader(enrolment.study, enrolment.case_set, email=email, name=name, actor=actor, at=at)
+
+
+# --- E-mails to readers. One that cannot be sent loses nothing: what it says is on a --------------
+def invitation_mail(invitation: Invitation) -> InvitationMail:
+    study = invitation.to_study.study
+    context = {
+        "study": study,
+        "asks_consent": asks_consent(study),
+        "deadline": study_deadline_text(study),
+        "until": time_text(invitation.expires_at, study.time_zone),
+    }
+    subject = _("Invitation to read in “%(study)s”") % {"study": _one_line(study.name)}
+    return InvitationMail(subject, "readerstudy/enrolment/_invitation_mail.txt", context)
+
+
+def send_consent_copy(enrolment: Enrolment) -> bool:
+    """Send the reader a copy of what they agreed to."""
+    if enrolment.reader is None:
+        return False
+    subject = _("Your consent to “%(study)s”") % {"study": _one_line(enrolment.study.name)}
+    return send_email(subject, consent_copy(enrolment), enrolment.reader.email)
+
+
+def send_reminder(enrolment: Enrolment, *, n_left: int) -> bool:
+    """Remind a reader of what is left until the deadline."""
+    if enrolment.reader is None:
+        return False
+    context = {
+        "enrolment": enrolment,
+        "study": enrolment.study,
+        "n_left": n_left,
+        "deadline": deadline_text(enrolment),
+        "link": f"{settings.PUBLIC_URL}{reverse('reading', args=[enrolment.study.slug])}",
+    }
+    body = render_to_string("readerstudy/enrolment/_reminder_mail.txt", context)
+    subject = _("Reminder: “%(study)s”") % {"study": _one_line(enrolment.study.name)}
+    return send_email(subject, body, enrolment.reader.email)
+
+
+def _one_line(text: str) -> str:
+    """A subject cannot hold a line break."""
+    return " ".join(text.split())
+
+
+# --- An account is removed from the site: what a study has to do first, what it forgets, ----------
+OVER = (StudyState.CLOSED, StudyState.ANALYSED)
+
+
+def readings_to_end(person: User) -> Iterator[str]:
+    """Sentences about the studies in which the person still reads."""
+    reading = Enrolment.objects.filter(reader=person, withdrawn_at=None, replaced_at=None, declared_at=None)
+    for name in reading.exclude(study__state__in=OVER).order_by("study__name").values_list("study__name", flat=True):
+        yield _("This person reads in “%(name)s”: withdraw or replace them there first.") % {"name": name}
+
+
+def forget_reader(person: User) -> None:
+    """Roles in studies go; the enrolment has a pseudonym of its own, and stays."""
+    StudyRole.objects.filter(user=person).delete()
+
+
+def data_of_reader(person: User) -> Iterator[PersonFile]:
+    """The own readings by place in the own order. Options only of studies that are over: before, they are compared with
+    nothing, not even by their reader.
+    """
+    own = Enrolment.objects.filter(reader=person)
+    yield _table("studies.csv", "studies that the person reads in", own, "study__slug", "pseudonym", "facts",
+                 "display", "enrolled_at", "consented_at", "consent_version", "finished_at", "declared_at",
+                 "withdrawn_at")  # fmt: skip
+    is_over = When(reading__enrolment__study__state__in=OVER, then=F("option"))
+    answers = Response.objects.filter(reading__enrolment__reader=person)
+    shown = answers.annotate(answer=Case(is_over, default=Value("")))
+    yield _table("answers.csv", "answers in studies; the answer itself once the study is over", shown,
+                 "reading__enrolment__study__slug", "reading__position", "state", "answer", "active_ms",
+                 "committed_at")  # fmt: skip
+    remarks = Remark.objects.filter(reading__enrolment__reader=person)
+    yield _table("remarks.csv", "remarks on cases", remarks, "reading__enrolment__study__slug", "reading__position",
+                 "kind", "text", "at")  # fmt: skip
+
+
+def _table(name: str, about: str, rows: QuerySet[Any], *columns: str) -> PersonFile:
+    return PersonFile(name, about, columns, rows.order_by("pk").values(*columns).iterator())

@@ -15,8 +15,7 @@ from readerstudy.enums import FILE_FORMS, PredictionForm
 from readerstudy.forms.drafts import SentFile
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
-from readerstudy.predictions.kernels.matching import FIRST, LAST
-from readerstudy.predictions.kernels.records import without_hidden
+from readerstudy.predictions.kernels.records import FIRST, LAST, without_hidden
 from readerstudy.predictions.kernels.streamed_predictions import MOST_BYTES
 from readerstudy.predictions.listing import Target
 

@@ -18,25 +18,23 @@ from annotation.forms.account import TimeZoneField
 from readerstudy.design.kernels.analysis_plan import (
     INFERENCES,
     LABELS,
+    LONGEST_NAME,
     MADE,
     MEANINGS,
+    MOST_PAIRS,
+    MOST_RUNS,
     PARTS,
     AnalysisPlan,
+    PlannedRun,
     known_choice,
+    pairs_of_text,
     proposed_inference,
     read_analysis,
     read_new_analysis,
-)
-from readerstudy.design.kernels.documents import DesignRefused
-from readerstudy.design.kernels.planned_raters import (
-    LONGEST_NAME,
-    MOST_PAIRS,
-    MOST_RUNS,
-    PlannedRun,
-    pairs_of_text,
     runs_of_text,
     text_of,
 )
+from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.rules import LEAST_READY, MOST_READY, Rules, read_rules
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in, words
 from readerstudy.models import ReaderStudy

@@ -30,8 +30,7 @@ from readerstudy.enums import PredictionForm
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.models import ModelRun, PredictionRun, PublishedRepeat
 from readerstudy.predictions.importing import store_answers
-from readerstudy.predictions.kernels.matching import KnownQuestion
-from readerstudy.predictions.kernels.records import KeptRecords, ReadPredictions, Record
+from readerstudy.predictions.kernels.records import KeptRecords, KnownQuestion, ReadPredictions, Record
 from readerstudy.predictions.listing import Target, TargetQuestions
 
 

@@ -27,8 +27,7 @@ from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.publishing import CHUNK, asked_wordings, check_complete, records_of
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat
 from readerstudy.predictions.importing import KEPT_COLUMNS, in_order, kept_row
-from readerstudy.predictions.kernels.matching import match
-from readerstudy.predictions.kernels.records import KeptRecords
+from readerstudy.predictions.kernels.records import KeptRecords, match
 
 
 @dataclass(frozen=True)

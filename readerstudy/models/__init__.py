@@ -7,8 +7,10 @@ from readerstudy.models.predictions import (
     FailureCount,
     FailureCounts,
     ModelEntry,
+    ModelRun,
     Prediction,
     PredictionRun,
+    PublishedRepeat,
     SubmissionCall,
 )
 from readerstudy.models.reading import (
@@ -19,7 +21,6 @@ from readerstudy.models.reading import (
     Response,
     TimingEvent,
 )
-from readerstudy.models.running import ModelRun, PublishedRepeat
 
 __all__ = [
     "DECLINED",

@@ -12,7 +12,7 @@ from readerstudy.models.design import ReaderStudy
 class Analysis(models.Model):
     """One computed analysis of a study. Never changed: another input or another setting makes another row.
 
-    Whether it is stale is asked of readerstudy.analysis.seeing, which compares ``inputs_sha256`` with what is
+    Whether it is stale is asked of readerstudy.analysis.storing, which compares ``inputs_sha256`` with what is
     in the tables now.
     """
 
@@ -77,7 +77,7 @@ class ModelComparison(models.Model):
 
 
 class AnalysisReport(models.Model):
-    """The report of one analysis as a ZIP file; see readerstudy.report. The file can be made again at any time.
+    """The report of one analysis as a ZIP file (readerstudy.exports.report_writing), which can be made again any time.
 
     The same analysis gives the same bytes and then no second row; another version of the program, or other words about
     a model, may make another file.

@@ -28,13 +28,15 @@ from readerstudy.enums import EntryState, PredictionForm, PredictionState, Study
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
 from readerstudy.predictions.entries import IMPORTED, enter_model, lock_entry
-from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.records import (
+    Answer,
     KeptRecords,
+    Matching,
     PredictionProblem,
     PredictionsRefused,
     ReadPredictions,
     Record,
+    match,
 )
 from readerstudy.predictions.kernels.streamed_predictions import opened, read_predictions
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of

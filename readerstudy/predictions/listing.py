@@ -32,7 +32,7 @@ from readerstudy.models import (
     SubmissionCall,
 )
 from readerstudy.predictions.eligibility import open_banks
-from readerstudy.predictions.kernels.matching import KnownQuestion
+from readerstudy.predictions.kernels.records import KnownQuestion
 
 
 # --- what a file of predictions is about ----------------------------------------------------------

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.kernels.analysis_plan import readable_analysis
-from readerstudy.design.kernels.planned_raters import PlannedRun, folded, run_number
+from readerstudy.design.kernels.analysis_plan import PlannedRun, folded, readable_analysis, run_number
 from readerstudy.enums import EntryState
 from readerstudy.models import PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import NAMED, TAKEN_BACK, lock_entry, names_at

@@ -1,4 +1,6 @@
-"""A choice is saved at once, an answer stored for good, acknowledged after the commit of its transaction.
+"""A choice is saved at once, an answer stored for good, acknowledged after the commit of its transaction;
+and what a reader says about a case beside the answer: a best guess after "cannot tell", how sure they were, a slip of a
+key, a fault of the case.
 
 An answer that cannot be the answer of its reading is refused with the reason, and kept. A clock that cannot be read
 costs the time, never the answer.
@@ -21,15 +23,23 @@ from annotation.case.kernels.traces import check_all_seen, time_columns
 from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.design.shown import is_seen
-from readerstudy.enums import Refusal
-from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
-from readerstudy.reading.case_opening import open_answered
-from readerstudy.reading.expiring import close_run_out, end_with_choice, make_response
+from readerstudy.enums import Refusal, RemarkKind
+from readerstudy.models import (
+    Enrolment,
+    PresentedCase,
+    Reading,
+    ReadingSession,
+    RefusedAnswer,
+    Remark,
+    Response,
+    ShownImage,
+)
+from readerstudy.reading.case_opening import close_run_out, end_with_choice, make_response, open_answered
 from readerstudy.reading.kernels.limits import is_in_time, is_over, judge
 from readerstudy.reading.practice import settle_block
-from readerstudy.reading.prefetched import find_presented, presented_case, reading_of
+from readerstudy.reading.prefetched import find_presented, last_answered, last_presented, presented_case, reading_of
 from readerstudy.reading.timing_events import (
     CaseTrace,
     add_trace,
@@ -258,3 +268,91 @@ def _keep_refused(
     facts = {"place": public_id, "reason": reason.value, "key": answer.key}
     subject = (reading_of(presented) if presented is not None else None) or enrolment
     record("reading.answer_refused", actor=actor, at=at, subject=subject, facts=facts)
+
+
+# --- What a reader says about a case beside the answer: a best guess after "cannot ----------------
+MOST_TEXT = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentRemark:
+    """One remark as a page sends it."""
+
+    key: str
+    kind: str
+    value: str = ""
+    text: str = ""
+
+
+@transaction.atomic
+def make_remark(
+    enrolment: Enrolment, public_id: str, sent: SentRemark, *, session: str, actor: User, at: datetime
+) -> Remark:
+    """Store a remark; the same key again returns what is stored.
+
+    A guess and confidence are taken for the case that was answered last until the next one opens, a slip until the
+    next answer, also when the time of a case has ended since; a fault for every case that was opened. Refused:
+    ``malformed`` where the study does not ask for this, ``too_late`` where the reader has gone on.
+    """
+    check_key(sent.key)
+    locked = lock_enrolment(enrolment, actor=actor)
+    presented = presented_case(locked, public_id)
+    reading = opened_reading(presented)
+    if (stored := Remark.objects.filter(reading=reading, key=sent.key).first()) is not None:
+        return stored
+    check_may_read(locked, at)
+    check_write_lease(locked, session, at=at)
+    _check(locked, presented, reading, sent, rules_of(locked))
+    remark = Remark.objects.create(
+        reading=reading, kind=sent.kind, value=sent.value, text=sent.text.strip(), key=sent.key, at=at
+    )
+    record("reading.remark", actor=actor, at=at, subject=reading, facts={"kind": sent.kind})
+    return remark
+
+
+def _check(locked: Enrolment, presented: PresentedCase, reading: Reading, sent: SentRemark, rules: Rules) -> None:
+    if len(sent.text) > MOST_TEXT or "\x00" in sent.text:
+        raise malformed()
+    if sent.kind == RemarkKind.FAULT:
+        if not sent.text.strip() or sent.value:
+            raise malformed()  # a fault is described in words
+        return
+    if sent.text:
+        raise malformed()
+    if sent.kind == RemarkKind.CONFIDENCE and rules.confidence:
+        if sent.value not in {str(chance) for chance in CHANCES}:
+            raise malformed()
+    elif (sent.kind == RemarkKind.GUESS and rules.cannot_tell) or (sent.kind == RemarkKind.SLIP and rules.slips):
+        check_option(presented, sent.value)
+    else:
+        raise malformed()  # the study does not ask for this
+    _check_last(locked, presented, reading, sent)
+
+
+def _check_last(locked: Enrolment, presented: PresentedCase, reading: Reading, sent: SentRemark) -> None:
+    last = last_answered(locked) if sent.kind == RemarkKind.SLIP else last_presented(locked)
+    if last != presented:
+        raise _too_late()
+    response = Response.objects.filter(reading=reading, is_confirmed=True).first()
+    if response is None:
+        raise malformed()
+    if sent.kind == RemarkKind.GUESS and response.option:
+        raise malformed()  # there is nothing to guess
+    if sent.kind != RemarkKind.GUESS and not (response.option or _has_guess(reading, sent)):
+        raise malformed()
+    if sent.kind == RemarkKind.SLIP:
+        if sent.value == response.option:
+            raise malformed()  # a slip means another option
+    elif Reading.objects.filter(enrolment=locked, closed_at__isnull=True).exists():
+        raise _too_late()
+
+
+def _too_late() -> ReadingRefused:
+    """Only the case that was answered last can be spoken of."""
+    return ReadingRefused("too_late", _("You have already moved on to the next case."))
+
+
+def _has_guess(reading: Reading, sent: SentRemark) -> bool:
+    """Whether there is a guess that this says how sure the reader is of."""
+    is_about_it = sent.kind == RemarkKind.CONFIDENCE
+    return is_about_it and Remark.objects.filter(reading=reading, kind=RemarkKind.GUESS).exists()

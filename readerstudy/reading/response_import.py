@@ -20,8 +20,7 @@ from readerstudy.design.voiding import CheckedVoidings, check_declared, declare_
 from readerstudy.enrolment.joining import as_spoken
 from readerstudy.enums import Block, RemarkKind, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
-from readerstudy.reading.case_opening import make_reading
-from readerstudy.reading.expiring import make_response
+from readerstudy.reading.case_opening import make_reading, make_response
 from readerstudy.reading.kernels.response_file import ResponseProblem, ResponseRow, read_response_file
 from readerstudy.reading.write_checks import ReadingRefused
 from readerstudy.study.locking import StudyRefused

@@ -14,7 +14,7 @@ from annotation.models import User
 from readerstudy.enrolment.reader_eligibility import has_keys_at_hand
 from readerstudy.enums import Block, Refusal, SessionEnd
 from readerstudy.models import Enrolment, ReadingSession
-from readerstudy.reading.expiring import close_run_out
+from readerstudy.reading.case_opening import close_run_out
 from readerstudy.reading.prefetched import counts_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,

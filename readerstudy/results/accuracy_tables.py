@@ -17,7 +17,9 @@ from readerstudy.analysis.kernels.panel_result import RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, Times, plain
 from readerstudy.results.kernels.inferences import means_of_runs
 from readerstudy.results.kernels.stored import (
+    BreakdownTable,
     asks_guesses,
+    breakdown,
     calibrations,
     expert_ceiling,
     has_times,
@@ -27,8 +29,8 @@ from readerstudy.results.kernels.stored import (
     raters_of,
     runs_in_mean,
     task_label,
+    without_flags,
 )
-from readerstudy.results.kernels.tables import BreakdownTable, breakdown, without_flags
 from readerstudy.results.wording import estimates, failed_rule, rater_name, shown, table_of
 
 Rows = list[list[TableCell]]

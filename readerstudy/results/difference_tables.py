@@ -25,16 +25,17 @@ from annotation.tables.kernels.table import (
 )
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue, RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, Comparison, ResultPart, StoredAnalysis, StoredRater
-from readerstudy.results.kernels.comparisons import (
+from readerstudy.results.kernels.inferences import (
     OtherLine,
     Planned,
     claims_of,
+    means_of_runs,
     other_lines,
+    planned_line,
     planned_pairs_table,
     planned_rows,
     post_hoc_table,
 )
-from readerstudy.results.kernels.inferences import means_of_runs, planned_line
 from readerstudy.results.kernels.stored import (
     is_made_after_readings,
     order_of,

@@ -24,10 +24,10 @@ from annotation.tables.kernels.table import Column, Kind, Name, Table, TableCell
 from annotation.templatetags.estimates import of_all, percent
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
-from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.results import difference_tables, wording
 from readerstudy.results.kernels import inferences
-from readerstudy.results.kernels.comparisons import Planned
+from readerstudy.results.kernels.inferences import Planned
+from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.results.kernels.stored import task_label
 from readerstudy.results.looking import inside
 

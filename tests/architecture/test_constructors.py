@@ -14,7 +14,7 @@ MADE_IN = {  # model -> the module, and the function in it, that makes its rows
     "annotation.models.Review": ("annotation/review/submitting.py", "make_review"),
     "annotation.models.BlindAnswer": ("annotation/review/answering.py", "make_answer"),
     "readerstudy.models.Reading": ("readerstudy/reading/case_opening.py", "make_reading"),
-    "readerstudy.models.Response": ("readerstudy/reading/expiring.py", "make_response"),
+    "readerstudy.models.Response": ("readerstudy/reading/case_opening.py", "make_response"),
     "readerstudy.models.Prediction": ("readerstudy/predictions/importing.py", "_store"),
 }
 RELATED = {

@@ -20,8 +20,8 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "readerstudy": (
         "enums", "triggers", "models", "study", "design", "predictions", "unblinding", "model_runs", "enrolment",
-        "reading", "monitoring", "analysis", "results", "figures", "comparison", "exports", "conducting", "report",
-        "sharing", "demonstration", "templatetags", "forms", "acts", "views", "api", "management", "urls", "apps",
+        "reading", "analysis", "results", "comparison", "exports", "conducting", "sharing", "demonstration",
+        "templatetags", "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
 }  # fmt: skip
 

@@ -107,8 +107,7 @@ def _said(key: np.ndarray[Any, Any], accuracy: float, rng: np.random.Generator) 
 def analysed(study: ReaderStudy) -> Analysis:
     from django.utils import timezone
 
-    from readerstudy.analysis.seeing import see_analysis
-    from readerstudy.analysis.storing import analyse_study
+    from readerstudy.analysis.storing import analyse_study, see_analysis
 
     analysis = analyse_study(study, actor=None, at=timezone.now())
     see_analysis(analysis, actor=None, at=timezone.now())

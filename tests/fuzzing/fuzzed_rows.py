@@ -33,9 +33,9 @@ def fill() -> dict[str, Any]:
     from annotation.quality.checking import check_revisions
     from readerstudy.design.creating import create_study
     from readerstudy.enums import PredictionForm
+    from readerstudy.exports import report_contents, report_job
     from readerstudy.models import PredictionRun, ReaderStudy, StudyRole
     from readerstudy.predictions.listing import Target, open_submissions
-    from readerstudy.report import contents, report_job
     from readerstudy.sharing.linking import share_results
     from tests.annotation.review.cases import make_bank, make_revision, make_round
     from tests.annotation.rounds.made import make_sample, say
@@ -51,7 +51,7 @@ def fill() -> dict[str, Any]:
     cora, rita = people[Role.COORDINATOR], people[Role.REVIEWER]
     remo, hedda, lena = make_person("Remo", Role.REVIEWER), make_person("Hedda"), make_person("Lena")
     patch.object(queueing, "nudge", lambda public_id: None).start()
-    patch.object(contents, "figures_of", lambda _result: []).start()
+    patch.object(report_contents, "figures_of", lambda _result: []).start()
 
     analysis = reported_analysis(make_person("Reader One"), make_person("Reader Two"))
     PredictionRun.objects.update(form=PredictionForm.RESULTS)

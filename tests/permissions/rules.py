@@ -45,10 +45,9 @@ from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
+from readerstudy.views.access import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis
 from readerstudy.views.predictions.models import check_enters_models, check_lists_models
 from readerstudy.views.predictions.uploads import import_of, listed_entry
-from readerstudy.views.results.access import check_seen, seen_analysis
-from readerstudy.views.study.access import coordinated_study, listed_studies, overseen_study
 
 Values = dict[str, Any]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from annotation.statistics.kernels.estimate import POST_HOC
 from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
-from readerstudy.analysis.kernels.breakdowns import items_of, tables_of
+from readerstudy.analysis.kernels.breakdowns import items_of, tables_of, time_results
 from readerstudy.analysis.kernels.contrasts import (
     comparisons_of,
     inference_of,
@@ -32,7 +32,6 @@ from readerstudy.analysis.kernels.result import (
     Variant,
 )
 from readerstudy.analysis.kernels.scoring import Settings, score, with_doubts, with_slips
-from readerstudy.analysis.kernels.times import time_results
 
 BEST_GUESS = (
     "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"

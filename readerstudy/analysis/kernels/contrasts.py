@@ -43,7 +43,6 @@ from readerstudy.analysis.kernels.panel_result import (
     ReaderDifference,
 )
 from readerstudy.analysis.kernels.panelling import PanelInputs, shares_of_runs
-from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.analysis.kernels.result import (
     AFTER_UNBLINDING,
     ALL_TASKS,
@@ -60,6 +59,7 @@ from readerstudy.analysis.kernels.result import (
     inference_in,
     unit_in,
 )
+from readerstudy.analysis.kernels.scoring import PlannedPair, planned_pairs
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made
 
 MEAN_OF_READERS = "mean of the readers"

@@ -52,9 +52,8 @@ from annotation.statistics.kernels.proportions import (
 )
 from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays, strata_of
 from readerstudy.analysis.kernels.panel_result import Groups, PairEntry, Panel, RaterEntry, Runs
-from readerstudy.analysis.kernels.planned import planned_pairs
 from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, N_OPTIONS, READER
-from readerstudy.analysis.kernels.scoring import Scored, Settings, has_guess, right_or_wrong
+from readerstudy.analysis.kernels.scoring import Scored, Settings, has_guess, planned_pairs, right_or_wrong
 
 KAPPA_ERROR = "fleiss_cohen_everitt_1969"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
 from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, ClusteredAccuracyValue, Value
-from readerstudy.results.kernels.tables import BreakdownTable, without_flags
+from readerstudy.results.kernels.stored import BreakdownTable, without_flags
 
 
 class ComparedModel(TypedDict):

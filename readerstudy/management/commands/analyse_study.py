@@ -12,8 +12,7 @@ from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
-from readerstudy.analysis.seeing import check_may_see, see_analysis
-from readerstudy.analysis.storing import analyse_study
+from readerstudy.analysis.storing import analyse_study, check_may_see, see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_file, find_study
 from readerstudy.models import Analysis, ReaderStudy
 

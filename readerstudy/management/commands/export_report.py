@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.management.base import ActCommand
-from readerstudy.analysis.seeing import check_may_see, see_analysis
+from readerstudy.analysis.storing import check_may_see, see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.looking import newest_analysis
@@ -28,7 +28,7 @@ class Command(ActCommand):
         add_before_closing(parser, "report")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from readerstudy.report.writing import fresh_inputs, write_report  # draws with matplotlib, slow to load
+        from readerstudy.exports.report_writing import fresh_inputs, write_report  # draws with matplotlib, slow to load
 
         study, folder = find_study(options["study"]), options["output"]
         check_output_folder(folder)

@@ -19,8 +19,7 @@ from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
-from readerstudy.predictions.kernels.matching import FIRST, LAST
-from readerstudy.predictions.kernels.records import PredictionsRefused
+from readerstudy.predictions.kernels.records import FIRST, LAST, PredictionsRefused
 from readerstudy.predictions.kernels.streamed_predictions import MOST_BYTES
 from readerstudy.predictions.listing import Target
 

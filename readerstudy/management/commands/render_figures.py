@@ -11,10 +11,10 @@ from django.utils import timezone
 from annotation.exports.tables import whole_file
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.management.base import ActCommand
-from readerstudy.analysis.seeing import see_analysis
-from readerstudy.figures.figure_files import figure_file
-from readerstudy.figures.kernels.legends import figure_legend
+from readerstudy.analysis.storing import see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
+from readerstudy.results.figure_files import figure_file
+from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.results.looking import named_result, newest_analysis, reader_names, stored_result
 
 
@@ -31,7 +31,7 @@ class Command(ActCommand):
         parser.add_argument("--afresh", action="store_true", help="draw again what the site has kept")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from readerstudy.figures.kernels.rendering import figures_of  # with matplotlib, slow to load
+        from readerstudy.results.kernels.rendering import figures_of  # with matplotlib, slow to load
 
         study, folder = find_study(options["study"]), options["output"]
         check_output_folder(folder)

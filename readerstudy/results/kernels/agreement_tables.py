@@ -1,28 +1,217 @@
-"""Tables of agreement from a stored analysis: among readers and with models, within groups, and of one pair. Pure."""
+"""Agreement from a stored analysis: of a panel as rows of cells, the numbers and colours of the heatmap; among readers
+and with models, within groups, and of one pair. Pure.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
+from enum import StrEnum
+from math import comb, floor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.catalogue import ShownOn, Statistic, shown_at
+from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
 from annotation.statistics.kernels.pair_intervals import bank_mix_kappa
+from readerstudy.analysis.kernels.panel_result import PairEntry
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
     LETTERS,
+    MODEL,
     N_OPTIONS,
+    READER,
     ResultPart,
     StoredAnalysis,
     StoredSettings,
     value_named,
 )
-from readerstudy.results.kernels.heatmap import Agree
+from readerstudy.results.kernels.stored import (
+    FEWEST_FOR_KAPPA,
+    is_dotted,
+    kinds_of,
+    order_of,
+    pairs_of,
+    shown_kappa,
+    with_shown_kappas,
+)
+
+# The one scale of agreement: from -0.2 to 1 in steps of 0.05, the same colours on the page and in the figure. From pale
+# yellow over green to dark blue (YlGnBu of ColorBrewer): each step is darker than the one before, so that it reads in
+# grey and without colour vision, and the range in which kappas lie spans several hues. The classes k0 to k23 of
+# static/readerstudy/results.css hold the same colours; a test compares them.
+LOWEST, HIGHEST = -0.2, 1.0
+STEP = 0.05
+N_STEPS = 24
+ANCHORS = (  # at even distances from -0.2 to 1
+    (255, 255, 229), (237, 248, 190), (199, 233, 180), (127, 205, 187), (65, 182, 196), (29, 145, 192), (34, 94, 168),
+    (37, 52, 148), (8, 29, 88),
+)  # fmt: skip
+DARK_WORDS, LIGHT_WORDS = "#000000", "#ffffff"
 
 
+def step_of(value: float) -> int:
+    """0 to 23; values below or above the scale take its ends. A value on an edge belongs to the upper step."""
+    return min(max(floor((value - LOWEST) / STEP + 1e-9), 0), N_STEPS - 1)
+
+
+def colour_of(step: int) -> str:
+    """The middle of the step on straight lines from anchor to anchor; as #rrggbb."""
+    place = (step + 0.5) / N_STEPS * (len(ANCHORS) - 1)
+    low, high = ANCHORS[int(place)], ANCHORS[int(place) + 1]
+    part = place % 1
+    return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in zip(low, high, strict=True))
+
+
+def words_on(step: int) -> str:
+    """Black or white, whichever has more contrast."""
+    return DARK_WORDS if luminance(colour_of(step)) > 0.179 else LIGHT_WORDS  # where both have the same contrast
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb, as WCAG 2.2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+COLOURS: tuple[str, ...] = tuple(colour_of(step) for step in range(N_STEPS))
+
+
+class Agree(StrEnum):
+    """What counts as agreeing."""
+
+    OPTION = "option"  # the same option
+    RIGHT = "right"  # both right or both wrong
+
+
+MEANS = {  # of the pairs within and between groups: where a panel holds them
+    Agree.OPTION: (
+        ("readers", "readers", "mean_kappa_readers"),
+        ("mixed", "all", "mean_kappa_reader_model"),
+        ("models", "models", "light_kappa"),
+    ),
+    Agree.RIGHT: (
+        ("readers", "readers", "mean_error_consistency_readers"),
+        ("mixed", "all", "mean_error_consistency_reader_model"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One pair of raters. ``row`` and ``column`` are places in the order of the analysis."""
+
+    row: int
+    column: int
+    first: str  # of the row
+    second: str
+    entry: PairEntry
+    shown: Value  # the kappa that the colour shows
+    n_disagreed: int  # cases
+
+    @property
+    def css(self) -> str:
+        """Classes of static/readerstudy/results.css: the step of the scale, hatched, or dotted: little is behind it;
+        and whether a minus makes it longer."""
+        value = self.shown["value"]
+        colour = "undefined" if value is None else f"k{step_of(value)}"
+        more = [" dotted" if is_dotted(self.shown) else "", " minus" if value is not None and value < 0 else ""]
+        return colour + "".join(more)
+
+    @property
+    def statistics(self) -> list[tuple[Statistic, Value]]:
+        """The statistics beside the kappa in the table of pairs."""
+        return [(one, value) for one in beside_kappa() if (value := value_named(self.entry, one.name))]
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether there are questions enough for a kappa, or for saying that there is none."""
+        return int(self.shown["n"]) >= FEWEST_FOR_KAPPA
+
+    @property
+    def anchor(self) -> str:
+        """The same for both cells of a pair: the id of its row in the table without colour."""
+        return f"pair-{min(self.row, self.column)}-{max(self.row, self.column)}"
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    is_reader: bool
+    begins_models: bool  # the first model below readers: with a gap between the two
+    cells: list[Cell | None]  # None on the diagonal
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    panel: str
+    n: int
+    rows: list[Row]
+    gap: int | None  # the column of the first model, set apart from those of the readers
+    means: list[tuple[str, Value]]  # of the kappas among readers, of readers with models, among models
+
+
+def heatmap(result: StoredAnalysis, panel: str, agree: Agree) -> HeatMap:
+    """Readers first, then models by accuracy; every pair twice, as in the figure."""
+    names, kinds = order_of(result), kinds_of(result)
+    entries = {pair: with_shown_kappas(entry) for pair, entry in pairs_of(result["panels"][panel]).items()}
+
+    def cell(row: int, column: int) -> Cell | None:
+        if row == column:
+            return None
+        entry = entries[frozenset((names[row], names[column]))]
+        n_disagreed = _n_disagreed(entry, agree)
+        return Cell(row, column, names[row], names[column], entry, kappa_of(entry, agree), n_disagreed)
+
+    places = range(len(names))
+    gap = gap_before(result)
+    rows = [
+        Row(names[row], kinds[names[row]] == READER, row == gap, [cell(row, column) for column in places])
+        for row in places
+    ]
+    return HeatMap(panel, result["panels"][panel]["n"], rows, gap, group_means(result, panel, agree))
+
+
+def beside_kappa() -> list[Statistic]:
+    """The further columns of the table of pairs: shares, then coefficients, what is free of accuracy first."""
+    found = [one for one in shown_at(ShownOn.PAIRS) if one.name != "cohen_kappa"]
+    coefficients = [one for one in found if one.scale is Scale.COEFFICIENT]
+    return [*(one for one in found if one not in coefficients), *reversed(coefficients)]
+
+
+def kappa_of(entry: PairEntry, agree: Agree) -> Value:
+    return entry["cohen_kappa"] if agree is Agree.OPTION else entry["error_consistency"]
+
+
+def gap_before(result: StoredAnalysis) -> int | None:
+    """The place of the first model behind a reader."""
+    kinds = [kinds_of(result)[name] for name in order_of(result)]
+    starts = kinds.index(MODEL) if MODEL in kinds else 0
+    return starts or None
+
+
+def group_means(result: StoredAnalysis, panel: str, agree: Agree) -> list[tuple[str, Value]]:
+    """Mean kappa over the pairs of each group that the analysis holds; what has no pair is left out."""
+    groups = result["panels"][panel]["groups"]
+    of = {"readers": groups["readers"], "models": groups["models"], "all": groups["all"]}
+    found = [(name, value_named(of[group], key)) for name, group, key in MEANS[agree]]
+    return [(name, shown_kappa(one)) for name, one in found if one and one["value"] is not None]
+
+
+def _n_disagreed(entry: PairEntry, agree: Agree) -> int:
+    if agree == Agree.RIGHT:
+        return int(entry["table"]["first_only"] + entry["table"]["second_only"])
+    same = entry["percent_agreement"]
+    return 0 if same["value"] is None else round((1 - same["value"]) * same["n"])
+
+
+def pairs_once(rows: list[Row]) -> list[Cell]:
+    """Each pair once, by rows: the table without colour."""
+    return [cell for row in rows for cell in row.cells if cell is not None and cell.row < cell.column]
+
+
+# --- Tables of agreement from a stored analysis: among readers and with models, within ------------
 @dataclass(frozen=True)
 class MeasureRow:
     """Means of one measure over pairs of raters, on shared draws."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import share
 from readerstudy.analysis.kernels.result import ALL_TASKS, LETTERS, READER, CaseColumns, StoredAnalysis
-from readerstudy.results.kernels.stored import kinds_of, order_of
-from readerstudy.results.kernels.tables import BreakdownTable
+from readerstudy.results.kernels.stored import BreakdownTable, kinds_of, order_of
 
 if TYPE_CHECKING:
     from annotation.statistics.kernels.items import ItemStatistics

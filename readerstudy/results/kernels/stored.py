@@ -1,15 +1,19 @@
-"""Looking things up in a stored analysis, whichever rule computed it. Pure."""
+"""Looking things up in a stored analysis, whichever rule computed it; what its breakdowns show; and what a finished
+study tells the forecast of the next one: how often and how far its raters differed. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from statistics import mean, variance
+from typing import Any, Literal, cast
 
 from annotation.enums import Task
 from annotation.statistics.kernels.catalogue import CATALOGUE, Scale
 from annotation.statistics.kernels.estimate import Value, plain_value
-from readerstudy.analysis.kernels.panel_result import PairEntry, Panel, RaterEntry
+from annotation.statistics.kernels.intervals import FEWEST_TRIALS
+from readerstudy.analysis.kernels.panel_result import PairEntry, PairTable, Panel, RaterEntry
 from readerstudy.analysis.kernels.result import (
     AFTER_UNBLINDING,
     ALL_TASKS,
@@ -17,14 +21,18 @@ from readerstudy.analysis.kernels.result import (
     BY_QUESTION,
     COMPLETE_ROWS,
     INFERENCES,
+    MODEL,
     MOVER,
     PLANNED_PAIRS,
     PRIMARY,
+    READER,
     CalibrationEntry,
     Comparison,
     ResultPart,
     StoredAnalysis,
     StoredRater,
+    n_in,
+    plain,
     value_named,
 )
 
@@ -234,3 +242,115 @@ def _own_differences(panel: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]
             value = pair.get("difference_cluster", pair["difference"])
             found.setdefault(pair["first"], []).append({"reader": pair["second"], **plain_value(value)})
     return found
+
+
+# --- What a finished study tells the forecast of the next one: how often and how far its ----------
+DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class PlanningFigures:
+    """Of one model and the readers, over all tasks; named as in readerstudy.design.kernels.assumptions."""
+
+    model: str
+    discordant_model_reader: float
+    discordant_readers: float
+    delta: float
+    sd_reader: float
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "model"}
+
+
+def planning_figures(result: StoredAnalysis) -> list[PlanningFigures]:
+    """For each model; none for fewer than two readers, or where a pair has no question in common.
+
+    The spread of readers is that of their accuracies without what questions add to it: s² - ψ/(2K) over 1 - 1/K, with ψ
+    the share of questions on which two readers differ, never below 0.
+    """
+    panel, kinds = result["panels"][ALL_TASKS], kinds_of(result)
+    readers = [name for name in order_of(result) if kinds[name] == READER]
+    models = [name for name in order_of(result) if kinds[name] == MODEL]
+    apart = {names: _apart(one["table"]) for names, one in pairs_of(panel).items() if one["table"]}
+
+    def share(pairs: Iterable[tuple[str, str]]) -> float | None:
+        found = [apart.get(frozenset(pair)) for pair in pairs]
+        known = [one for one in found if one is not None]
+        return mean(known) if known and len(known) == len(found) else None
+
+    accuracies = [one for name in readers if (one := raters_of(panel)[name]["accuracy"]["value"]) is not None]
+    among = share((one, other) for place, one in enumerate(readers) for other in readers[:place])
+    if among is None or len(accuracies) < len(readers) or panel["n"] < 2:
+        return []
+    spread = (variance(accuracies) - among / (2 * panel["n"])) / (1 - 1 / panel["n"])
+    sd, found = max(0.0, spread) ** 0.5, []
+    for model in models:
+        accuracy, differs = raters_of(panel)[model]["accuracy"]["value"], share((model, reader) for reader in readers)
+        if accuracy is not None and differs is not None:
+            figures = (differs, among, accuracy - mean(accuracies), sd)
+            found.append(PlanningFigures(model, *(round(one, DECIMALS) for one in figures)))
+    return found
+
+
+def _apart(table: PairTable) -> float | None:
+    """Share of questions that exactly one of the two has right."""
+    n = n_in(table)
+    return (table["first_only"] + table["second_only"]) / n if n else None
+
+
+# --- The tables of the results page, from the stored JSON. Pure -----------------------------------
+def without_flags(one: Value, flags: Collection[str]) -> Value:
+    """The same value in a table that says these cautions of all of its rows."""
+    return {**one, "flags": [flag for flag in one["flags"] if flag not in flags]}
+
+
+@dataclass(frozen=True)
+class BreakdownTable:
+    """Accuracy by a property of the questions: its values with the number of questions, and a row for each rater."""
+
+    values: list[tuple[str, int]]
+    rows: list[tuple[str, list[Value]]]
+
+    @property
+    def by_value(self) -> list[tuple[str, int, list[Value]]]:
+        """A row for each value: a page holds them, however many. The shares stand as ``rows`` name the raters."""
+        return [
+            (value, n, [shares[place] for _name, shares in self.rows]) for place, (value, n) in enumerate(self.values)
+        ]
+
+
+GRADES = ("easy", "medium", "hard")
+
+
+def breakdown(result: StoredAnalysis, table: Literal["categories", "difficulties"]) -> BreakdownTable:
+    """By a property of the questions; grades in their order, else as stored."""
+    name = {"categories": "category", "difficulties": "difficulty"}[table]
+    found = [(plain(one)[name], one) for one in result["tables"][table]]
+    if all(value in ("", *GRADES) for value, _one in found):
+        found = sorted(found, key=lambda named: (*GRADES, "").index(named[0]))
+    rows = [(rater, [one["accuracy"][rater] for _name, one in found]) for rater in order_of(result)]
+    return BreakdownTable([(value, one["n"]) for value, one in found], rows)
+
+
+Group = tuple[str, int, dict[str, Value]]  # a task or category, its questions, the accuracy of each rater
+MOST_GROUPS = 12  # that a figure draws
+
+
+def large_tasks(result: StoredAnalysis) -> list[Group]:
+    """Those of questions enough for an interval."""
+    found = [(task_label(name), panel) for name, panel in result["panels"].items() if name != ALL_TASKS]
+    return [
+        (label, panel["n"], {one["name"]: one["accuracy"] for one in panel["raters"]})
+        for label, panel in found
+        if panel["n"] >= FEWEST_TRIALS
+    ]
+
+
+def large_categories(result: StoredAnalysis) -> list[Group]:
+    """The largest first; a single one tells nothing beside the accuracy over all questions."""
+    found = breakdown(result, "categories").by_value
+    large = sorted((one for one in found if one[1] >= FEWEST_TRIALS), key=lambda one: -one[1])[:MOST_GROUPS]
+    names = order_of(result)
+    groups = [(value or "no category", n, dict(zip(names, shares, strict=True))) for value, n, shares in large]
+    return groups if len(groups) > 1 else []

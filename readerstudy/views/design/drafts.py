@@ -25,7 +25,7 @@ from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused, locked_study
 from readerstudy.study.overview import StudyLine
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.study.access import coordinated_study, overseen_study
+from readerstudy.views.access import coordinated_study, overseen_study
 
 # --- the bar: six steps, which of them are ready, which one is shown ------------------------------
 STEPS = {

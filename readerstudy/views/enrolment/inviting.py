@@ -32,7 +32,7 @@ from readerstudy.forms.enrolment import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import study_deadline_text
 from readerstudy.study.locking import StudyRefused
-from readerstudy.views.study.access import confirm_in_study, coordinated_study
+from readerstudy.views.access import confirm_in_study, coordinated_study
 
 
 @person_required

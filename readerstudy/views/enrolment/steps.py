@@ -18,7 +18,6 @@ from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.enrolment import participation
 from readerstudy.enrolment.kernels.steps import Step, asked_steps, done_steps
-from readerstudy.enrolment.mailing import send_consent_copy
 from readerstudy.enrolment.participation import (
     agree,
     asks_consent,
@@ -29,6 +28,7 @@ from readerstudy.enrolment.participation import (
     may_see_results,
     rules_of,
     see_own_results,
+    send_consent_copy,
     withdraw,
 )
 from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, status_of, studies_of

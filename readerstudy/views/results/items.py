@@ -19,10 +19,9 @@ from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.accuracy_tables import breakdown_table, breakdown_tables, calibration_table, time_table
 from readerstudy.results.cases import judged_difficulties
 from readerstudy.results.kernels.items import SORTED_BY, Show, Which, accuracy_by, items_table
-from readerstudy.results.kernels.stored import order_of, panel_names
-from readerstudy.results.kernels.tables import GRADES, large_categories, large_tasks
+from readerstudy.results.kernels.stored import GRADES, large_categories, large_tasks, order_of, panel_names
 from readerstudy.results.looking import Seen
-from readerstudy.views.results.access import panel_named, seen_result
+from readerstudy.views.access import panel_named, seen_result
 
 ITEMS_A_PAGE = 200
 

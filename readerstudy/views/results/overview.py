@@ -1,24 +1,35 @@
-"""The results of a study from its stored analysis: the planned comparison, accuracy, what was left out; figures."""
+"""The results of a study from its stored analysis: the planned comparison, accuracy, what was left out; figures. The
+stored analyses: asked for by a button, taken as a file. Their report: a button makes it, the page says what it holds, a
+second button takes it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_cache_control
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
+from annotation.enums import JobState
+from annotation.exports.report_files import WrittenFile, by_folder
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
-from annotation.models import User
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.analysis.seeing import is_stale, see_analysis
-from readerstudy.conducting.lifecycle import analysis_under_way
-from readerstudy.figures.figure_files import NOBODY, figure_file, figure_tag
-from readerstudy.models import Analysis, ReaderStudy
+from annotation.models import Job, User
+from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from readerstudy.analysis.storing import is_stale, see_analysis, stale_among
+from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
+from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of, take_report
+from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
 from readerstudy.results.accuracy_tables import accuracy_table, runs_table
 from readerstudy.results.difference_tables import (
     by_reader_table,
@@ -29,12 +40,13 @@ from readerstudy.results.difference_tables import (
     planned_table,
     variants_tables,
 )
-from readerstudy.results.kernels.comparisons import planned_pairs_table, planned_rows, post_hoc_table
+from readerstudy.results.figure_files import NOBODY, figure_file, figure_tag
+from readerstudy.results.kernels.inferences import planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import expert_ceiling
 from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
+from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
-from readerstudy.views.results.access import seen_analysis, seen_by, seen_result
-from readerstudy.views.study.access import coordinated_study
+from readerstudy.views.access import coordinated_study, seen_analysis, seen_by, seen_result
 
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
 A_DAY = 86_400  # seconds; an analysis never changes, and its address names it
@@ -157,3 +169,132 @@ def figure_response(
     response["Content-Security-Policy"] = OWN_STYLES
     response["Content-Disposition"] = download_header(analysis.study.slug, name, Width(width), FigureForm(form))
     return response
+
+
+# --- The stored analyses of a study: asked for by a button, taken as a file -----------------------
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class AnalysisLine:
+    analysis: Analysis
+    is_stale: bool
+
+
+@dataclass(frozen=True)
+class Analyses:
+    """What templates/readerstudy/studies/_analyses.html shows as ``analyses``."""
+
+    lines: list[AnalysisLine]
+    may_see: bool
+    warns: bool  # taking one unblinds the study
+    job: Job | None  # one that waits or runs
+
+
+def analyses_of(study: ReaderStudy) -> Analyses:
+    """The newest first. Nothing is offered while readers read."""
+    may_see = may_see_results(study)
+    rows = list(study.analyses.defer("result").select_related("created_by")[:SHOWN]) if may_see else []
+    stale = stale_among(study, rows)
+    return Analyses(
+        lines=[AnalysisLine(one, one.pk in stale) for one in rows],
+        may_see=may_see,
+        warns=study.unblinded_at is None,
+        job=analysis_under_way(study) if may_see else None,
+    )
+
+
+@person_required
+@require_POST
+def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask for an analysis; one that waits or runs already is enough."""
+    study = coordinated_study(request.user, slug)
+
+    def ask() -> str:
+        ask_for_results(study, **by(request))
+        return _("The analysis is running. It appears here when it is done.")
+
+    run_and_flash(request, ask)
+    return redirect(reverse("study-data", args=[slug]) + "#analyses")
+
+
+@person_required
+@never_cache
+@require_POST
+def study_analysis(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """The stored JSON of one analysis. A POST, since taking it unblinds the study."""
+    study = coordinated_study(request.user, slug)
+    analysis = get_object_or_404(Analysis.objects.select_related("study"), study=study, public_id=public_id)
+    result = see_analysis(analysis, actor=request.user, at=timezone.now())
+    response = HttpResponse(result, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-analysis-{public_id}.json"'
+    return response
+
+
+# --- The report of an analysis: a button makes it, the page says what it holds, a second ----------
+@dataclass(frozen=True)
+class ReportState:
+    """What templates/readerstudy/results/_report.html shows."""
+
+    report: AnalysisReport | None  # the newest one
+    is_there: bool  # its file
+    folders: list[tuple[str, list[WrittenFile]]]  # by name
+    under_way: Job | None
+    failed: Job | None  # the last try, where it ended without a report
+
+
+def report_state(analysis: Analysis) -> ReportState:
+    report, job = newest_report(analysis), newest_job(analysis)
+    is_after = job is not None and (report is None or job.created_at > report.made_at)
+    return ReportState(
+        report=report,
+        is_there=report is not None and path_of(report).is_file(),
+        folders=by_folder(WrittenFile(*one) for one in report.contents) if report else [],
+        under_way=job if job and job.is_unfinished else None,
+        failed=job if job and is_after and job.state == JobState.FAILED else None,
+    )
+
+
+@person_required
+@never_cache
+@require_safe
+@vary_on_headers("HX-Request")
+def study_report(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    seen = seen_result(request.user, slug, public_id)
+    context = {**seen.context(), "state": report_state(seen.analysis)}
+    is_part = asks_for_part(request)
+    return render(request, f"readerstudy/results/{'_report' if is_part else 'report'}.html", context)
+
+
+@person_required
+@require_POST
+def study_report_make(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    analysis = seen_analysis(request.user, slug, public_id)
+    ask_for_report(analysis, actor=request.user, at=timezone.now())
+    return redirect("study-report", slug, public_id)
+
+
+@person_required
+@never_cache
+@require_POST
+def study_report_file(
+    request: AuthenticatedRequest, slug: str, public_id: str, report_id: str
+) -> FileResponse | HttpResponse:
+    """The ZIP file. A POST, since taking it is noted as a look at the results."""
+    try:
+        return report_file(request.user, slug, public_id, report_id)
+    except StudyRefused as refusal:
+        if refusal.code != "report_gone":
+            raise
+        messages.error(request, str(refusal))
+        return redirect("study-report", slug, public_id)
+
+
+def report_file(person: User, slug: str, public_id: str, report_id: str) -> FileResponse:
+    """Refused as by ``take_report``."""
+    analysis = seen_analysis(person, slug, public_id)
+    reports = AnalysisReport.objects.select_related("analysis__study")
+    report = get_object_or_404(reports, analysis=analysis, public_id=report_id)
+    path = take_report(report, actor=person, at=timezone.now())
+    name = f"{slug}-report-{report_id}.zip"
+    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/zip")

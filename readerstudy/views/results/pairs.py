@@ -18,8 +18,8 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in, value_named
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.kernels.comparisons import planned_pairs_table
-from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, beside_kappa, heatmap, pairs_once
+from readerstudy.results.kernels.agreement_tables import Agree, Cell, HeatMap, beside_kappa, heatmap, pairs_once
+from readerstudy.results.kernels.inferences import planned_pairs_table
 from readerstudy.results.kernels.stored import order_of, pair_between, panel_names, runs_of, with_shown_kappas
 from readerstudy.results.looking import Seen
 from readerstudy.results.wording import caution
@@ -31,7 +31,7 @@ from readerstudy.templatetags.results import (
     percent_limits,
     points_limits,
 )
-from readerstudy.views.results.access import panel_named, rater_at, seen_result
+from readerstudy.views.access import panel_named, rater_at, seen_result
 
 CASES_A_PAGE = 10
 MOST_BESIDE = 12  # raters whose heatmaps of all tasks fit beside each other

@@ -21,7 +21,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, anyone, perso
 from readerstudy.forms.studies import ShareForm
 from readerstudy.results.looking import Seen, by_link, stored_result
 from readerstudy.sharing.linking import find_link, is_good, links_of, note_use, share_results
-from readerstudy.views.results.access import seen_result
+from readerstudy.views.access import seen_result
 from readerstudy.views.results.items import categories_page, times_page
 from readerstudy.views.results.overview import analysed_page, figure_response
 from readerstudy.views.results.pairs import agreement_page

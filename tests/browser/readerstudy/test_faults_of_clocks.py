@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from annotation.case.kernels.time_flags import is_counted
 from readerstudy.models import Enrolment, Reading, Remark, Response
-from readerstudy.reading.expiring import close_reading
+from readerstudy.reading.case_opening import close_reading
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of, lose
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
+from readerstudy.enrolment.progress import progress_of
 from readerstudy.exports.columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import Response
-from readerstudy.monitoring.progress import progress_of
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device
 from tests.browser.translating import IN_PLACE, is_told, is_untouched, translate, translate_all_the_same

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from readerstudy.analysis.kernels.arrays import Rater, StudyArrays
-from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.analysis.kernels.scoring import Settings
+from readerstudy.analysis.kernels.scoring import PlannedPair, Settings, planned_pairs
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from tests.readerstudy.analysis.made import computed, make_arrays
 

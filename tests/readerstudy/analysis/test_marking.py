@@ -12,7 +12,7 @@ from annotation.models import User
 from readerstudy.analysis import marking
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.marking import gathered, kept_inputs, mark_of
-from readerstudy.analysis.seeing import inputs_now
+from readerstudy.analysis.storing import inputs_now
 from readerstudy.enums import RemarkKind, StudyState
 from readerstudy.models import Enrolment, InputsMark, ModelEntry, PredictionRun, ReaderStudy, Reading, Remark, Response
 from readerstudy.predictions.entries import edit_model, replace_model, withdraw_model

@@ -12,9 +12,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from readerstudy.analysis.kernels.arrays import Rater, Voided
-from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.analysis.kernels.scoring import Settings
+from readerstudy.analysis.kernels.scoring import PlannedPair, Settings, planned_pairs
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from tests.annotation.statistics import goldencases

@@ -14,13 +14,12 @@ from annotation.enums import JobState
 from annotation.jobs import running
 from annotation.models import AuditEvent, Job, User
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.analysis.seeing import is_stale, stale_among
-from readerstudy.analysis.storing import analyse_study
+from readerstudy.analysis.storing import analyse_study, is_stale, stale_among
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.enums import StudyState
+from readerstudy.exports.report_writing import fresh_inputs
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses
-from readerstudy.report.writing import fresh_inputs
 from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.studies import make_study

@@ -18,8 +18,8 @@ from annotation.models import AuditEvent, Job, User
 from annotation.models.people import TokenScope
 from readerstudy.conducting import lifecycle
 from readerstudy.enums import StudyState
+from readerstudy.exports import report_contents
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
-from readerstudy.report import contents
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON
 from tests.readerstudy.api.programs import coordinating, everybody, read_as, statuses
@@ -34,7 +34,7 @@ def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) ->
     """A home of its own, a queue that nobody listens to, and reports with the flow diagram alone."""
     settings.HOME = tmp_path / "home"
     monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
-    monkeypatch.setattr(contents, "figures_of", lambda _result: [])
+    monkeypatch.setattr(report_contents, "figures_of", lambda _result: [])
 
 
 @pytest.fixture

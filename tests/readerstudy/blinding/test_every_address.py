@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from annotation.models import Assignment, GenerationRun, Image, Job, PromptVersion, Rendition, Upload, User
 from readerstudy.exports.exporting import StudyTable
 from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, ModelRun, PredictionRun
-from readerstudy.views.study import access
+from readerstudy.views import access
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
 from tests.readerstudy.blinding.recording import Recorder

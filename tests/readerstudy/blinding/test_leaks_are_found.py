@@ -19,10 +19,10 @@ from annotation.models import AnswerKey, Report
 from annotation.views.ingest import images as images_views
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
+from readerstudy.views import reading as reading_api
+from readerstudy.views import reading as reading_json
+from readerstudy.views import reading as reading_room
 from readerstudy.views.enrolment import steps
-from readerstudy.views.reading import api as reading_api
-from readerstudy.views.reading import room as reading_json
-from readerstudy.views.reading import room as reading_room
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import Recording, difference, parts_from, record
 from tests.readerstudy.blinding.truth import ONE, OTHER

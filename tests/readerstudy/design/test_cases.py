@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import IdentifierKind, Task
 from annotation.hashes import identifier_digest
 from annotation.models import Revision, SourceIdentifier, User
-from readerstudy.design.forecasting import update_assumptions
+from readerstudy.design.drafting import update_assumptions
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.rules import read_rules

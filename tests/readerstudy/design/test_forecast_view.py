@@ -10,7 +10,7 @@ from django.test import Client
 
 from annotation.models import User
 from readerstudy.design.creating import plan_of
-from readerstudy.design.forecasting import update_assumptions
+from readerstudy.design.drafting import update_assumptions
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import Assumptions

@@ -12,10 +12,17 @@ from hypothesis import strategies as st
 from readerstudy.design.checking import notes_of
 from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.kernels.analysis_plan import AnalysisPlan, read_analysis
+from readerstudy.design.kernels.analysis_plan import (
+    GROUPS,
+    AnalysisPlan,
+    Pair,
+    folded,
+    pairs_of_text,
+    read_analysis,
+    text_of,
+)
 from readerstudy.design.kernels.documents import DesignRefused, canonical
 from readerstudy.design.kernels.plan import plan_document, read_plan
-from readerstudy.design.kernels.planned_raters import GROUPS, Pair, folded, pairs_of_text, text_of
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelEntry, ReaderStudy
 from tests.annotation.review.cases import NOON

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from readerstudy.design.kernels.analysis_plan import AnalysisPlan, read_analysis
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, read_analysis, run_number, runs_of_text, text_of
 from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.plan import read_plan
-from readerstudy.design.kernels.planned_raters import run_number, runs_of_text, text_of
 from tests.refusals import refuses
 
 PLANNED = AnalysisPlan(runs=(("Model A", "mean of all runs"), ("Model B 2", "run 12")))

@@ -14,7 +14,7 @@ from annotation.models import User
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import StudyTable
 from readerstudy.models import ReaderStudy, StudyRole
-from readerstudy.views.study.data import export_offers
+from readerstudy.views.studies import export_offers
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import read_study
 

@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
-from readerstudy.figures import figure_files
-from readerstudy.figures.figure_files import figure_file, prepare_figures
-from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.results import figure_files
+from readerstudy.results.figure_files import figure_file, prepare_figures
+from readerstudy.results.kernels import rendering
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.architecture.source import file_of, imports_of, name_of, python_files
@@ -111,8 +111,8 @@ def test_a_kept_file_is_shown_to_nobody_else(client: Client, stan: User, ada: Us
 
 def test_a_change_of_any_module_that_figures_read_results_with_draws_anew() -> None:
     drawing = {name_of(path) for path in figure_files.modules_that_draw()}
-    kernels = python_files("annotation/figures/kernels", "readerstudy/figures/kernels")
+    kernels = python_files("annotation/figures/kernels", "readerstudy/results/kernels")
     read = {name_of(path) for kernel in kernels for module in imports_of(kernel) if (path := file_of(module))}
     shown = {name for name in read if name.split("/")[1] in ("figures", "results")}
-    assert "readerstudy/results/kernels/comparisons.py" in shown
+    assert "readerstudy/results/kernels/inferences.py" in shown
     assert shown - drawing == set()

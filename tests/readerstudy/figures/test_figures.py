@@ -15,15 +15,14 @@ import pytest
 
 from annotation.figures.kernels.forms import FigureForm, Width, printed_percent
 from annotation.figures.kernels.style import in_style, rendered
-from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
-from readerstudy.figures.kernels.agreement import agreement_figure
-from readerstudy.figures.kernels.calibration import calibration_figure
-from readerstudy.figures.kernels.difference import difference_figure, inferences_figure
-from readerstudy.figures.kernels.legends import LEGENDS, figure_legend
-from readerstudy.figures.kernels.reading_time import time_figure
-from readerstudy.figures.kernels.rendering import FIGURES, figures_of, render
-from readerstudy.figures.kernels.style import mark_of
-from readerstudy.results.kernels.heatmap import COLOURS, N_STEPS, luminance, step_of, words_on
+from readerstudy.results.kernels.accuracy_figures import accuracy_figure, by_category_figure, by_task_figure
+from readerstudy.results.kernels.agreement_figures import agreement_figure
+from readerstudy.results.kernels.agreement_tables import COLOURS, N_STEPS, luminance, step_of, words_on
+from readerstudy.results.kernels.calibration_figures import calibration_figure
+from readerstudy.results.kernels.difference_figures import difference_figure, inferences_figure
+from readerstudy.results.kernels.legends import LEGENDS, figure_legend, mark_of
+from readerstudy.results.kernels.rendering import FIGURES, figures_of, render
+from readerstudy.results.kernels.time_figures import time_figure
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.analysis.made import computed, make_arrays

@@ -16,10 +16,10 @@ from annotation.models import AuditEvent, User
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
+from readerstudy.exports.fact_finding import facts_of, flow_of
+from readerstudy.exports.methods import methods_text
 from readerstudy.models import ReaderStudy, Response, Voiding
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
-from readerstudy.report.fact_finding import facts_of, flow_of
-from readerstudy.report.methods import methods_text
 from readerstudy.results.looking import stored_result
 from readerstudy.unblinding.looks import unblind
 from tests.annotation.review.cases import NOON

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.analysis.seeing import is_stale, see_analysis
-from readerstudy.analysis.storing import analyse_study
+from readerstudy.analysis.storing import analyse_study, is_stale, see_analysis
 from readerstudy.design.kernels.case_files import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState

@@ -17,9 +17,9 @@ from annotation.models import AuditEvent, User
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
-from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses
+from readerstudy.results.kernels import rendering
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.exports.tables import Format
 from annotation.models import AuditEvent, Invitation, User
 from annotation.people.invitations import revoke
-from readerstudy.analysis.seeing import see_analysis
+from readerstudy.analysis.storing import see_analysis
 from readerstudy.enrolment.inviting import invite_reader, remind_invited
 from readerstudy.exports.exporting import StudyTable, export_table
 from readerstudy.models import Analysis, ReaderStudy

@@ -6,9 +6,9 @@ import pytest
 
 from annotation.audit.recording import record
 from annotation.models import User
+from readerstudy.enrolment.progress import Habits, ReaderProgress, flagged_cases, longest_run, progress_of
 from readerstudy.enums import RemarkKind, ResponseState, SessionEnd
 from readerstudy.models import ReaderStudy, ReadingSession, RefusedAnswer, Remark
-from readerstudy.monitoring.progress import Habits, ReaderProgress, flagged_cases, longest_run, progress_of
 from tests.readerstudy.exports.read_study import read, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 

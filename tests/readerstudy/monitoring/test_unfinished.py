@@ -10,9 +10,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.contributions import contributing_apps
 from annotation.models import AuditEvent, User
-from readerstudy.enums import StudyState
-from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.monitoring.unfinished import (
+from readerstudy.enrolment.reader_status import (
     extend_reader,
     extend_study,
     is_due,
@@ -20,6 +18,8 @@ from readerstudy.monitoring.unfinished import (
     remind_unfinished,
     sweep_reminders,
 )
+from readerstudy.enums import StudyState
+from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.deadlines import deadline_of
 from readerstudy.study.locking import StudyRefused
 from tests.conftest import NOON

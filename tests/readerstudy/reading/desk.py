@@ -11,8 +11,7 @@ from annotation.enums import EventKind
 from annotation.models import Image, User
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
 from readerstudy.reading.case_opening import open_case
-from readerstudy.reading.committing import CommittedAnswer, commit_answer, save_choice
-from readerstudy.reading.remarks import SentRemark, make_remark
+from readerstudy.reading.committing import CommittedAnswer, SentRemark, commit_answer, make_remark, save_choice
 from readerstudy.reading.sessions import Lease, pause, resume, take_write_lease
 from readerstudy.reading.showing import ShownState, show_state
 from readerstudy.reading.timing_events import record_events

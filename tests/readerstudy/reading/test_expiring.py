@@ -9,7 +9,7 @@ from annotation.contributions import contributing_apps
 from annotation.enums import EventKind
 from annotation.models import AuditEvent
 from readerstudy.models import Enrolment, ReaderStudy, Response
-from readerstudy.reading.expiring import close_reading, sweep_readings
+from readerstudy.reading.case_opening import close_reading, sweep_readings
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later

@@ -38,11 +38,11 @@ from readerstudy.models import (
     Response,
     Voiding,
 )
-from readerstudy.reading.expiring import sweep_readings
+from readerstudy.reading.case_opening import sweep_readings
 from readerstudy.reading.kernels.limits import is_over
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.write_checks import ReadingRefused
-from readerstudy.views.reading.room import state_json
+from readerstudy.views.reading import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later, make_study, places_of

@@ -9,7 +9,7 @@ import pytest
 from annotation.models import User
 from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.models import ReaderStudy, Remark, Response, Voiding
-from readerstudy.reading.remarks import MOST_TEXT
+from readerstudy.reading.committing import MOST_TEXT
 from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key

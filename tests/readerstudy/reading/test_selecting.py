@@ -6,8 +6,8 @@ import pytest
 
 from annotation.models import AuditEvent
 from readerstudy.models import Response, TimingEvent
+from readerstudy.reading.case_opening import sweep_readings
 from readerstudy.reading.committing import save_choice
-from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key, reading_at

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from annotation.models import AuditEvent, User
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReadingSession
-from readerstudy.reading.expiring import end_left_sessions
+from readerstudy.reading.case_opening import end_left_sessions
 from readerstudy.reading.sessions import take_write_lease
 from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk

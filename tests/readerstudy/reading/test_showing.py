@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AnswerKey, Exam, Report
 from readerstudy.models import Arm, Enrolment
-from readerstudy.views.reading.room import state_json
+from readerstudy.views.reading import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from readerstudy.report import contents
+from readerstudy.exports import report_contents
 
 
 @pytest.fixture
 def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the flow diagram: figures have their own tests, and drawing all of them takes seconds."""
-    monkeypatch.setattr(contents, "figures_of", lambda _result: [])
+    monkeypatch.setattr(report_contents, "figures_of", lambda _result: [])

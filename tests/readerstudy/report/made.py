@@ -9,8 +9,8 @@ from annotation.tables.kernels.latex import tex
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
+from readerstudy.exports.report_contents import printed_tables
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.report.contents import printed_tables
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.test_gathering import predict
 from tests.readerstudy.exports.read_study import read_study, void

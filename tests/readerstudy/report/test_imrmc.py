@@ -8,7 +8,7 @@ import pytest
 
 from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.report.ratings import N_FAKE, imrmc_csv, imrmc_input, imrmc_key_rows
+from readerstudy.exports.ratings import N_FAKE, imrmc_csv, imrmc_input, imrmc_key_rows
 from tests.readerstudy.analysis.made import computed, make_arrays
 
 SETTINGS = Settings(seed=1, draws=100)

@@ -17,16 +17,16 @@ from annotation.tables.kernels.table import flat_cells, flat_columns
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
-from readerstudy.figures.kernels.accuracy import accuracy_figure
-from readerstudy.figures.kernels.agreement import agreement_figure
-from readerstudy.figures.kernels.difference import difference_figure
-from readerstudy.figures.kernels.legends import figure_legend
-from readerstudy.figures.kernels.rendering import figures_of
+from readerstudy.exports.agreement_sheets import agreement_sheets
+from readerstudy.exports.fact_finding import facts_of, flow_of
+from readerstudy.exports.methods import methods_text
+from readerstudy.exports.report_contents import readme_text
 from readerstudy.models import PredictionRun
-from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.contents import readme_text
-from readerstudy.report.fact_finding import facts_of, flow_of
-from readerstudy.report.methods import methods_text
+from readerstudy.results.kernels.accuracy_figures import accuracy_figure
+from readerstudy.results.kernels.agreement_figures import agreement_figure
+from readerstudy.results.kernels.difference_figures import difference_figure
+from readerstudy.results.kernels.legends import figure_legend
+from readerstudy.results.kernels.rendering import figures_of
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import changed

@@ -27,9 +27,9 @@ from annotation.tables.kernels.table import TEXT, Column, Table, flat_cells, fla
 from readerstudy.analysis.kernels.arrays import MeasuredTimes, Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from readerstudy.report.accuracy_sheets import accuracy_sheets
-from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.contents import printed_tables
+from readerstudy.exports.agreement_sheets import agreement_sheets
+from readerstudy.exports.report_contents import printed_tables
+from readerstudy.exports.sheets import accuracy_sheets
 from tests.readerstudy.analysis.made import changed, computed, make_arrays
 from tests.readerstudy.report.made import HOSTILE, printed_tex
 from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result

@@ -10,7 +10,7 @@ import numpy as np
 
 from readerstudy.analysis.kernels.arrays import MeasuredTimes, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.report.ratings import ratings_columns, ratings_csv
+from readerstudy.exports.ratings import ratings_columns, ratings_csv
 from tests.readerstudy.analysis.made import make_arrays
 
 SETTINGS = Settings(seed=7)

@@ -25,7 +25,7 @@ from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text, software_versions
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from readerstudy.report.ratings import experts_csv, ratings_csv, runs_csv
+from readerstudy.exports.ratings import experts_csv, ratings_csv, runs_csv
 from tests.architecture.source import imports_of
 from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
 from tests.readerstudy.report import random_studies

@@ -15,8 +15,8 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import JobState
 from annotation.jobs.running import run
 from annotation.models import AuditEvent, Job, User
+from readerstudy.exports.report_job import KIND, path_of
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
-from readerstudy.report.report_job import KIND, path_of
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import void
 from tests.readerstudy.report.made import reported_analysis

@@ -11,9 +11,8 @@ from annotation.tables.kernels.table import Cell, Table, flat_cells, flat_column
 from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from readerstudy.report.accuracy_sheets import accuracy_sheets
-from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.sheets import other_sheets
+from readerstudy.exports.agreement_sheets import agreement_sheets
+from readerstudy.exports.sheets import accuracy_sheets, other_sheets
 from tests.readerstudy.results.made import guessed_result, small_result
 
 Row = dict[str, Cell]

@@ -13,13 +13,11 @@ from annotation.models import User
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.figures.kernels.flow import flow_figure
+from readerstudy.exports.checklists import ITEMS, NOT_KNOWN, checklist_rows, facts_for_items
+from readerstudy.exports.fact_finding import facts_of, flow_of
+from readerstudy.exports.methods import StudyFacts, methods_text
 from readerstudy.models import ModelEntry
-from readerstudy.report.checklists import NOT_KNOWN, checklist_rows, facts_for_items
-from readerstudy.report.fact_finding import facts_of, flow_of
-from readerstudy.report.kernels.facts import StudyFacts
-from readerstudy.report.kernels.guideline_items import ITEMS
-from readerstudy.report.methods import methods_text
+from readerstudy.results.kernels.flow_figures import flow_figure
 from readerstudy.results.looking import stored_result
 from tests.readerstudy.analysis.made import changed
 from tests.readerstudy.report.made import HOSTILE, reported_analysis

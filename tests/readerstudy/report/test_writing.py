@@ -17,8 +17,8 @@ from annotation.exports.report_files import SCRIPT, zip_folder
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.rules import Rules
+from readerstudy.exports.report_writing import write_report
 from readerstudy.models import Analysis, Enrolment, Reading, Remark
-from readerstudy.report.writing import write_report
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import void

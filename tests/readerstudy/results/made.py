@@ -11,9 +11,8 @@ import numpy as np
 from readerstudy.analysis.kernels.result import READER
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text
-from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, Pair
 from readerstudy.design.kernels.documents import sha256_of
-from readerstudy.design.kernels.planned_raters import Pair
 from readerstudy.enums import PredictionState, StudyState
 from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
 from tests.annotation.review.cases import NOON

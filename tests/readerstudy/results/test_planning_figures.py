@@ -9,7 +9,7 @@ import pytest
 
 from annotation.statistics.kernels.comparing import paired_table
 from readerstudy.design.kernels.assumptions import Assumptions, contradiction_in
-from readerstudy.results.kernels.planning_figures import planning_figures
+from readerstudy.results.kernels.stored import planning_figures
 from tests.annotation.statistics.forecast_check import Planned, Right, simulated
 
 

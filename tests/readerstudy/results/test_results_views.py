@@ -17,10 +17,10 @@ from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, Voided
 from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
-from readerstudy.figures.kernels.legends import figure_legend
+from readerstudy.exports.agreement_sheets import agreement_sheets
+from readerstudy.exports.report_contents import printed_tables
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.contents import printed_tables
+from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
 from tests.pages import markup

@@ -11,12 +11,10 @@ from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.results.accuracy_tables import accuracy_table
 from readerstudy.results.difference_tables import variants_tables
-from readerstudy.results.kernels.agreement_tables import disagreements, reader_agreement
-from readerstudy.results.kernels.comparisons import other_lines, planned_rows
-from readerstudy.results.kernels.heatmap import Agree, heatmap, pairs_once
+from readerstudy.results.kernels.agreement_tables import Agree, disagreements, heatmap, pairs_once, reader_agreement
+from readerstudy.results.kernels.inferences import other_lines, planned_rows
 from readerstudy.results.kernels.items import Which, items_table
-from readerstudy.results.kernels.stored import pair_between, planned_comparisons
-from readerstudy.results.kernels.tables import breakdown
+from readerstudy.results.kernels.stored import breakdown, pair_between, planned_comparisons
 from readerstudy.templatetags import results as written
 from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result

@@ -1,0 +1,263 @@
+"""Reader studies as coordinators see them: the list, the page of one, and its data: tables as files, and readings that
+were made elsewhere.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+
+from django.contrib import messages
+from django.db.models import Count
+from django.db.models.functions import Lower
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.enums import Role
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
+from annotation.models import QuestionBank
+from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import Columns, by_rank, sorted_page
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required, role_required
+from readerstudy.design.creating import create_study
+from readerstudy.design.indications import statement_on
+from readerstudy.design.kernels.plan import Plan
+from readerstudy.design.kernels.rules import read_rules
+from readerstudy.enums import Information, StudyState
+from readerstudy.exports.exporting import (
+    HIDDEN_BEFORE_RESULTS,
+    StudyTable,
+    columns_of,
+    export_table,
+    may_take_source_ids,
+)
+from readerstudy.forms.studies import ReadingsForm, StudyForm
+from readerstudy.models import ReaderStudy
+from readerstudy.predictions.listing import runs_known_to
+from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, hash_of, import_responses
+from readerstudy.study.deadlines import study_deadline_text
+from readerstudy.study.overview import lines_of, n_newer_wordings
+from readerstudy.study.permissions import may_coordinate_study
+from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results
+from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
+from readerstudy.views.design.drafts import next_of, steps_of
+from readerstudy.views.results.overview import analyses_of, first_results
+
+
+@person_required
+@never_cache
+@require_POST
+def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str) -> FileResponse:
+    """One table in one of the formats; written whole before the first byte is sent, so that none is cut short.
+
+    A POST, since taking answers unblinds the study. ``source_ids`` asks for the ids of the imported file as well.
+    """
+    study = coordinated_study(request.user, slug)
+    return table_file(study, table, form, by(request), source_ids="source_ids" in request.POST)
+
+
+def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids: bool) -> FileResponse:
+    """Raises Http404 for a table or a format that there is none of, and what the export refuses."""
+    if table not in StudyTable.values() or form not in formats_here():
+        raise Http404
+    file = scratch_file()
+    export_table(study, StudyTable(table), Format(form), file, **who, source_ids=source_ids)
+    return FileResponse(
+        file, as_attachment=True, filename=f"{study.slug}-{table}.{form}", content_type=CONTENT_TYPES[Format(form)]
+    )
+
+
+@person_required
+@never_cache
+@require_GET
+def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The tables and the stored analyses of a study, and the link to import readings."""
+    study = coordinated_study(request.user, slug)
+    is_draft = study.state == StudyState.DRAFT
+    context = {
+        "study": study,
+        "exports": [] if is_draft else export_offers(study),
+        "offers_own_ids": may_take_source_ids(study),
+        "analyses": None if is_draft else analyses_of(study),
+    }
+    return render(request, "readerstudy/studies/data.html", context)
+
+
+@person_required
+@require_GET
+def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponse:
+    """What each column of a table means."""
+    study = coordinated_study(request.user, slug)
+    if table not in StudyTable.values():
+        raise Http404
+    text = io.BytesIO()
+    write_codebook(text, columns_of(study, StudyTable(table), source_ids=may_take_source_ids(study)))
+    response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{table}-codebook.csv"'
+    return response
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One table on the page of a study."""
+
+    table: StudyTable
+    hidden: bool
+    warns: bool  # taking it unblinds the study
+    formats: tuple[Format, ...] = field(default_factory=formats_here)
+
+
+def export_offers(study: ReaderStudy) -> list[Offer]:
+    """What templates/readerstudy/studies/_exports.html shows as ``exports``; the responses come first."""
+    may_see, blind = may_see_results(study), study.unblinded_at is None
+    return [
+        Offer(
+            table,
+            hidden=table in HIDDEN_BEFORE_RESULTS and not may_see,
+            warns=may_see and blind and table in HIDDEN_BEFORE_RESULTS,
+        )
+        for table in StudyTable
+    ]
+
+
+# --- readings of elsewhere: checked first, stored when somebody has looked at that ----------------
+STORE = "store"
+SHOWN = 200  # refused rows
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def study_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The form, and what the file would do; the result alone for HTMX. Nothing of the file is kept but its rows."""
+    study = coordinated_study(request.user, slug)
+    form = ReadingsForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
+    result = _taken(request, study, form) if form.is_valid() else None
+    if result is not None and result.stored:
+        sentence = ngettext("%(n)s reading is stored.", "%(n)s readings are stored.", result.created)
+        messages.success(request, sentence % {"n": result.created})
+        return redirect("study-watch", slug)
+    is_fragment = asks_for_part(request)
+    context = {
+        "study": study,
+        "form": form,
+        "result": result,
+        "problems": result.problems[:SHOWN] if result is not None else [],
+        "voiding_problems": result.voiding_problems[:SHOWN] if result is not None else [],
+        "n_shown": SHOWN,
+        "is_draft": study.state == StudyState.DRAFT,
+        "is_fragment": is_fragment,
+    }
+    if is_fragment:  # HTMX shows nothing of a 422
+        return render(request, "readerstudy/studies/_import_result.html", context)
+    status = 422 if form.errors or (result is not None and result.is_refused) else 200
+    return render(request, "readerstudy/studies/import.html", context, status=status)
+
+
+def _taken(request: AuthenticatedRequest, study: ReaderStudy, form: ReadingsForm) -> ResponsesImported:
+    """Check the file; store it where it is the one whose check was looked at."""
+    file, voidings = form.cleaned_data["file"], form.cleaned_data["voidings"]
+    content: bytes = file.read()
+    declared = DeclaredFile(voidings.name, voidings.read()) if voidings else None
+    stores = request.POST.get("do") == STORE
+    was_seen = form.cleaned_data["seen"] == hash_of(content, declared)
+    if stores and not was_seen:
+        form.add_error(None, _("This file is not the one that was checked: check the preview again, then save it."))
+    return import_responses(
+        study, name=file.name, content=content, **by(request), dry_run=not (stores and was_seen), declared=declared
+    )
+
+
+# --- Reader studies as coordinators see them: the list, and the page of one -----------------------
+PER_PAGE = 25
+SORTED_BY: Columns = {
+    "study": Lower("name"),
+    "state": by_rank("state", StudyState.values()),
+    "bank": Lower("bank__name"),
+    "made": "created_at",
+}
+
+
+@person_required
+@require_GET
+def studies(request: AuthenticatedRequest) -> HttpResponse:
+    """All studies for coordinators of the site and administrators; for others those that they coordinate."""
+    archived = "archived" in request.GET
+    rows = listed_studies(request.user).filter(archived_at__isnull=not archived).order_by("-created_at")
+    table = sorted_page(request.GET, rows, SORTED_BY, PER_PAGE)
+    context = {
+        **table,
+        "lines": lines_of(table["page"].object_list),
+        "archived": archived,
+        "may_create": is_coordinator(request.user),
+        "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
+    }
+    return render(request, "readerstudy/design/list.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_new(request: AuthenticatedRequest) -> HttpResponse:
+    """A draft with a name and a bank; everything else is decided step by step."""
+    form = StudyForm(request.POST if request.method == "POST" else None, initial={"bank": request.GET.get("bank")})
+    if request.method == "POST" and form.is_valid():
+        plan = Plan(name=form.cleaned_data["name"], bank=form.cleaned_data["bank"].slug)
+        made = run_on_form(form, lambda: create_study(plan, **by(request)), field="name")
+        if made is not None:
+            return redirect("study-cases", made.slug)
+    context = {"form": form, "has_banks": form.fields["bank"].queryset.exists()}  # type: ignore[attr-defined]
+    return render(request, "readerstudy/design/new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_GET
+def study_models(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The predictions of models for the cases of one study."""
+    found = overseen_study(request.user, slug)
+    runs = runs_known_to(request.user).filter(study=found).order_by("entry__name", "entry__version", "number")
+    context = {
+        "study": found,
+        "runs": runs,
+        "coordinates": may_coordinate_study(request.user, found),
+        "takes_several_files": is_coordinator(request.user) and found.state != StudyState.DRAFT,
+    }
+    return render(request, "readerstudy/studies/models.html", context)
+
+
+@person_required
+@require_GET
+def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """One study: its state, its design in short, how far its readers are, and what comes next."""
+    found = overseen_study(request.user, slug)
+    [line] = lines_of([found])
+    coordinates = may_coordinate_study(request.user, found)
+    arms = list(found.arms.all())
+    shows_indications = any(arm.information == Information.INDICATION for arm in arms)
+    context = {
+        "study": found,
+        "line": line,
+        "sets": list(found.sets.annotate(n_cases=Count("cases"))),
+        "arms": arms,
+        "shows_indications": shows_indications,
+        "statement": statement_on(found) if shows_indications else None,
+        "rules": read_rules(found.rules),
+        "deadline": study_deadline_text(found),
+        "coordinates": coordinates,
+        "n_newer": n_newer_wordings(found),
+        "is_draft": found.state == StudyState.DRAFT,
+        "steps": steps_of(found, n_cases=line.n_cases),
+        "next": next_of(line) if coordinates and not found.archived_at else None,
+        "looks": looks_before_closing(found),
+        "may_delete": coordinates and found.state == StudyState.DRAFT,
+        "shows_results": coordinates and is_over(found),
+    }
+    if context["shows_results"]:
+        context |= first_results(found, request.user)
+    return render(request, "readerstudy/design/study.html", context)
