@@ -17,7 +17,6 @@ from annotation.api.resources import Shown
 from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy, OneStudy
-from readerstudy.conducting.rereviewing import send_to_rereview
 from readerstudy.design.creating import copy_study
 from readerstudy.views.access import coordinated_study
 
@@ -71,6 +70,8 @@ class RereviewStudy(OfStudy):
     summary = "Send missed cases to a re-review"
 
     def post(self, request: Request, **named: Any) -> Response:
+
+        from readerstudy.conducting.rereviewing import send_to_rereview  # computes with numpy
 
         study, sent = self.study, self.sent(RereviewSent)
 

@@ -19,6 +19,7 @@ class FigureForm(StrEnum):
     PNG = "png"
 
 
+BLUE, ORANGE = "#0b3c6f", "#d9822b"  # dark blue and orange: apart in grey and for all colour vision
 COLUMNS = {Width.ONE: "one-column", Width.TWO: "two-columns"}
 
 

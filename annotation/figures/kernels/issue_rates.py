@@ -9,8 +9,8 @@ from textwrap import fill
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import Width, printed_percent
-from annotation.figures.kernels.style import BLUE, QUIET, bare, mark_simulated, new_figure, rows_of_names, write_beside
+from annotation.figures.kernels.forms import BLUE, Width, printed_percent
+from annotation.figures.kernels.style import QUIET, bare, mark_simulated, new_figure, rows_of_names, write_beside
 from annotation.statistics.kernels.estimate import NOT_ASKED, SMALL_N, Estimate
 
 DAGGER = "†"  # behind an n that is small

@@ -11,10 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from annotation.figures.kernels.forms import Width, printed_percent
+from annotation.figures.kernels.forms import BLUE, ORANGE, Width, printed_percent
 from annotation.figures.kernels.style import (
-    BLUE,
-    ORANGE,
     QUIET,
     RULE,
     bare,

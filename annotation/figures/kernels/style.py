@@ -28,7 +28,6 @@ FONTS = Path(__file__).parent.parent / "fonts"  # of the widths of Arial and Hel
 FAMILY = "Liberation Sans"
 FAMILIES = ("Arial", "Helvetica", FAMILY)  # as an SVG names them: whichever its reader has
 INK, QUIET, RULE = "#1c2126", "#56606a", "#c9ced4"
-BLUE, ORANGE = "#0b3c6f", "#d9822b"  # dark blue and orange: apart in grey and for all colour vision
 INCHES = {Width.ONE: 3.35, Width.TWO: 7.0}
 
 RC: dict[Any, Any] = {

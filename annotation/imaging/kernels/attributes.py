@@ -11,15 +11,13 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from annotation.enums import Sex, ViewPosition
 from annotation.imaging.kernels.elements import MODALITY_LUT_SEQUENCE, VOI_LUT_SEQUENCE, DicomFile
 from annotation.imaging.kernels.rejections import ImageRefused
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 VIEW_POSITIONS: dict[str, ViewPosition] = {
     **dict.fromkeys(("PA", "POSTERO_ANTERIOR", "POSTEROANTERIOR", "PA ERECT", "ERECT PA"), ViewPosition.PA),

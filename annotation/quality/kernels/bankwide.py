@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from annotation.enums import OptionLetter
-from annotation.statistics.kernels.comparing import ChiSquare
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
+
+if TYPE_CHECKING:
+    from annotation.statistics.kernels.comparing import ChiSquare
 
 BY_CHANCE = 0.25
 LETTERS = tuple(OptionLetter.values())
@@ -64,4 +67,6 @@ def key_evenness(counts: Sequence[int]) -> ChiSquare | None:
 
     expected = n / len(counts)
     chi2 = sum((count - expected) ** 2 for count in counts) / expected
+    from annotation.statistics.kernels.comparing import ChiSquare  # computes with numpy
+
     return ChiSquare(chi2, len(counts) - 1, float(chdtrc(len(counts) - 1, chi2)), n)

@@ -7,13 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import comb, floor
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
-from annotation.statistics.kernels.pair_intervals import bank_mix_kappa
 from readerstudy.analysis.kernels.panel_result import PairEntry
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
@@ -35,6 +32,10 @@ from readerstudy.results.kernels.stored import (
     shown_kappa,
     with_shown_kappas,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # The one scale of agreement: from -0.2 to 1 in steps of 0.05, the same colours on the page and in the figure. From pale
 # yellow over green to dark blue (YlGnBu of ColorBrewer): each step is darker than the one before, so that it reads in
@@ -308,6 +309,10 @@ def bank_mix_of_pair(result: StoredAnalysis, first: str, second: str) -> MergedV
 
     None where the cases were listed and not drawn, or one of them is in no stratum of the draw by now.
     """
+    import numpy as np  # not at every start
+
+    from annotation.statistics.kernels.pair_intervals import bank_mix_kappa
+
     items, strata = result["items"], result.get("strata") or []
     place = {(one["task"], one["difficulty"]): number for number, one in enumerate(strata)}
     scored = [number for number, voided in enumerate(items["voided"]) if voided != "before"]
@@ -333,4 +338,6 @@ def bank_mix_of_pair(result: StoredAnalysis, first: str, second: str) -> MergedV
 
 def _codes(signs: str, places: list[int], codes: str) -> NDArray[np.int64]:
     """Places in ``codes``; -1 for every other sign, which is no rating."""
+    import numpy as np
+
     return np.array([codes.find(signs[place]) for place in places], dtype=np.int64)

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from annotation.figures.kernels.forms import printed_percent
-from annotation.figures.kernels.style import BLUE, ORANGE
+from annotation.figures.kernels.forms import BLUE, ORANGE, printed_percent
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue

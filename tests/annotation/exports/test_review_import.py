@@ -193,7 +193,7 @@ def test_whoever_knows_the_key_does_not_review_it(
 
 
 FILES = {
-    "empty": ("", "Missing: 'revision'"),
+    "empty": ("", "The file holds no review"),
     "header only": ("question,revision,reviewer,verdict\n", "The file holds no review"),
     "column": ("question,revision,reviewer,verdict,flag_hallucinatd\n", "The column 'flag_hallucinatd' is not known"),
     "column missing": ("question,revision,reviewer\n", "Missing: 'verdict'"),

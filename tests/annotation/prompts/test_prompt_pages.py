@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -127,12 +124,3 @@ def test_other_methods_are_refused(client: Client, cora: User, letter: PromptVer
     assert client.post(reverse("prompts")).status_code == 405
     assert client.post(reverse("prompt", args=[letter.public_id])).status_code == 405
     assert client.delete(reverse("prompt-next", args=[letter.public_id])).status_code == 405
-
-
-def test_the_command_lists_them(letter: PromptVersion) -> None:
-    told, as_json = StringIO(), StringIO()
-    call_command("prompts", stdout=told)
-    assert "letter alone v1: to answer questions, first image, came with the program" in told.getvalue()
-    call_command("prompts", json=True, stdout=as_json)
-    first = json.loads(as_json.getvalue())[0]
-    assert (first["name"], first["text"], first["sha256"]) == (letter.name, letter.text, letter.sha256)

@@ -143,7 +143,7 @@ def test_a_try_that_fails_says_why(client: Client, cora: User, monkeypatch: pyte
         raise OSError("No space left on device")
 
     client.force_login(cora)
-    monkeypatch.setattr("annotation.exports.review_report_job.pack_review_report", full)
+    monkeypatch.setattr("annotation.exports.review_report.pack_review_report", full)
     make(client)
     assert "The last try ended without a report: No space left on device" in words(client)
     assert "Make the report" in words(client)
