@@ -14,6 +14,7 @@ from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 from pytest_django import Settings
 
+from annotation.imaging.kernels import rendering
 from annotation.ingest import serving, storage
 from annotation.models import AnswerKey, Report
 from annotation.views.ingest import images as images_views
@@ -191,7 +192,7 @@ WORDS: dict[str, Callable[[Patch], None]] = {
     "image bytes": lambda p: after(
         p, storage, "load", lambda data: data + findings().encode() if data[:4] == b"RIFF" else data
     ),
-    "packed image bytes": lambda p: after(p, serving, "gzip_of", lambda data: _packed(remark())),
+    "packed image bytes": lambda p: after(p, rendering, "gzip_of", lambda data: _packed(remark())),
 }
 
 
