@@ -94,7 +94,7 @@ def _send(place: Place, entry: ModelEntry) -> None:
         upload.job = Job.objects.create(
             kind=kind,
             title=place.named(f"Predictions that are {name}"),
-            params={"name": place.named("predictions.jsonl"), "upload": upload.public_id, **asked},
+            params={**asked, "name": place.named("predictions.jsonl"), "upload": upload.public_id},
             state=state,
             result=result,
             created_by=cora,
