@@ -13,11 +13,10 @@ from django.utils.translation import gettext_lazy
 
 from annotation.acts import Act
 from annotation.bin.deleting import archive, bring_back
-from annotation.discussion.tagging import add_tag, remove_tag
+from annotation.discussion.tagging import NO_TAG, add_tag, remove_tag
 from annotation.enums import Role
 from annotation.forms import PlainForm
 from annotation.models import Question, QuestionBank, Revision, SamplingPlan, User
-from annotation.questionbank.editing import REASON_LIMIT
 from annotation.questionbank.question_states import ManyChanged, bring_back_question, withdraw_question
 from annotation.site.permissions import within_reach
 
@@ -77,16 +76,15 @@ class QuestionAct(Act[Question]):
         return reverse("question", args=[self.thing.bank.slug, self.thing.number])
 
 
-class ReasonForm(PlainForm):
-    reason = forms.CharField(max_length=REASON_LIMIT)
+class WithdrawalForm(PlainForm):
+    reason = forms.CharField(required=False)  # what a reason must be, the act says
 
 
 class WithdrawQuestion(QuestionAct):
     """No sample draws it any more."""
 
     name, route, summary = "question-withdraw", "withdraw/", "Withdraw a question"
-    do, form, done = withdraw_question, ReasonForm, gettext_lazy("The question is withdrawn.")
-    misread = gettext_lazy("Give a reason, of at most 500 characters.")
+    do, form, done = withdraw_question, WithdrawalForm, gettext_lazy("The question is withdrawn.")
 
 
 class BringBackQuestion(QuestionAct):
@@ -101,7 +99,7 @@ class TagForm(PlainForm):
 
 
 class _TagAct(QuestionAct):
-    form, misread = TagForm, gettext_lazy("Write a tag, of at most 40 characters.")
+    form, misread = TagForm, NO_TAG
 
     def run(self, arguments: dict[str, Any], at: datetime) -> ManyChanged:
         one = Question.objects.filter(pk=self.thing.pk)

@@ -22,13 +22,14 @@ from annotation.review.onlookers import questions_hidden_from, withheld_question
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000
+NO_TAG = gettext_lazy("Write a tag, of at most 40 characters.")
 
 
 def tag_word(text: str) -> str:
     """The tag as it is stored. Refused: nothing, more than 40 characters, and what cannot be seen."""
     word = " ".join(unicodedata.normalize("NFC", text).lower().split())
     if not word:
-        raise DiscussionRefused("no_tag", _("Write a tag, of at most 40 characters."), status=422, field="tag")
+        raise DiscussionRefused("no_tag", str(NO_TAG), status=422, field="tag")
     if len(word) > LONGEST_TAG:
         sentence = _("The tag has %(n)s characters: shorten it to 40.") % {"n": len(word)}
         raise DiscussionRefused("tag_too_long", sentence, status=422, field="tag")

@@ -12,8 +12,8 @@ def check_last_before(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) 
     applied = MigrationRecorder(schema_editor.connection).applied_migrations()
     if ("annotation", "0002_append_only") in applied and ("annotation", "0044_forms_ask_by_hand") not in applied:
         raise CommandError(
-            "This database is older than version 0.1.0. Start the site once with 0.1.0, which brings it up to date, "
-            "then with this version. Nothing was changed."
+            "This database is older than version 0.1.0. Start the site once with 0.1.0 (commit c64ff44a), which brings it "
+            "up to date, then with this version. Nothing was changed."
         )
 
 
