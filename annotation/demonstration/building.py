@@ -50,7 +50,6 @@ from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import import_questions, locate
 from annotation.refusals import Refused
 from annotation.review.onlookers import judged_questions
-from annotation.site.health import has_text_search
 from annotation.site.permissions import SITE_ROLES
 
 BANK = "Demonstration (simulated)"
@@ -62,7 +61,7 @@ COMMENTS = {
 }
 ATTRIBUTION = "made by this program"
 LICENCE = ""
-DRAWN = "Simulated: drawn by this program, shows no patient. The search for text is not installed here."
+DRAWN = "Simulated: drawn by this program, shows no patient."
 
 
 class DemonstrationRefused(Refused):
@@ -177,8 +176,8 @@ def fill_bank(
 
 
 def search_drawn(image: Image, *, actor: User, at: datetime) -> None:
-    """As every image that comes in; released where the search for text is not installed: a drawing shows no patient."""
-    if check_text(image, at=at) == ImageState.QUARANTINED and not has_text_search():
+    """As every image that comes in, then released in any case: the search may take bones for text, or not be here."""
+    if check_text(image, at=at) == ImageState.QUARANTINED:
         release(image, reason=DRAWN, actor=actor, at=at)
 
 

@@ -11,6 +11,7 @@ from django.test import Client
 from annotation.demonstration.building import search_drawn
 from annotation.enums import ImageState
 from annotation.exports.tables import Column, ExportRefused, Format, Kind, formats_here, write_table
+from annotation.imaging.kernels import text
 from annotation.ingest.searching import check_text
 from annotation.models import AuditEvent, Image, User
 from annotation.site.health import extras_off
@@ -74,3 +75,15 @@ def test_the_base_list_holds_none_of_them() -> None:
     }
     assert extras >= LEFT_OUT
     assert not extras & {name for name, _ in pinned("requirements.txt")}
+
+
+def test_a_drawing_in_which_bones_look_like_text_is_shown(
+    make_image: MakeImage,  # noqa: F811
+    ada: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    image = make_image(ImageState.CHECKING)
+    monkeypatch.setattr(text, "find_text", lambda *_given: [text.TextFinding((738, 578, 156, 826), False, 5, 0.65)])
+    search_drawn(image, actor=ada, at=NOON)
+    image.refresh_from_db()
+    assert image.state == ImageState.AVAILABLE, "no question of the demonstration may miss its images"
