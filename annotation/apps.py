@@ -14,9 +14,8 @@ class AnnotationConfig(ContributingApp):
         from annotation.bin.deleting import BinKind
         from annotation.call_enums import PromptPurpose
         from annotation.discussion.commenting import mentions_work
-        from annotation.discussion.tagging import TAGGED
-        from annotation.generation.continuing import continue_later
-        from annotation.generation.making import fill_calls
+        from annotation.discussion.selected_questions import TAGGED
+        from annotation.generation.making import continue_later, fill_calls
         from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
         from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
         from annotation.outcomes.attention import attention_work
@@ -26,9 +25,9 @@ class AnnotationConfig(ContributingApp):
         from annotation.review.onlookers import finished_work
         from annotation.review.rounds import hide_round, purge_round, show_round
         from annotation.review.samples import BY_IMAGES, hide_sample, purge_sample, show_sample
-        from annotation.validators.difficulty_ratings import by_model, by_readers, by_reviewers
         from annotation.validators.taking_verdicts import fill_calls as fill_checks
         from annotation.validators.taking_verdicts import take_later
+        from annotation.validators.validator_exams import by_model, by_readers, by_reviewers
 
         return Contributions(
             bin_kinds={
@@ -50,14 +49,13 @@ class AnnotationConfig(ContributingApp):
         )
 
     def background_work(self) -> BackgroundWork:
-        from annotation.backup import kept
-        from annotation.bin.deleting import empty_bin
-        from annotation.bin.leftovers import sweep_leftovers
+        from annotation.backup import taking
+        from annotation.bin.deleting import empty_bin, sweep_leftovers
         from annotation.discussion import selected_questions
         from annotation.diversity import embedded_questions, judging_pairs
-        from annotation.endpoints import probing
+        from annotation.endpoints import deliveries, probing
         from annotation.exports import review_report_job
-        from annotation.generation import continuing
+        from annotation.generation import making
         from annotation.ingest import searching, uploading
         from annotation.jobs.handlers import REHEARSAL, JobHandler, rehearse
         from annotation.model_calls.asking import ask_in_background
@@ -65,9 +63,8 @@ class AnnotationConfig(ContributingApp):
         from annotation.quality.checking import COMPARISON
         from annotation.quality.duplicates import find_duplicates
         from annotation.questionbank import bank_life, uploads
-        from annotation.questionbank.failed_imports import sweep_imports
+        from annotation.questionbank.bank_life import sweep_imports
         from annotation.validators import taking_verdicts
-        from annotation.webhooks import deliveries
 
         return BackgroundWork(
             jobs=(
@@ -85,11 +82,11 @@ class AnnotationConfig(ContributingApp):
                 JobHandler(searching.AGAIN_JOB_KIND, searching.search_quarantined),
                 JobHandler(uploading.JOB_KIND, uploading.ingest_upload),
                 JobHandler(deliveries.JOB_KIND, deliveries.send_due),
-                JobHandler(kept.JOB_KIND, kept.run_backup),
+                JobHandler(taking.JOB_KIND, taking.run_backup),
                 JobHandler(probing.KIND, probing.run_probe),
                 JobHandler(mailing.EMAIL, mailing.send_stored_email),
                 JobHandler(mailing.PASSWORD_LINK, mailing.send_requested_password_link),
-                JobHandler(continuing.KIND, continuing.run_continuing),
+                JobHandler(making.KIND, making.run_continuing),
                 JobHandler(taking_verdicts.KIND, taking_verdicts.run_taking),
             ),
             sweeps=(

@@ -134,7 +134,7 @@ class ImportKind(Word):
 
 
 class QuestionState(Word):
-    """Where a question is in its life; what leads where: annotation/questionbank/kernels/states.py."""
+    """Where a question is in its life; what leads where: annotation/questionbank/kernels/entries.py."""
 
     IMPORTED = "imported", _("imported")
     IN_REVIEW = "in_review", _("in review")

@@ -5,17 +5,14 @@ from django.urls import path, re_path
 from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
 from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
-from annotation.views import adjudication, diversity, endpoints, prompts, webhooks
-from annotation.views.discussion import comments
-from annotation.views.generation import generated
-from annotation.views.ingest import images, quarantine, quarantine_many, uploads
-from annotation.views.people import account, audit_log, invitations, leaving, people, provider, second_factors
-from annotation.views.questionbank import bank, bank_downloads, chosen, import_columns, question_imports, revisions
-from annotation.views.review import cases, round_acts, round_designs, round_outcomes, round_report, rounds, worklist
-from annotation.views.sampling import samples as sampling
-from annotation.views.site import administration, api_pages, bin, home, jobs
-from annotation.views.site.acting import page_paths
-from annotation.views.validators import bank_validators
+from annotation.views import adjudication, bank_validators, comments, diversity, endpoints, prompts
+from annotation.views import samples as sampling
+from annotation.views.ingest import quarantine, uploads
+from annotation.views.people import account, invitations, people, second_factors, signing_in
+from annotation.views.questionbank import bank, chosen, question_imports
+from annotation.views.review import cases, round_acts, round_outcomes, round_report, rounds, worklist
+from annotation.views.site import administration, api_pages, home
+from annotation.views.site.confirming import page_paths
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -39,7 +36,7 @@ urlpatterns = [
     path("login/", account.login, name="login"),
     path("logout/", account.logout, name="logout"),
     path("profile/", account.profile, name="profile"),
-    path("profile/data/", leaving.own_data, name="own-data"),
+    path("profile/data/", account.own_data, name="own-data"),
     path("profile/tokens/new/", account.token_new, name="token-new"),
     path("profile/tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
     path("profile/email/ask/", account.email_ask, name="email-ask"),
@@ -49,10 +46,10 @@ urlpatterns = [
     path("profile/sessions/<int:pk>/end/", account.session_end, name="session-end"),
     # second factors, under the names by which allauth goes from one to the other
     path("login/", account.login, name="account_login"),
-    path("login/provider/", provider.provider_login, name="provider-login"),
-    path("login/provider/answer/", provider.provider_answer, name="provider-answer"),
-    path("profile/provider/", provider.provider_connect, name="provider-connect"),
-    path("profile/provider/disconnect/", provider.provider_disconnect, name="provider-disconnect"),
+    path("login/provider/", signing_in.provider_login, name="provider-login"),
+    path("login/provider/answer/", signing_in.provider_answer, name="provider-answer"),
+    path("profile/provider/", signing_in.provider_connect, name="provider-connect"),
+    path("profile/provider/disconnect/", signing_in.provider_disconnect, name="provider-disconnect"),
     path("login/factor/", second_factors.ask_for_factor, name="mfa_authenticate"),
     path("login/passkey/", second_factors.login_passkey, name="mfa_login_webauthn"),
     path("profile/again/", second_factors.password_again, name="account_reauthenticate"),
@@ -83,16 +80,16 @@ urlpatterns = [
     path("people/<int:pk>/competences/", people.person_competences, name="person-competences"),
     path("people/<int:pk>/deactivate/", people.person_deactivate, name="person-deactivate"),
     path("people/<int:pk>/reactivate/", people.person_reactivate, name="person-reactivate"),
-    path("people/<int:pk>/data/", leaving.person_data, name="person-data"),
-    path("people/<int:pk>/remove/", leaving.person_remove, name="person-remove"),
+    path("people/<int:pk>/data/", account.person_data, name="person-data"),
+    path("people/<int:pk>/remove/", account.person_remove, name="person-remove"),
     path("people/<int:pk>/factors/reset/", people.person_factors_reset, name="person-factors-reset"),
     path("people/<int:pk>/password-link/", people.person_password_link, name="person-password-link"),
     path("rounds/<slug:slug>/invite/", invitations.round_invite, name="round-invite"),
     path("rounds/<slug:slug>/invite/file/", invitations.round_invite_file, name="round-invite-file"),
-    path("audit/", audit_log.audit_log, name="audit-log"),
-    path("audit/verify/", audit_log.audit_check, name="audit-check"),
-    path("audit/export/", audit_log.audit_export, name="audit-export"),
-    path("audit/things/<slug:kind>/<str:name>/", audit_log.audit_thing, name="audit-thing"),
+    path("audit/", people.audit_log, name="audit-log"),
+    path("audit/verify/", people.audit_check, name="audit-check"),
+    path("audit/export/", people.audit_export, name="audit-export"),
+    path("audit/things/<slug:kind>/<str:name>/", people.audit_thing, name="audit-thing"),
     # bank
     path("banks/", bank.banks, name="banks"),
     path("banks/import/", question_imports.question_import_new, name="question-import-new"),
@@ -101,12 +98,14 @@ urlpatterns = [
         question_imports.question_template,
         name="question-template",
     ),
-    path("banks/import/matchings/", import_columns.column_matchings, name="column-matchings"),
-    path("banks/import/matchings/<int:pk>/rename/", import_columns.matching_rename, name="matching-rename"),
-    path("banks/import/matchings/<int:pk>/delete/", import_columns.matching_delete, name="matching-delete"),
+    path("banks/import/matchings/", question_imports.column_matchings, name="column-matchings"),
+    path("banks/import/matchings/<int:pk>/rename/", question_imports.matching_rename, name="matching-rename"),
+    path("banks/import/matchings/<int:pk>/delete/", question_imports.matching_delete, name="matching-delete"),
     path("banks/import/<str:public_id>/", question_imports.question_import, name="question-import"),
     path(
-        "banks/import/<str:public_id>/columns/", import_columns.question_import_columns, name="question-import-columns"
+        "banks/import/<str:public_id>/columns/",
+        question_imports.question_import_columns,
+        name="question-import-columns",
     ),
     path("banks/import/<str:public_id>/store/", question_imports.question_import_store, name="question-import-store"),
     re_path(
@@ -119,7 +118,7 @@ urlpatterns = [
     path("banks/<slug:slug>/ids.csv", bank.bank_source_ids, name="bank-source-ids"),
     path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
     path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),
-    path("banks/<slug:slug>/export/", bank_downloads.bank_export, name="bank-export"),
+    path("banks/<slug:slug>/export/", bank.bank_export, name="bank-export"),
     path("banks/<slug:slug>/outcomes/", round_outcomes.bank_outcomes, name="bank-outcomes"),
     path("banks/<slug:slug>/outcomes/groups/", round_outcomes.bank_groups, name="bank-groups"),
     path("banks/<slug:slug>/outcomes/difficulty/", round_outcomes.bank_difficulty, name="bank-difficulty"),
@@ -128,11 +127,11 @@ urlpatterns = [
         round_outcomes.bank_figure,
         name="bank-figure",
     ),
-    path("banks/<slug:slug>/generated/", generated.generation_runs, name="generation-runs"),
-    path("banks/<slug:slug>/generated/<str:public_id>/", generated.generation_run, name="generation-run"),
+    path("banks/<slug:slug>/generated/", prompts.generation_runs, name="generation-runs"),
+    path("banks/<slug:slug>/generated/<str:public_id>/", prompts.generation_run, name="generation-run"),
     path(
         "banks/<slug:slug>/generated/<str:public_id>/<slug:act>/",
-        generated.generation_run_act,
+        prompts.generation_run_act,
         name="generation-run-act",
     ),
     path("banks/<slug:slug>/validators/", bank_validators.bank_validators, name="bank-validators"),
@@ -161,9 +160,9 @@ urlpatterns = [
     *page_paths("banks/<slug:slug>/", BANK_ACTS),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),
     path("banks/<slug:slug>/<int:number>/", bank.question, name="question"),
-    path("banks/<slug:slug>/<int:number>/revise/", revisions.question_revise, name="question-revise"),
-    path("banks/<slug:slug>/<int:number>/dismiss/", revisions.finding_dismiss, name="finding-dismiss"),
-    path("banks/<slug:slug>/<int:number>/undo/", revisions.question_undo, name="question-undo"),
+    path("banks/<slug:slug>/<int:number>/revise/", chosen.question_revise, name="question-revise"),
+    path("banks/<slug:slug>/<int:number>/dismiss/", chosen.finding_dismiss, name="finding-dismiss"),
+    path("banks/<slug:slug>/<int:number>/undo/", chosen.question_undo, name="question-undo"),
     *page_paths("banks/<slug:slug>/<int:number>/", QUESTION_ACTS),
     # what of a bank may be sent to models, and the prompts that they are asked with
     path("banks/<slug:slug>/sending/", endpoints.bank_sending, name="bank-sending"),
@@ -187,17 +186,17 @@ urlpatterns = [
     path("comments/<str:public_id>/done/", comments.comment_done, name="comment-done"),
     path("mentions/", comments.mentions, name="mentions"),
     # images
-    path("images/", images.images, name="images"),
-    path("images/<str:name>", images.rendition, name="rendition"),
-    path("thumbnails/<str:name>", images.thumbnail, name="thumbnail"),
-    path("image/<str:public_id>/", images.image, name="image"),
+    path("images/", uploads.images, name="images"),
+    path("images/<str:name>", uploads.rendition, name="rendition"),
+    path("thumbnails/<str:name>", uploads.thumbnail, name="thumbnail"),
+    path("image/<str:public_id>/", uploads.image, name="image"),
     *page_paths("image/<str:public_id>/", IMAGE_ACTS),
     path("quarantine/", quarantine.quarantine, name="quarantine"),
-    path("quarantine/renditions/<str:name>", images.quarantine_rendition, name="quarantine-rendition"),
-    path("quarantine/decide/", quarantine_many.quarantine_decide, name="quarantine-decide"),
+    path("quarantine/renditions/<str:name>", uploads.quarantine_rendition, name="quarantine-rendition"),
+    path("quarantine/decide/", quarantine.quarantine_decide, name="quarantine-decide"),
     path("quarantine/words/", quarantine.quarantine_words, name="quarantine-words"),
     path("quarantine/words/remove/", quarantine.quarantine_word_remove, name="quarantine-word-remove"),
-    path("quarantine/undo/", quarantine_many.quarantine_undo, name="quarantine-undo"),
+    path("quarantine/undo/", quarantine.quarantine_undo, name="quarantine-undo"),
     path("quarantine/<str:public_id>/", quarantine.quarantined_image, name="quarantined-image"),
     path("quarantine/<str:public_id>/release/", quarantine.quarantine_release, name="quarantine-release"),
     path("quarantine/<str:public_id>/black-out/", quarantine.quarantine_mask, name="quarantine-mask"),
@@ -215,8 +214,8 @@ urlpatterns = [
     path("endpoints/<slug:name>/probe/", endpoints.model_endpoint_probe, name="model-endpoint-probe"),
     path("endpoints/<slug:name>/price/", endpoints.model_endpoint_price, name="model-endpoint-price"),
     # bin
-    path("bin/", bin.bin_page, name="bin"),
-    path("bin/<str:kind>/<int:pk>/restore/", bin.bin_restore, name="bin-restore"),
+    path("bin/", administration.bin_page, name="bin"),
+    path("bin/<str:kind>/<int:pk>/restore/", administration.bin_restore, name="bin-restore"),
     # sampling
     path("samples/", sampling.samples, name="samples"),
     path("samples/new/", sampling.sample_new, name="sample-new"),
@@ -225,13 +224,13 @@ urlpatterns = [
     path("samples/<slug:slug>/delete/", sampling.sample_delete, name="sample-delete"),
     # rounds
     path("rounds/", rounds.rounds, name="rounds"),
-    path("rounds/new/", round_designs.round_new, name="round-new"),
-    path("rounds/new/cost/", round_designs.round_cost, name="round-cost"),
-    path("rounds/new/forms/", round_designs.review_forms, name="review-forms"),
-    path("rounds/new/forms/add/", round_designs.review_form_new, name="review-form-new"),
-    path("rounds/new/forms/<int:pk>/", round_designs.review_form, name="review-form"),
+    path("rounds/new/", round_acts.round_new, name="round-new"),
+    path("rounds/new/cost/", round_acts.round_cost, name="round-cost"),
+    path("rounds/new/forms/", round_acts.review_forms, name="review-forms"),
+    path("rounds/new/forms/add/", round_acts.review_form_new, name="review-form-new"),
+    path("rounds/new/forms/<int:pk>/", round_acts.review_form, name="review-form"),
     path("rounds/<slug:slug>/", rounds.round_page, name="round"),
-    path("rounds/<slug:slug>/edit/", round_designs.round_edit, name="round-edit"),
+    path("rounds/<slug:slug>/edit/", round_acts.round_edit, name="round-edit"),
     *page_paths("rounds/<slug:slug>/", ROUND_ACTS),
     path("rounds/<slug:slug>/let-in/<int:pk>/", worklist.calibration_let_in, name="calibration-let-in"),
     path("rounds/<slug:slug>/delete/", round_acts.round_delete, name="round-delete"),
@@ -263,8 +262,8 @@ urlpatterns = [
     path("api/docs/", api_pages.api_docs, name="about-api"),
     path("api/openapi.json", api_pages.api_document, name="about-api-document"),
     # jobs
-    path("jobs/", jobs.job_list, name="jobs"),
-    path("jobs/<str:public_id>/", jobs.job_detail, name="job"),
+    path("jobs/", administration.job_list, name="jobs"),
+    path("jobs/<str:public_id>/", administration.job_detail, name="job"),
     *page_paths("jobs/<str:public_id>/", JOB_ACTS),
     path("site/", administration.site, name="site"),
     path("site/backup/", administration.site_backup, name="site-backup"),
@@ -272,8 +271,8 @@ urlpatterns = [
     path("site/settings/", administration.site_settings, name="site-settings"),
     path("site/permissions/", administration.site_policies, name="site-policies"),
     path("site/permissions/<int:pk>/", administration.person_policies, name="person-policies"),
-    path("site/webhooks/", webhooks.webhooks, name="site-webhooks"),
-    path("site/webhooks/<slug:name>/test/", webhooks.webhook_test, name="site-webhook-test"),
-    path("site/webhooks/messages/<str:public_id>/again/", webhooks.webhook_send_again, name="site-webhook-again"),
-    path("healthz", jobs.healthz, name="healthz"),
+    path("site/webhooks/", endpoints.webhooks, name="site-webhooks"),
+    path("site/webhooks/<slug:name>/test/", endpoints.webhook_test, name="site-webhook-test"),
+    path("site/webhooks/messages/<str:public_id>/again/", endpoints.webhook_send_again, name="site-webhook-again"),
+    path("healthz", administration.healthz, name="healthz"),
 ]

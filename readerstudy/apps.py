@@ -16,26 +16,25 @@ class ReaderstudyConfig(ContributingApp):
         from annotation.bin.deleting import BinKind
         from annotation.models.people import TokenScope
         from readerstudy.conducting import lifecycle
-        from readerstudy.demonstration.accounts import ACCOUNTS
+        from readerstudy.demonstration.building import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.enrolment import inviting, joining
+        from readerstudy.enrolment.inviting import readers_look_nothing_up
         from readerstudy.enrolment.participation import data_of_reader, forget_reader, readings_to_end
-        from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
+        from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
-        from readerstudy.model_runs.run_access import read_of_bank
         from readerstudy.models import ReaderStudy
-        from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
+        from readerstudy.predictions.entries import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
-        from readerstudy.results.figure_files import forget_named
-        from readerstudy.sharing.linking import SHARED
+        from readerstudy.results.linking import SHARED
+        from readerstudy.results.looking import forget_named
         from readerstudy.study import permissions
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
         from readerstudy.study.overview import studies_under_way
         from readerstudy.unblinding.failed_questions import FAILED
-        from readerstudy.unblinding.question_history import events_of_studies
-        from readerstudy.unblinding.readers_right import readers_right_on
+        from readerstudy.unblinding.looks import events_of_studies, readers_right_on
 
         draft = BinKind(
             ReaderStudy,

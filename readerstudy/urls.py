@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from annotation.views.site.acting import page_paths
+from annotation.views.site.confirming import page_paths
 from readerstudy.acts.model_runs import MODEL_RUN_ACTS
 from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.views import comparison as comparing
-from readerstudy.views import conducting, studies
+from readerstudy.views import conducting, links, runs, studies
 from readerstudy.views import conducting as study_acts
 from readerstudy.views import monitoring as watch_acts
 from readerstudy.views import monitoring as watch_results
@@ -18,7 +18,6 @@ from readerstudy.views import reading as reading_api
 from readerstudy.views import reading as reading_room
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
-from readerstudy.views.model_runs import model_runs, run_variants
 from readerstudy.views.predictions import models
 from readerstudy.views.predictions import uploads as predictions
 from readerstudy.views.results import items as results_items
@@ -26,7 +25,6 @@ from readerstudy.views.results import overview
 from readerstudy.views.results import overview as results
 from readerstudy.views.results import overview as results_report
 from readerstudy.views.results import pairs as results_pairs
-from readerstudy.views.sharing import links
 
 urlpatterns: list[URLPattern] = [
     # readers come in
@@ -165,16 +163,16 @@ urlpatterns: list[URLPattern] = [
     path("models/runs/<str:public_id>/", predictions.prediction_run, name="prediction-run"),
     *page_paths("models/runs/<str:public_id>/", RUN_ACTS),
     # models that the site runs itself
-    path("models/at-work/", model_runs.model_runs, name="model-runs"),
-    path("models/at-work/new/", model_runs.model_run_new, name="model-run-new"),
-    path("models/at-work/<str:public_id>/", model_runs.model_run, name="model-run"),
-    path("models/at-work/<str:public_id>/variants/", run_variants.model_run_variants, name="model-run-variants"),
+    path("models/at-work/", runs.model_runs, name="model-runs"),
+    path("models/at-work/new/", runs.model_run_new, name="model-run-new"),
+    path("models/at-work/<str:public_id>/", runs.model_run, name="model-run"),
+    path("models/at-work/<str:public_id>/variants/", runs.model_run_variants, name="model-run-variants"),
     *page_paths("models/at-work/<str:public_id>/", MODEL_RUN_ACTS),
-    path("models/at-work/<str:public_id>/calls/", model_runs.model_run_calls, name="model-run-calls"),
-    path("models/at-work/<str:public_id>/calls/<int:number>/", model_runs.model_run_call, name="model-run-call"),
+    path("models/at-work/<str:public_id>/calls/", runs.model_run_calls, name="model-run-calls"),
+    path("models/at-work/<str:public_id>/calls/<int:number>/", runs.model_run_call, name="model-run-call"),
     path(
         "models/at-work/<str:public_id>/calls/<int:number>/<str:sha256>.png",
-        model_runs.model_run_picture,
+        runs.model_run_picture,
         name="model-run-picture",
     ),
     path("models/<str:public_id>/", models.model, name="model"),

@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation.diversity.kernels.embedding_folder import folders_from
-from annotation.endpoints.kernels.endpoint_list import Endpoint, endpoints_from
+from annotation.endpoints.kernels.endpoint_list import Endpoint, Webhook, endpoints_from, webhooks_from
 from annotation.people.kernels.provider_settings import Provider, check_provider, role_table
 from annotation.site.privacy import SHORTEST_SECRET
-from annotation.webhooks.kernels.webhook_list import Webhook, webhooks_from
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"", "0", "false", "no", "off"}

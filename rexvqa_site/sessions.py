@@ -6,7 +6,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from annotation.site import internals
-from annotation.site.kept_queries import KeptQuery
+from annotation.site.sorted_tables import KeptQuery
 
 _BY_KEY = KeptQuery(lambda key: Session.objects.filter(session_key=key), str)
 

@@ -153,7 +153,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "annotation.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "annotation.people.backend.PersonBackend",
+    "annotation.people.second_factors.PersonBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -166,7 +166,7 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 AXES_USERNAME_FORM_FIELD = "username"  # the field of the log-in form; it holds the e-mail address
 FAILURES_OF_ACCOUNT_THERE = 8  # of one account from one network address
-AXES_FAILURE_LIMIT = "annotation.people.backend.failures_before_lock"
+AXES_FAILURE_LIMIT = "annotation.people.second_factors.failures_before_lock"
 FAILURES_OF_ACCOUNT = 40  # from all addresses together, within AXES_COOLOFF_TIME
 FAILURES_OF_ADDRESS = 60  # of all accounts together: a whole hospital may have one address
 AXES_COOLOFF_TIME = 0.25  # hours
@@ -262,7 +262,7 @@ EMBEDDING_FOLDERS = env_folders("REXVQA_EMBEDDING_FOLDERS")
 # Trusted beside the public authorities, for connections to models alone.
 MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 
-# The only addresses that are notified of events; their secrets are read when they are needed, by annotation.webhooks.
+# The only addresses that are notified of events; their secrets are read when they are needed, by annotation.endpoints.deliveries.
 WEBHOOKS = env_webhooks("REXVQA_WEBHOOKS")
 
 # --- E-mail ---------------------------------------------------------------------------------------

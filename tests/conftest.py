@@ -26,7 +26,7 @@ from annotation.case.kernels.traces import TraceSoFar
 from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.models import Assignment, AuditEvent, Membership, User
-from annotation.review import answering, trace_events
+from annotation.review import answering
 from annotation.review.kernels.visibility import Step
 from tests.large_frames import with_large_frame
 from tests.processes import drop_template, migrated_site, postgres_url
@@ -293,7 +293,9 @@ def stan(db: None) -> User:
 def without_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds whose images have not come yet can be answered blind, as if there was something to see."""
 
+    real = answering.check_seen
+
     def check(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
-        trace_events.check_seen(locked, seen, unreadable, step=Step.JUDGE)
+        real(locked, seen, unreadable, step=Step.JUDGE)
 
     monkeypatch.setattr(answering, "check_seen", check)

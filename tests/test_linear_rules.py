@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from annotation.endpoints.kernels.completions import is_refusal
-from annotation.imaging.kernels.codestreams import read_jpeg_header
-from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.imaging.kernels.codestreams import ImageRefused, read_jpeg_header
 from annotation.prompts.kernels.filling import names_in, undeclared
 from annotation.quality.kernels.identifiers import spot_identifiers
 from annotation.quality.kernels.question_checks import check
 from annotation.quality.kernels.rules import CheckedQuestion
 from annotation.questionbank.kernels.fields import read_age, read_view
 from annotation.validators.kernels.counterparts import CHANGES, counterpart
-from readerstudy.design.kernels.options import keeps_its_place, names_letters
+from readerstudy.design.kernels.ordering import keeps_its_place, names_letters
 from tests.linear_time import Rule, slow_shapes
 
 BLANKS = [" ", "\n", " \n", "\t"]

@@ -1,7 +1,7 @@
 """Acts of people on one thing, each declared once.
 
 The act itself is an ordinary function of a room, ``(thing, *, actor, at, ...)``, which a test calls. A subclass of
-``Act`` says what surrounds it. From it come the page that it is sent to (``annotation/views/site/acting.py``), its
+``Act`` says what surrounds it. From it come the page that it is sent to (``annotation/views/site/confirming.py``), its
 address in the API with its description (``annotation/api/acting.py``), its row in the table of permissions and
 ``manage.py act``. What does not fit, such as an act that makes a thing in a list, is a plain view.
 """

@@ -13,11 +13,11 @@ from django.utils.translation import gettext_lazy
 
 from annotation.acts import Act
 from annotation.bin.deleting import archive, bring_back
-from annotation.discussion.tagging import NO_TAG, add_tag, remove_tag
+from annotation.discussion.selected_questions import NO_TAG, add_tag, remove_tag
 from annotation.enums import Role
 from annotation.forms import PlainForm
 from annotation.models import Question, QuestionBank, Revision, SamplingPlan, User
-from annotation.questionbank.question_states import ManyChanged, bring_back_question, withdraw_question
+from annotation.questionbank.importing import ManyChanged, bring_back_question, withdraw_question
 from annotation.site.permissions import within_reach
 
 COORDINATORS: tuple[Role, ...] = (Role.COORDINATOR,)

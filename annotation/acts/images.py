@@ -17,8 +17,7 @@ from annotation.forms.images import CreditForm, ReasonForm, ViewForm
 from annotation.ingest.describing import correct_view, images_of_banks, set_credits
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.uploading import archive_upload, uploads_of_images
-from annotation.jobs.access import check_may_manage, jobs_of
-from annotation.jobs.queueing import cancel, retry
+from annotation.jobs.queueing import cancel, check_may_manage, jobs_of, retry
 from annotation.models import Image, Job, Upload, User
 from annotation.site.permissions import within_reach
 

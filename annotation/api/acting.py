@@ -13,9 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.acts import Act
-from annotation.api.bodies import SentBody, cleaned
+from annotation.api.bodies import Moment, SentBody, cleaned
 from annotation.api.resources import OneOf, Resource
-from annotation.api.shown_fields import Moment
 from annotation.people.kept_answers import MadeAnswer
 
 

@@ -1,10 +1,11 @@
-"""What programs send: JSON, read strictly, with every unknown field refused by its name."""
+"""What programs send, read strictly, with every unknown field refused by its name; and fields that resources share."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 from django import forms
@@ -14,6 +15,7 @@ from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
+from annotation.enums import Word
 from annotation.files.kernels.strictjson import MOST_VALUES, NO_CHARACTERS, FileRefused, read_value
 from annotation.refusals import Refused
 
@@ -137,3 +139,38 @@ def _file_sha256(file: Any) -> bytes:
         digest.update(chunk)
     file.seek(0)
     return digest.digest()
+
+
+class Moment(serializers.DateTimeField):
+    """In UTC, whatever the time zone of the person. Refused: the first and the last year, of which some zones have no
+    date.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(default_timezone=UTC, **options)
+
+    def to_internal_value(self, value: Any) -> datetime:
+        found: datetime = super().to_internal_value(value)
+        if not MINYEAR < found.year < MAXYEAR:
+            self.fail("overflow")
+        return found
+
+
+class WordChoice(serializers.ChoiceField):
+    """One of a closed vocabulary: the stored value."""
+
+    def __init__(self, words: type[Word], **options: Any) -> None:
+        super().__init__(choices=[(word.value, word.label) for word in words], **options)
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class PersonName(serializers.CharField):
+    """Of whom: the name alone; null for the program itself."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_null=True, **options)
+
+    def to_representation(self, value: Any) -> str:
+        return str(value)

@@ -7,8 +7,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from annotation.api.bodies import Moment
 from annotation.api.resources import Shown
-from annotation.api.shown_fields import Moment
 from annotation.exports.tables import Column, Kind
 
 _FIELDS: dict[Kind, Callable[[str], serializers.Field[Any, Any, Any, Any]]] = {

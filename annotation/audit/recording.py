@@ -1,18 +1,23 @@
-"""The audit log: one row per act, written in the same transaction as the act."""
+"""The audit log: one row per act, written in the same transaction as the act; and whether it is as it was written."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, models, transaction
+from django.utils.translation import gettext as _
 
+from annotation.enums import Word
+from annotation.enums import _ as marked
 from annotation.models import AuditEvent, User
-from annotation.site.advisory_locks import OneAtATime, lock
-from annotation.site.kept_queries import KeptQuery
+from annotation.refusals import Refused
+from annotation.site.sorted_tables import KeptQuery, OneAtATime, lock
 
 FIRST = "0" * 64
 _NEWEST = KeptQuery(lambda: AuditEvent.objects.order_by("-id").values_list("sha256")[:1])
@@ -114,3 +119,159 @@ def event_sha256(event: AuditEvent) -> str:
         event.facts,
     ]
     return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+HASH = re.compile(r"[0-9a-f]{64}")
+BATCH = 2000  # rows in memory at a time
+Report = Callable[[int, int], None]  # how many events are checked, of how many
+
+
+class AuditRefused(Refused):
+    """What is asked of the audit log cannot be answered, or not to this person."""
+
+
+class FaultKind(Word):
+    CHANGED = "changed", marked("changed")
+    TIME_MOVED = "time_moved", marked("changed, its time among it")
+    MISSING = "missing", marked("missing before it")
+    INSERTED = "inserted", marked("inserted")
+    REORDERED = "reordered", marked("moved to another place")
+    CUT = "cut", marked("missing at the end")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFault:
+    """The first thing that is wrong. ``event``: the number of the row at which it shows; 0: the log as a whole."""
+
+    kind: FaultKind
+    event: int
+    sentence: str
+
+
+@dataclass(slots=True)
+class Verified:
+    """What was found. ``n_events`` are those before the fault, ``head_sha256`` the hash of the last one."""
+
+    n_events: int = 0
+    head_sha256: str = FIRST
+    fault: AuditFault | None = None
+    n_after_head: int | None = None  # events newer than the hash that was kept; None where none was given
+
+
+def checked_head(written: str) -> str:
+    """A hash as somebody typed it. Raises AuditRefused for what is none."""
+    head = written.strip().lower()
+    if head and not HASH.fullmatch(head):
+        sentence = _("“%(head)s” is no hash of an event: it has 64 characters, digits and letters from a to f.")
+        raise AuditRefused("no_hash", sentence % {"head": written[:80]}, status=422, field="head")
+    return head
+
+
+def verify(head: str = "", *, report: Report | None = None) -> Verified:
+    """Check every event from the first on; few are in memory at a time.
+
+    ``head``: the hash of the newest event at an earlier time; it must still be there. Events after it are counted.
+    """
+    found = Verified()
+    n_all = AuditEvent.objects.count() if report else 0
+    for event in events_in_order():
+        found.fault = _fault_of(event, found.head_sha256)
+        if found.fault is not None:
+            return found
+        found.n_events, found.head_sha256 = found.n_events + 1, event.sha256
+        if head:
+            _count_after(found, head)
+        if report and found.n_events % BATCH == 0:
+            report(found.n_events, n_all)
+    if head and found.n_after_head is None and head != FIRST:
+        sentence = _("No event carries the hash that was kept, %(head)s: the end of the log was cut off or rewritten.")
+        found.fault = AuditFault(FaultKind.CUT, 0, sentence % {"head": head})
+    return found
+
+
+def _count_after(found: Verified, head: str) -> None:
+    if found.head_sha256 == head:
+        found.n_after_head = 0
+    elif found.n_after_head is not None:
+        found.n_after_head += 1
+
+
+def events_in_order(after: int = 0) -> Iterator[AuditEvent]:
+    """Every event, the oldest first, with no more than a batch of them in memory.
+
+    A value that cannot be read (an owner of the database can write anything into SQLite) makes an event without facts,
+    whose hash fits nothing.
+    """
+    while True:
+        rows = _batch(after)
+        yield from rows
+        if len(rows) < BATCH:
+            return
+        after = rows[-1].pk
+
+
+def _batch(after: int) -> list[AuditEvent]:
+    rows = AuditEvent.objects.filter(pk__gt=after).order_by("pk")
+    try:
+        return list(rows[:BATCH])
+    except (ValueError, TypeError, AttributeError):
+        keys = rows.values_list("pk", flat=True)[:BATCH]
+        return [_readable(pk) for pk in keys]
+
+
+def _readable(pk: int) -> AuditEvent:
+    try:
+        return AuditEvent.objects.get(pk=pk)
+    except (ValueError, TypeError, AttributeError):
+        previous, own = AuditEvent.objects.values_list("previous_sha256", "sha256").get(pk=pk)
+        return AuditEvent(pk=pk, previous_sha256=previous, sha256=own)
+
+
+def _fault_of(event: AuditEvent, previous: str) -> AuditFault | None:
+    if not _fits_itself(event):
+        return _changed(event)
+    if event.previous_sha256 != previous:
+        return _misplaced(event, previous)
+    return None
+
+
+def _fits_itself(event: AuditEvent) -> bool:
+    try:
+        return event.sha256 == event_sha256(event)
+    except (ValueError, TypeError, AttributeError):
+        return False
+
+
+def _changed(event: AuditEvent) -> AuditFault:
+    """A hash does not tell which field was changed; a time that is not between its neighbours' gives itself away."""
+    before = AuditEvent.objects.filter(pk__lt=event.pk).order_by("-pk").values_list("at", flat=True).first()
+    after = AuditEvent.objects.filter(pk__gt=event.pk).order_by("pk").values_list("at", flat=True)
+    try:
+        following = after.first()
+        is_moved = (before is not None and event.at < before) or (following is not None and event.at > following)
+    except (ValueError, TypeError, AttributeError):
+        is_moved = False
+    if is_moved:
+        sentence = _("Event %(id)s is not as it was written: its time is not between those of its neighbours.")
+        return AuditFault(FaultKind.TIME_MOVED, event.pk, sentence % {"id": event.pk})
+    sentence = _("Event %(id)s is not as it was written: its content does not give its hash.")
+    return AuditFault(FaultKind.CHANGED, event.pk, sentence % {"id": event.pk})
+
+
+def _misplaced(event: AuditEvent, previous: str) -> AuditFault:
+    """An event that is as it was written, behind one that it was not written after."""
+    later = AuditEvent.objects.filter(pk__gt=event.pk)
+    about = {"id": event.pk}
+    if later.filter(sha256=event.previous_sha256).exists():
+        sentence = _("Event %(id)s comes before the one that it was written after: the order was changed.")
+        return AuditFault(FaultKind.REORDERED, event.pk, sentence % about)
+    rival = AuditEvent.objects.filter(pk__lt=event.pk, sha256=event.previous_sha256).order_by("-pk").first()
+    if rival is not None or event.previous_sha256 == FIRST:
+        first = AuditEvent.objects.filter(pk__gt=rival.pk if rival else 0).order_by("pk").values_list("pk", flat=True)
+        sentence = _("Event %(id)s was not written at this place: it was inserted.")
+        return AuditFault(FaultKind.INSERTED, first[0], sentence % {"id": first[0]})
+    if later.filter(previous_sha256=previous).exists():
+        sentence = _("Event %(id)s was not written at this place: it was inserted.")
+        return AuditFault(FaultKind.INSERTED, event.pk, sentence % about)
+    sentence = _("The event that event %(id)s was written after is not there: one or more are missing.")
+    return AuditFault(FaultKind.MISSING, event.pk, sentence % about)

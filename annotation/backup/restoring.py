@@ -20,9 +20,8 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 
 from annotation.audit.recording import record
-from annotation.backup import database
-from annotation.backup.database import TABLE_NAME, BackupRefused, ledger
-from annotation.backup.taking import FORMAT, KEYS, media_files
+from annotation.backup import taking
+from annotation.backup.taking import FORMAT, KEYS, TABLE_NAME, BackupRefused, ledger, media_files
 from annotation.models import AuditEvent, User
 from annotation.site.privacy import SHORTEST_SECRET
 
@@ -54,7 +53,7 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
         removals = _removals_since(manifest["taken_at"]) if has_content else []
         aside = _set_database_aside(at) if has_content else None
         report("restoring the database")
-        database.load(unpacked / database.FILE_NAMES[database.engine()])
+        taking.load(unpacked / taking.FILE_NAMES[taking.engine()])
         report("restoring the files")
         if aside:
             _set_files_aside(aside)
@@ -99,15 +98,15 @@ def _end_sessions() -> int:
 def _has_content() -> bool:
     if any(media_files()):
         return True
-    return database.has_tables() and bool(database.current_ledger([PEOPLE])["rows"][PEOPLE])
+    return taking.has_tables() and bool(taking.current_ledger([PEOPLE])["rows"][PEOPLE])
 
 
 def _set_database_aside(at: datetime) -> Path:
     """Keep a copy of the database in a new folder; files follow when the other one is in its place."""
     aside = settings.HOME / f"replaced-{at:%Y%m%d-%H%M%S}"
     aside.mkdir(mode=0o700)
-    if database.has_tables():  # not only files are there
-        database.dump(aside / database.FILE_NAMES[database.engine()], [])
+    if taking.has_tables():  # not only files are there
+        taking.dump(aside / taking.FILE_NAMES[taking.engine()], [])
     return aside
 
 
@@ -127,7 +126,7 @@ def _move_media(unpacked: Path) -> None:
 
 
 def _compare(manifest: Manifest) -> None:
-    restored = database.current_ledger(manifest["rows"])
+    restored = taking.current_ledger(manifest["rows"])
     files = list(media_files())
     found = {**restored, "n_files": len(files), "n_bytes": sum(path.stat().st_size for path in files)}
     different = [name for name, value in found.items() if manifest[name] != value]
@@ -185,17 +184,17 @@ def _manifest(folder: Path) -> Manifest:
 
 def _check_database(manifest: Manifest, folder: Path) -> None:
     kind = manifest.get("database")
-    if kind != database.engine():
+    if kind != taking.engine():
         raise _not_whole(
-            f"is of a {kind} database and this site uses {database.engine()}; "
+            f"is of a {kind} database and this site uses {taking.engine()}; "
             "set DATABASE_URL to a database of the same kind"
         )
-    copy = folder / database.FILE_NAMES[database.engine()]
+    copy = folder / taking.FILE_NAMES[taking.engine()]
     if not copy.is_file():
         raise _not_whole(f"holds no database: {copy.name} is missing")
     if kind == "postgresql":
         try:
-            database.check_dump(copy)
+            taking.check_dump(copy)
         except BackupRefused as error:
             raise _not_whole(f"holds a damaged database: {error}") from error
     else:

@@ -18,7 +18,17 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.demonstration.questions import DemonstrationQuestion, all_questions, records_of
-from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
+from annotation.demonstration.registry import (
+    BUILT,
+    EXAMS,
+    VIEWS,
+    DemonstrationExam,
+    Stage,
+    all_accounts,
+    build_parts,
+    expose_all,
+    is_complete,
+)
 from annotation.demonstration.rehearsing import (
     SHARED_ANSWERS,
     adjudicate_first,
@@ -26,9 +36,8 @@ from annotation.demonstration.rehearsing import (
     open_round_under_way,
     round_in_adjudication,
 )
-from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, Stage, expose_all
 from annotation.discussion.commenting import add_comment
-from annotation.discussion.tagging import add_tag
+from annotation.discussion.selected_questions import add_tag
 from annotation.enums import AssignmentState, Flag, ImageState, Role
 from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths

@@ -31,8 +31,8 @@ from annotation.models import (
     Settlement,
     User,
 )
+from annotation.quality.kernels.question_checks import PARTS
 from annotation.quality.kernels.rules import RULES
-from annotation.quality.kernels.validity_parts import PARTS
 from annotation.questionbank.editing import PastRevision, history_of
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.visibility import OthersPart, visible_of_others

@@ -26,8 +26,7 @@ from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Embedding, Finding, Job, QuestionBank, QuestionVector, Revision, User
 from annotation.quality.checking import COMPARISON, DuplicatesParams, QualityRefused, public_banks_beside
-from annotation.quality.kernels.rules import BANKWIDE, NEAR_EMBEDDED, RULES
-from annotation.quality.kernels.words import compared_text
+from annotation.quality.kernels.rules import BANKWIDE, NEAR_EMBEDDED, RULES, compared_text
 from annotation.review.onlookers import similarity_hidden_from, withheld_questions
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from annotation.site.permissions import is_coordinator
 from annotation.validators.asked_about import check_reads_none
 
 if TYPE_CHECKING:
-    from annotation.diversity.kernels.threshold_curve import ThresholdCurve
+    from annotation.diversity.kernels.near_vectors import ThresholdCurve
 
 
 class DrawingParams(TypedDict):
@@ -93,7 +93,7 @@ def draw_in_background(progress: Progress, params: DrawingParams) -> Result:
 
 def draw_pairs(trial: PairTrial, progress: Progress) -> None:
     """A hundred pairs by the seed, without questions that one of the two reviews. Raises EmbeddingRefused."""
-    from annotation.diversity.kernels.pair_drawing import drawn_pairs  # numpy and scikit-learn
+    from annotation.diversity.kernels.near_vectors import drawn_pairs  # numpy and scikit-learn
 
     revisions, _numbers, vectors = vectors_of(trial.bank, trial.embedding)
     current = Revision.objects.in_bank(trial.bank).current()
@@ -235,7 +235,7 @@ def curve_of(trial: PairTrial) -> ThresholdCurve | None:
     """Of the pairs that both have judged; None while anybody still judges, and where there is no such pair."""
     if not is_over(trial):
         return None
-    from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve  # numpy and scipy
+    from annotation.diversity.kernels.near_vectors import TwiceJudged, threshold_curve  # numpy and scipy
 
     judged: dict[int, dict[int, bool]] = {}
     rows = PairJudgement.objects.filter(pair__trial=trial).values_list("pair", "judge", "is_same")

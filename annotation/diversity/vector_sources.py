@@ -25,7 +25,7 @@ from annotation.endpoints.configured_endpoints import (
     endpoints,
     key_for,
 )
-from annotation.endpoints.kernels.model_requests import embeddings_request
+from annotation.endpoints.kernels.completions import embeddings_request
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.model_calls.kernels.pacing import seconds_before_retry, seconds_to_wait
 from annotation.models import QuestionBank

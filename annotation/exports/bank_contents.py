@@ -1,30 +1,52 @@
-"""The questions of a bank with all that their records need: loaded in chunks, in the order of their numbers."""
+"""What an exported bank holds: its questions with all that their records need, their file, and the images of exams."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from django.db.models import Count, QuerySet
 
-from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionState
+from annotation.enums import IdentifierKind, ImageState, ImportKind, ImportState, QuestionState, RenditionKind, Word, _
+from annotation.exports import tables
 from annotation.exports.kernels.data_card import EditStep
-from annotation.exports.kernels.question_records import ExamNames, RecordWording, StoredQuestion
+from annotation.exports.kernels.question_records import (
+    ExamNames,
+    RecordWording,
+    StoredQuestion,
+    cell_text,
+    cells_of,
+    columns_of,
+    fields_of_line,
+    is_column,
+    is_given_back,
+    text_of,
+    usual_record,
+)
+from annotation.exports.tables import Column, ExportRefused, Format, Kind
+from annotation.ingest import storage
 from annotation.models import (
     AnswerKey,
     BankImport,
     Edit,
+    Image,
     Question,
     QuestionBank,
+    Rendition,
     Revision,
     Settlement,
     SourceIdentifier,
 )
 from annotation.questionbank.editing import labels_of_exam
+from annotation.questionbank.kernels.entries import STATE
 from annotation.questionbank.kernels.records import parsed, read_source
-from annotation.questionbank.known import images_at, keys_of_questions, roots_of
+from annotation.questionbank.priors import images_at, keys_of_questions, roots_of
 
 AT_ONCE = 1_000
 
@@ -189,3 +211,140 @@ def _step(row: Revision, truth: AnswerKey, edit: Edit | None, settled_in: str) -
     """``settled_in``: the round that last settled the wording before, where the edit names none."""
     prompted_by = edit.settlement.round.name if edit and edit.settlement else settled_in
     return EditStep(_wording(row, truth), edit.reason if edit else "", prompted_by)
+
+
+IMAGES_AT_ONCE = 500
+
+
+def write_images(bank: QuestionBank, exams: Collection[int], folder: Path) -> dict[str, int]:
+    """Write every available image that is named by a path; how many were written, and how many not, by the reason."""
+    counts = dict.fromkeys(("written", "in quarantine", "missing or removed", "without a path"), 0)
+    paths = _paths_of(bank, exams)
+    rows = Image.objects.filter(exam__bank=bank).order_by("pk").values_list("pk", "exam_id", "state")
+    available: list[int] = []
+    for pk, exam_id, state in rows.iterator(chunk_size=10_000):
+        if exam_id not in exams:
+            continue
+        if state in (ImageState.QUARANTINED, ImageState.CHECKING):
+            counts["in quarantine"] += 1
+        elif state != ImageState.AVAILABLE:
+            counts["missing or removed"] += 1
+        elif pk not in paths:
+            counts["without a path"] += 1
+        else:
+            available.append(pk)
+    for start in range(0, len(available), IMAGES_AT_ONCE):
+        some = available[start : start + IMAGES_AT_ONCE]
+        renditions = Rendition.objects.filter(image__in=some, kind=RenditionKind.FULL).select_related("image")
+        for rendition in renditions.order_by("image"):
+            _write(rendition, folder / paths[rendition.image_id])
+            counts["written"] += 1
+    return counts
+
+
+def _paths_of(bank: QuestionBank, exams: Collection[int]) -> dict[int, PurePosixPath]:
+    """The first path by which each image was named."""
+    rows = SourceIdentifier.objects.filter(bank=bank, kind=IdentifierKind.IMAGE_PATH).order_by("pk")
+    found: dict[int, PurePosixPath] = {}
+    for image_id, exam_id, value in rows.values_list("image_id", "exam_id", "value").iterator(chunk_size=10_000):
+        if image_id is not None and exam_id in exams:
+            found.setdefault(image_id, _inside(value))
+    return found
+
+
+def _inside(value: str) -> PurePosixPath:
+    """Raises ExportRefused for a path that leaves the folder; none is stored so, and none is written so."""
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts:
+        raise ExportRefused("path_outside", f"The path of an image leaves the folder: {value[:80]!r}.", status=422)
+    return path
+
+
+def _write(rendition: Rendition, path: Path) -> None:
+    from annotation.imaging.kernels.rendering import payload_of, png_of  # loads Pillow: not at every start
+
+    payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
+    display = rendition.image.display or {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(png_of(payload, bits=rendition.bits, is_inverted=bool(display.get("invert"))))
+
+
+class BankForm(Word):
+    """The forms of a bank; each of them comes in again."""
+
+    REXVQA = "rexvqa", _("ReXVQA: one JSON object")
+    CSV = "csv", "CSV"
+    JSONL = "jsonl", "JSON Lines"
+    PARQUET = "parquet", "Parquet"
+
+    @property
+    def file_name(self) -> str:
+        return f"questions.{'json' if self == BankForm.REXVQA else self.value}"
+
+
+@dataclass
+class QuestionsWritten:
+    sha256: str = ""
+    n_not_given_back: int = 0  # unchanged questions whose record differs from that of their file
+    left_out: list[str] = field(default_factory=list)
+
+
+def forms_here() -> tuple[BankForm, ...]:
+    """The forms that this installation can write."""
+    return tuple(form for form in BankForm if form != BankForm.PARQUET or Format.PARQUET in tables.formats_here())
+
+
+def check_form(form: BankForm) -> None:
+    """Raises ExportRefused."""
+    if form == BankForm.PARQUET:
+        tables.check_format(Format.PARQUET)
+
+
+def write_questions(
+    contents: BankContents, questions: Iterable[BankQuestion], form: BankForm, folder: Path
+) -> QuestionsWritten:
+    """Write the file of this form into the folder. The questions are gone through once; a table asks for its columns
+    first, which goes through the bank once more.
+    """
+    done = QuestionsWritten()
+    stored = _checked((one.stored for one in questions), done)
+    path = folder / form.file_name
+    with path.open("w+b") as file:
+        if form == BankForm.REXVQA:
+            _write_object(file, stored)
+        elif form == BankForm.JSONL:
+            for one in stored:
+                file.write(json.dumps(fields_of_line(one), ensure_ascii=False).encode() + b"\n")
+        else:
+            _write_table(file, stored, contents, form, done)
+        file.flush()
+        file.seek(0)
+        done.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return done
+
+
+def _checked(stored: Iterable[StoredQuestion], done: QuestionsWritten) -> Iterator[StoredQuestion]:
+    for one in stored:
+        done.n_not_given_back += not is_given_back(one)
+        yield one
+
+
+def _write_object(file: BinaryIO, stored: Iterable[StoredQuestion]) -> None:
+    before = "{"
+    for one in stored:
+        file.write((before + text_of(one)).encode())
+        before = ","
+    file.write(b"{}" if before == "{" else b"\n}\n")
+
+
+def _write_table(
+    file: BinaryIO, stored: Iterable[StoredQuestion], contents: BankContents, form: BankForm, done: QuestionsWritten
+) -> None:
+    names = {STATE}
+    for one in contents.questions():
+        names.update(name for name, value in usual_record(one.stored).items() if cell_text(name, value))
+    columns = columns_of(names)
+    done.left_out = sorted(name for name in names if not is_column(name) and name != "options")
+    rows = (cells_of(one, columns) for one in stored)
+    asked = [Column(name, Kind.TEXT, "") for name in columns]
+    tables.write_table(file, asked, rows, Format(form.value))

@@ -25,12 +25,17 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import KeySource, QuestionState, Word
 from annotation.enums import _ as marked
-from annotation.exports.bank_contents import BankContents, BankQuestion
-from annotation.exports.bank_images import write_images
+from annotation.exports.bank_contents import (
+    BankContents,
+    BankQuestion,
+    QuestionsWritten,
+    check_form,
+    write_images,
+    write_questions,
+)
+from annotation.exports.bank_contents import BankForm as BankForm
 from annotation.exports.kernels.data_card import COLUMNS as CHANGE_COLUMNS
 from annotation.exports.kernels.data_card import CardFacts, ImportedFile, RecordChange, card_of, changes_of, markdown_of
-from annotation.exports.question_files import BankForm as BankForm
-from annotation.exports.question_files import QuestionsWritten, check_form, write_questions
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import Column, ExportRefused, Format, Kind, write_table
 from annotation.ingest.storage import WORKPLACE_OF_EXPORTS as WORKPLACE

@@ -35,7 +35,7 @@ from annotation.models import (
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import check_no_role_conflict
 from annotation.questionbank.answers import note_seen_keys
-from annotation.review.answering import make_answer
+from annotation.review.answering import make_answer, simulated_time
 from annotation.review.assigning import SampleQuestion, ineligible, lock_round, make_reviewer, sentences
 from annotation.review.assignments import form_design_of
 from annotation.review.calibrating import must_calibrate
@@ -43,7 +43,6 @@ from annotation.review.kernels.form import Ground, Judgement
 from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
 from annotation.review.reassigning import give_questions, open_rows
 from annotation.review.submitting import hide_case, make_review
-from annotation.review.trace_events import simulated_time
 
 TAKES_REVIEW = frozenset({AssignmentState.WAITING, AssignmentState.SKIPPED})
 WHY_NOT = {

@@ -24,8 +24,7 @@ from django.utils.translation import gettext as _
 
 from annotation import VERSION
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import CLOCK_RULES
-from annotation.case.kernels.time_flags import EXCLUDING
+from annotation.case.kernels.durations import CLOCK_RULES, EXCLUDING
 from annotation.enums import FINAL_STATES, KeySource
 from annotation.exports.bank_export import whole_folder
 from annotation.exports.report_files import (
@@ -40,13 +39,14 @@ from annotation.exports.report_files import (
     write_contents,
     zip_folder,
 )
-from annotation.exports.review_methods import methods_text, readme_text
 from annotation.exports.review_tables import (
     QUESTION_COLUMNS,
     REVIEWER_COLUMNS,
     SETTLEMENT_COLUMNS,
     RoundNumbers,
+    methods_text,
     question_rows,
+    readme_text,
     review_sheets,
     reviewer_rows,
     settlement_rows,

@@ -12,8 +12,7 @@ from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import EXACT_MS
-from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, PARTS, TimeFlag, part_cells
+from annotation.case.kernels.durations import DOUBT, EXACT_MS, EXCLUDING, PARTS, TimeFlag, part_cells
 from annotation.enums import (
     Degree,
     Difficulty,

@@ -24,7 +24,7 @@ from annotation.exports.tables import Cell, Column, ExportRefused, Format, Kind,
 from annotation.ingest.matching import missing_images
 from annotation.models import Question, QuestionBank, Revision, SourceIdentifier, User
 from annotation.questionbank.answers import blind_assignments
-from annotation.questionbank.known import keys_of_questions
+from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import is_coordinator
 
 AT_ONCE = 2_000

@@ -13,8 +13,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import QuestionState
+from annotation.exports.bank_contents import BankForm, forms_here
 from annotation.exports.bank_export import GIVEN_OUT, BankChoice, Wordings
-from annotation.exports.question_files import BankForm, forms_here
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, User

@@ -1,7 +1,8 @@
-"""Forms of a model endpoint: which model to probe, what one costs, and what every form asks that has a model asked."""
+"""Forms about models at work: endpoints, prices, permissions, prompts, and runs."""
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any
 
 from django import forms
@@ -9,11 +10,21 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.call_enums import PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.sending_permissions import LONGEST_WORDS
 from annotation.forms import PlainForm
-from annotation.models import PromptVersion
-from annotation.models.endpoints import LONGEST_MODEL
+from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted, generation_wanted
+from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
+from annotation.models import PromptVersion, QuestionBank
+from annotation.models.calls import LONGEST_MODEL
+from annotation.prompts.kernels.filling import KNOWN, LONGEST_SCHEMA
+from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES
+from annotation.quality.kernels.question_checks import CAN_FAIL, JUDGED, PARTS, RATING
+from annotation.questionbank.bank_life import LONGEST_TERMS
+from annotation.site.zones import end_of_day
+from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
 
 class ProbeForm(PlainForm):
@@ -78,3 +89,219 @@ class PriceForm(PlainForm):
         if data.get("per_million_cached") is None and "per_million_cached" not in self.errors:
             data["per_million_cached"] = data.get("per_million_input")
         return data
+
+
+class TermsForm(PlainForm):
+    """What the source of a bank asks of whoever uses it, and how its images came."""
+
+    terms = forms.CharField(
+        label=_("Terms of use"),
+        required=False,
+        max_length=LONGEST_TERMS,
+        widget=forms.Textarea(attrs={"rows": 14}),
+        help_text=_(
+            "The words of the licence or agreement. Whoever permits to send to an endpoint outside accepts them."
+        ),
+    )
+    holds_quarters = forms.BooleanField(
+        label=_("The images have a quarter of their first width and height"),
+        required=False,
+        help_text=_("They are then sent to models as they are, also where a run asks for a quarter."),
+    )
+
+    is_public = forms.BooleanField(
+        label=_("Its questions are public"),
+        required=False,
+        help_text=_("A model may have learned them. Questions of other banks are then compared with them."),
+    )
+
+    @classmethod
+    def of(cls, bank: QuestionBank) -> TermsForm:
+        return cls(initial={name: getattr(bank, name) for name in ("terms", "holds_quarters", "is_public")})
+
+
+class PermissionForm(PlainForm):
+    """``terms_shown`` comes back from the page as it was read, so that other terms in between are noticed."""
+
+    endpoint = forms.ChoiceField(
+        label=_("Endpoint"),
+        help_text=_("Whoever runs the server names the endpoints, and where each one is."),
+    )
+    questions = forms.BooleanField(label=_("Questions with their options"), required=False)
+    images = forms.BooleanField(
+        label=_("Images, de-identified"),
+        required=False,
+        help_text=_("With questions only. PhysioNet (notice of 24 September 2025) strongly recommends local models."),
+    )
+    reports = forms.BooleanField(
+        label=_("Reports"),
+        required=False,
+        help_text=_("Without questions: models may write questions from the reports."),
+    )
+    reason = forms.CharField(label=_("Reason"), max_length=LONGEST_WORDS, widget=forms.Textarea(attrs={"rows": 2}))
+    agreement = forms.CharField(
+        label=_("Agreement"),
+        max_length=LONGEST_WORDS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("The contract, approval or licence that it is based on, with its number or date."),
+    )
+    expires_at = forms.DateField(
+        label=_("Valid until"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    accepted = forms.BooleanField(
+        label=_("I have read these terms, and sending to this endpoint complies with them."), required=False
+    )
+    terms_shown = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, bank: QuestionBank, zone: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.zone = zone
+        field = self.fields["endpoint"]
+        if isinstance(field, forms.ChoiceField):
+            field.choices = [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()]
+        words = gettext("The end of this day in your time zone, %(zone)s; a year at most.")
+        self.fields["expires_at"].help_text = words % {"zone": zone}
+        if not bank.terms:
+            del self.fields["accepted"]
+
+    def clean_expires_at(self) -> datetime:
+        day: date = self.cleaned_data["expires_at"]
+        return end_of_day(day, self.zone)
+
+    def accepted_terms(self) -> str:
+        """The terms as they were read, where they were accepted; after is_valid()."""
+        shown: str = self.cleaned_data["terms_shown"]
+        return shown if self.cleaned_data.get("accepted") else ""
+
+
+class WithdrawalForm(PlainForm):
+    because = forms.CharField(label=_("Reason"), max_length=LONGEST_WORDS, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class PromptForm(PlainForm):
+    """Begins as a copy of ``parent``, with its purpose; ``reason`` is a draft of why it is made."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=LONGEST_NAME,
+        help_text=_("The same name stores its next version; another one begins a prompt of its own."),
+    )
+    instruction = forms.CharField(
+        label=_("Instruction"),
+        required=False,
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 4, "class": "mono"}),
+        help_text=_("Sent as the message of the role “system”. Empty: none is sent."),
+    )
+    text = forms.CharField(
+        label=_("Text"),
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 14, "class": "mono"}),
+        help_text=_("Variables are written in double braces, such as {{question}}. The images come before the text."),
+    )
+    variables = forms.MultipleChoiceField(label=_("Variables"), required=False, widget=forms.CheckboxSelectMultiple)
+    images = forms.ChoiceField(label=_("Images"), choices=[(one.value, _(one.label)) for one in PROMPT_IMAGES])
+    schema = forms.CharField(
+        label=_("Schema of the answer"),
+        required=False,
+        max_length=LONGEST_SCHEMA,
+        widget=forms.Textarea(attrs={"rows": 10, "class": "mono"}),
+        help_text=_("A JSON schema; models fill its properties in this order. Empty: plain text is asked for."),
+    )
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("What is changed, and why. It is shown in the history."),
+    )
+
+    def __init__(self, parent: PromptVersion, *args: Any, reason: str = "", **kwargs: Any) -> None:
+        kept = ("name", "instruction", "text", "variables", "images", "schema")
+        kwargs.setdefault("initial", {name: getattr(parent, name) for name in kept} | {"reason": reason})
+        super().__init__(*args, **kwargs)
+        if reason:
+            self.fields["reason"].widget.attrs["rows"] = 12
+        field = self.fields["variables"]
+        if isinstance(field, forms.MultipleChoiceField):
+            known = KNOWN[PromptPurpose(parent.purpose)]
+            field.choices = [(name, f"{{{{{name}}}}}: {gettext(holds)}") for name, holds in known.items()]
+
+
+class GenerationForm(AskingForm):
+    exams = forms.IntegerField(
+        label=_("Exams"),
+        min_value=1,
+        max_value=MOST_EXAMS,
+        initial=20,
+        help_text=_("Drawn from the bank by the seed; one report each."),
+    )
+    per_exam = forms.IntegerField(
+        label=_("Questions for each exam, at most"), min_value=1, max_value=MOST_QUESTIONS, initial=3
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        help_text=_("Of the draw of exams and of the letters of keys."),
+    )
+    bullets_prompt = forms.ModelChoiceField(
+        label=_("Prompt for findings"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+    )
+    questions_prompt = forms.ModelChoiceField(
+        label=_("Prompt for questions"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+    )
+    field_order = (
+        *("exams", "per_exam", "seed", "endpoint", "model"),
+        *("bullets_prompt", "questions_prompt", "temperature", "cap"),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, purpose in (("bullets_prompt", PromptPurpose.BULLETS), ("questions_prompt", PromptPurpose.QUESTIONS)):
+            self.offer_prompts(name, PromptVersion.objects.filter(purpose=purpose).order_by("name", "-number"))
+
+    def wanted(self, bank: QuestionBank) -> GenerationWanted:
+        """Of a good form. Raises EndpointRefused where nobody says what the endpoint calls the model."""
+        return generation_wanted(bank, **self.cleaned_data)
+
+
+class ValidatorForm(AskingForm):
+    """One validator, or all three."""
+
+    check = forms.ChoiceField(label=_("Validator"))
+    prompt = forms.ModelChoiceField(
+        label=_("Prompt"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+    )
+    field_order = ("check", "endpoint", "model", "prompt", "cap", "temperature")
+
+    def __init__(self, prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        named = [(one, gettext(PARTS[one].label)) for one in JUDGED]
+        self.offer("check", [(ALL, gettext("all three")), *named, (RATING, gettext("rating of difficulty"))])
+        self.offer_prompts("prompt", prompts)
+        self.fields["model"].help_text = _(
+            "Empty: as whoever runs the server has set it. Not the model that wrote the questions."
+        )
+        self.fields["cap"].help_text = _(
+            "For each validator, in the currency of the price. It pauses before it costs more."
+        )
+
+    def wanted(self, bank: QuestionBank) -> list[CheckWanted]:
+        """Of a good form. Raises Refused where nobody says what the endpoint calls the model."""
+        return checks_wanted(bank, **self.cleaned_data)
+
+
+class KeepingOutForm(PlainForm):
+    parts = forms.MultipleChoiceField(
+        label=_("A question that fails one of these is drawn into no new sample"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["parts"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = [(code, gettext(PARTS[code].label)) for code in CAN_FAIL]

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
-from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
-from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
+from annotation.endpoints.kernels.completions import ChatSettings
+from annotation.generation.kernels.answer_forms import BULLETS, MOST_QUESTIONS, QUESTIONS
 from annotation.generation.report_sources import (
     FoundReports,
     GenerationRefused,
@@ -24,8 +23,7 @@ from annotation.generation.report_sources import (
     reports_of_file,
 )
 from annotation.hashes import sha256_of
-from annotation.model_calls.call_batches import start
-from annotation.model_calls.campaigns import (
+from annotation.model_calls.attempts import (
     Asking,
     CallPlan,
     add_calls,
@@ -34,6 +32,7 @@ from annotation.model_calls.campaigns import (
     permitted_and_priced,
     store_batch,
 )
+from annotation.model_calls.call_batches import start
 from annotation.models import (
     CallBatch,
     GenerationReport,

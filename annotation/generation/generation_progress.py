@@ -13,7 +13,7 @@ from annotation.call_enums import BatchState
 from annotation.generation.kernels.grounding import RULES
 from annotation.generation.making import IMPORT
 from annotation.model_calls.call_batches import acts_now
-from annotation.model_calls.tallies import CallTally, tally
+from annotation.model_calls.next_calls import CallTally, tally
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun
 
 FROM_IMPORT = "The import of questions refused it: {code}."

@@ -1,7 +1,4 @@
-"""From stored answers to findings, and from these to questions: the same answers give the same bytes.
-
-Nothing is asked here. Twice changes nothing.
-"""
+"""From stored answers to findings and to questions, step by step: the same answers give the same bytes."""
 
 from __future__ import annotations
 
@@ -10,32 +7,46 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, Polarity
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.enums import ImportKind
-from annotation.generation.kernels.answer_forms import NotInForm, WrittenQuestion, read_bullets, read_questions
-from annotation.generation.kernels.generation_prompts import finding_line
-from annotation.generation.kernels.grounding import RULES_VERSION, fault_of, ground_bullet
-from annotation.generation.kernels.made_questions import (
+from annotation.generation.generation_plans import ask_about
+from annotation.generation.kernels.answer_forms import (
     LETTER_RULE,
+    NotInForm,
+    WrittenQuestion,
     file_of,
+    finding_line,
     make,
+    read_bullets,
+    read_questions,
     record_of_made,
     texts_without_letters,
 )
+from annotation.generation.kernels.grounding import RULES_VERSION, fault_of, ground_bullet
 from annotation.generation.report_sources import exam_fields_of, text_of
+from annotation.jobs.handlers import JobKind, Progress, Result
+from annotation.jobs.queueing import enqueue_once
+from annotation.model_calls.attempts import Asking, CallPlan, store_batch
 from annotation.model_calls.attempts import answers_of as texts_of
 from annotation.model_calls.batch_files import custom_id
+from annotation.model_calls.call_batches import start
+from annotation.model_calls.next_calls import tally
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun, ModelCall, Revision
 from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import QuestionFile, import_questions
+from annotation.refusals import Refused
 
 BULLETS, QUESTIONS, IMPORT = "bullets", "questions", "import"  # steps at which something was not made
 AT_ONCE = 500
@@ -290,3 +301,69 @@ def lock_run(run: GenerationRun) -> None:
 
 def is_over(batch: CallBatch | None) -> bool:
     return batch is not None and batch.state == BatchState.COMPLETE
+
+
+class ContinuingParams(TypedDict):
+    run: int
+    batch: int
+
+
+KIND: JobKind[ContinuingParams] = JobKind("make_questions")
+LEAST_CAP = Decimal("0.0001")
+
+
+def continue_later(batch: CallBatch, at: datetime) -> None:
+    """Called in the transaction that completes a batch of calls, whatever it is for."""
+    run = GenerationRun.objects.filter(Q(bullets_batch=batch) | Q(questions_batch=batch)).first()
+    if run is not None:
+        title = _("Make questions for “%(bank)s”") % {"bank": run.bank.name}
+        enqueue_once(
+            KIND, title, ContinuingParams(run=run.pk, batch=batch.pk), about="batch", actor=run.created_by, at=at
+        )
+
+
+def run_continuing(progress: Progress, params: ContinuingParams) -> Result:
+    """The job."""
+    run = GenerationRun.objects.select_related("bank", "bullets_batch", "questions_batch").get(pk=params["run"])
+    progress.report(0, 1)
+    continue_run(run)
+    progress.report(1, 1)
+    return {"run": run.public_id, "made": run.n_made, "finished": run.finished_at is not None}
+
+
+def continue_run(run: GenerationRun, *, clock: Clock = timezone.now) -> None:
+    """As far as the answers that are there allow: findings are stored and questions asked for, or these imported."""
+    if run.finished_at is None and is_over(run.bullets_batch) and run.questions_batch is None:
+        _ask_for_questions(run, clock)
+    if run.finished_at is None and is_over(run.questions_batch):
+        import_made(run, clock=clock)
+
+
+def _ask_for_questions(run: GenerationRun, clock: Clock) -> None:
+    at = clock()
+    with transaction.atomic():
+        reports = take_bullets(run, at=at)
+        lock_run(run)
+        if run.questions_batch is None and reports:
+            run.questions_batch = _plan_questions(run, reports, at)
+            run.save(update_fields=["questions_batch"])
+    if run.questions_batch is None:
+        import_made(run, clock=clock)  # no report has a finding that can be used: nothing is asked
+        return
+    try:
+        start(run.questions_batch, actor=None, at=at)
+    except Refused as refusal:  # the permission is over, or the endpoint is gone: a person starts it again
+        CallBatch.objects.filter(pk=run.questions_batch.pk).update(paused_because=str(refusal))
+
+
+def _plan_questions(run: GenerationRun, reports: list[GenerationReport], at: datetime) -> CallBatch:
+    """The same endpoint, model, permission and price; the cap is what the findings left of it."""
+    before = run.bullets_batch
+    cap = None if before.cap is None else max(LEAST_CAP, before.cap - tally(before).cost)
+    asking = Asking(endpoint=before.endpoint, model=before.model, chat=ChatSettings(**before.chat_settings), cap=cap)
+    plan = CallPlan[Asking, GenerationRun](asking, before.permission, before.price)
+    batch = store_batch(
+        plan, run.bank, run.questions_prompt, n_calls=len(reports), seed=run.seed, actor=run.created_by, at=at
+    )
+    ask_about(batch, reports)
+    return batch

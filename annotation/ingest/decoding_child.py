@@ -52,8 +52,8 @@ def facts_of(source: SourceImage) -> bytes:
 
 def answer_for(data: bytes, workplace: Path) -> dict[str, str]:
     """Decode one file into the workplace. What it may not be is a refusal; what nobody foresaw ends the process."""
+    from annotation.imaging.kernels.codestreams import ImageRefused
     from annotation.imaging.kernels.image_files import read_image
-    from annotation.imaging.kernels.rejections import ImageRefused
 
     try:
         source = read_image(data)

@@ -20,7 +20,7 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState
-from annotation.imaging.kernels.rejections import SENTENCES, ImageRefused
+from annotation.imaging.kernels.codestreams import SENTENCES, ImageRefused
 from annotation.ingest import storage
 from annotation.ingest.matching import Source, has_come_in, missing_images, pending_images, roots_of
 from annotation.ingest.sandbox import Decoder

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from annotation.enums import IdentifierKind, ImageState
 from annotation.hashes import identifier_digest, image_path_digest
-from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.models import Exam, Image, QuestionBank, SourceIdentifier
 
 if TYPE_CHECKING:

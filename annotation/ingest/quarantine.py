@@ -17,7 +17,7 @@ from annotation.enums import ImageState
 from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
-from annotation.ingest.model_pictures import drop_pictures
+from annotation.ingest.serving import drop_pictures
 from annotation.models import AuditEvent, Image, Rendition, User
 
 SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)

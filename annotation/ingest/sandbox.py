@@ -25,8 +25,8 @@ import msgspec
 import numpy as np
 
 from annotation.imaging.kernels.attributes import Attributes, Identifiers
+from annotation.imaging.kernels.codestreams import SENTENCES, ImageRefused
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind
-from annotation.imaging.kernels.rejections import SENTENCES, ImageRefused
 from annotation.ingest.decoding_child import FACTS, PIXELS
 
 ADDRESS_SPACE = 512 * 1024 * 1024

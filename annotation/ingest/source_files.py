@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.imaging.kernels.codestreams import ImageRefused
 
 COMPANIONS = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".xml", ".xlsx", ".pdf", ".html", ".log"})
 _COMPANION_NAMES = frozenset({"dicomdir", "thumbs.db", "desktop.ini", "license", "licence", "readme"})

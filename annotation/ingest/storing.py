@@ -15,9 +15,9 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, ViewPosition
 from annotation.hashes import keyed_pseudonym
+from annotation.imaging.kernels.codestreams import WARNINGS
 from annotation.imaging.kernels.deidentification import VERSION, as_file, deidentified, keyed_names
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind
-from annotation.imaging.kernels.rejections import WARNINGS
 from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
 from annotation.ingest.matching import (
@@ -30,7 +30,7 @@ from annotation.ingest.matching import (
     pending_images,
 )
 from annotation.models import Exam, Image, QuestionBank, Rendition, SourceIdentifier, User
-from annotation.site.advisory_locks import OneAtATime, lock
+from annotation.site.sorted_tables import OneAtATime, lock
 
 BURNED_IN = "The file says that text is burned into its pixels."
 

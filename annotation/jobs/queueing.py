@@ -1,23 +1,27 @@
-"""Jobs come in, are cancelled and tried again; the row is the truth, the message is only a nudge.
-
-Every few seconds a worker looks for what was left behind: jobs of killed workers, lost messages, half imports.
-"""
+"""Jobs come in, also for files that people send, are cancelled and tried again; whose jobs a person sees."""
 
 from __future__ import annotations
 
 import logging
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.contributions import contributing_apps
 from annotation.enums import JobState
 from annotation.jobs.handlers import JobKind, JobRefused, Params
-from annotation.models import Job, User, WorkerBeat
+from annotation.models import Job, Upload, User, WorkerBeat
+from annotation.site.permissions import is_administrator, is_coordinator
 
 log = logging.getLogger(__name__)
 
@@ -136,3 +140,87 @@ def nudge_forgotten(*, at: datetime) -> None:
     Job.objects.filter(pk__in=[job.pk for job in waiting]).update(nudged_at=at)
     for job in waiting:
         nudge(job.public_id)
+
+
+def jobs_of(person: User) -> QuerySet[Job]:
+    """Coordinators and administrators see every job, others their own."""
+    jobs = Job.objects.select_related("created_by")
+    return jobs if is_coordinator(person) or is_administrator(person) else jobs.filter(created_by=person)
+
+
+def may_manage(person: User, job: Job) -> bool:
+    return job.created_by_id == person.pk or is_coordinator(person)
+
+
+def check_may_manage(person: User, job: Job) -> None:
+    """Raises JobRefused for somebody who may look at the job and no more."""
+    if not may_manage(person, job):
+        sentence = _("Only who started a job, or a coordinator, can stop it or try it again.")
+        raise JobRefused("not_yours", sentence, status=403)
+
+
+def facts_of_result(job: Job) -> dict[str, Any]:
+    """The plain values of the result: counts, names."""
+    result = job.result or {}
+    return {name: value for name, value in result.items() if name != "page" and not isinstance(value, list | dict)}
+
+
+def refusals_of(job: Job) -> list[Any]:
+    """The files or records that were not taken, each with its reason."""
+    result = job.result or {}
+    return result.get("refused") or result.get("errors") or []
+
+
+@dataclass(frozen=True)
+class CheckedFiles:
+    """One kind of such files: the folder of the home that keeps them, and the kinds of its two jobs."""
+
+    folder: str
+    check: JobKind[Any]
+    store: JobKind[Any]
+
+    def folder_of(self, upload: Upload) -> Path:
+        return Path(settings.HOME) / self.folder / upload.public_id
+
+    @contextmanager
+    def received(self, upload: Upload, files: Mapping[str, Iterable[bytes]]) -> Iterator[int]:
+        """The number of bytes, once all files lie in the folder of the upload; nothing stays where the block fails."""
+        folder = self.folder_of(upload)
+        folder.mkdir(parents=True, mode=0o700)
+        try:
+            yield sum(_write(folder / name, content) for name, content in files.items())
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def store_job(self, upload: Upload) -> Job | None:
+        """The newest job that stores this file."""
+        return self.store_jobs([upload.public_id]).get(upload.public_id)
+
+    def store_jobs(self, uploads: Iterable[str]) -> dict[str, Job]:
+        """The newest job that stores each of these files, by the public id of the file: one query."""
+        jobs = Job.objects.filter(kind=self.store, params__upload__in=list(uploads)).order_by("pk")
+        return {job.params["upload"]: job for job in jobs}
+
+    @transaction.atomic
+    def store_checked(
+        self, upload: Upload, title: str, may_store: Callable[[Job], bool], *, actor: User, at: datetime, **more: object
+    ) -> Job:
+        """Start the import of a file whose check was good; asking twice gives the same job.
+
+        ``title`` is filled with the parameters of the check, which the second job gets as well, with ``more`` beside
+        them. Refused (``not_checked``) before.
+        """
+        Upload.objects.select_for_update(no_key=True).get(pk=upload.pk)  # two at once would each see no job
+        stored, check = self.store_job(upload), upload.job
+        if stored is not None and stored.state not in (JobState.FAILED, JobState.CANCELLED):
+            return stored
+        if check is None or not may_store(check):
+            sentence = _("The file must be checked and found good before it can be stored.")
+            raise JobRefused("not_checked", sentence)
+        return enqueue(self.store, (title % check.params)[:200], check.params | more, actor=actor, at=at)
+
+
+def _write(path: Path, chunks: Iterable[bytes]) -> int:
+    with path.open("xb") as file:
+        return sum(file.write(chunk) for chunk in chunks)

@@ -30,11 +30,9 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.probing import LeaseLost, give_lease_back, lock_lease, take_lease
 from annotation.model_calls.attempts import Received, count_as_sent, read_attempt, store_attempts
 from annotation.model_calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
-from annotation.model_calls.kernels.batch_states import AT_WORK
-from annotation.model_calls.kernels.pacing import Pace, seconds_to_wait
+from annotation.model_calls.kernels.pacing import AT_WORK, Pace, seconds_to_wait
 from annotation.model_calls.next_calls import TOO_MANY, BatchWork, cap_is_reached, left_unanswered
-from annotation.model_calls.request_bodies import contents_of
-from annotation.model_calls.sent_pictures import CallPictures, pictures_of
+from annotation.model_calls.request_bodies import CallPictures, contents_of, pictures_of
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused
 

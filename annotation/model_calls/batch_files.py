@@ -16,10 +16,15 @@ from annotation.audit.recording import record
 from annotation.call_enums import BatchState, CallOutcome, Ending
 from annotation.model_calls.attempts import Received, read_attempt, store_attempts
 from annotation.model_calls.call_batches import BatchRefused, complete, lock_batch, permission_is_over
-from annotation.model_calls.kernels.batch_lines import MOST_BYTES, MOST_REQUESTS, ResponseLine, read_line, request_line
-from annotation.model_calls.kernels.batch_states import AT_WORK
-from annotation.model_calls.request_bodies import contents_of
-from annotation.model_calls.sent_pictures import pictures_of
+from annotation.model_calls.kernels.pacing import (
+    AT_WORK,
+    MOST_BYTES,
+    MOST_REQUESTS,
+    ResponseLine,
+    read_line,
+    request_line,
+)
+from annotation.model_calls.request_bodies import contents_of, pictures_of
 from annotation.models import CallAttempt, CallBatch, ModelCall, User
 
 AT_ONCE = 500  # calls

@@ -12,7 +12,7 @@ from annotation.audit.recording import record
 from annotation.call_enums import BatchState
 from annotation.contributions import contributed
 from annotation.endpoints.configured_endpoints import endpoint_named
-from annotation.model_calls.kernels.batch_states import may_become
+from annotation.model_calls.kernels.pacing import may_become
 from annotation.models import CallBatch, ModelCall, Price, User
 from annotation.refusals import Refused
 

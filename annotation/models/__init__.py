@@ -1,8 +1,31 @@
-from annotation.models.calls import CallAttempt, CallBatch, EndpointLease, ModelCall, ModelPicture
-from annotation.models.endpoints import EndpointProbe, Price, PromptVersion, SendingPermission
-from annotation.models.generation import Bullet, GenerationReport, GenerationRun
+from annotation.models.calls import (
+    Bullet,
+    CallAttempt,
+    CallBatch,
+    EndpointLease,
+    EndpointProbe,
+    GenerationReport,
+    GenerationRun,
+    ModelCall,
+    ModelPicture,
+    Price,
+    PromptVersion,
+    SendingPermission,
+)
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
-from annotation.models.people import AccessToken, Competence, Invitation, KeptAnswer, Membership, User
+from annotation.models.people import (
+    AccessToken,
+    AuditEvent,
+    Competence,
+    Invitation,
+    Job,
+    KeptAnswer,
+    Membership,
+    User,
+    WebhookCursor,
+    WebhookDelivery,
+    WorkerBeat,
+)
 from annotation.models.quality import (
     Embedding,
     Finding,
@@ -39,7 +62,6 @@ from annotation.models.review import (
     SamplingPlan,
     Settlement,
 )
-from annotation.models.site import AuditEvent, Job, WebhookCursor, WebhookDelivery, WorkerBeat
 
 __all__ = [
     "AccessToken",

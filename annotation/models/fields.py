@@ -128,8 +128,8 @@ class Timed(models.Model):
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
     n_sittings = models.PositiveIntegerField(null=True, blank=True)  # 2: the case was taken up again later
     time_rule = models.CharField(max_length=20, blank=True)  # empty: stored before there was a clock
-    time_flags = models.JSONField(default=list)  # annotation.case.kernels.time_flags.TimeFlag
-    time_parts = models.JSONField(null=True, blank=True)  # taken off, in ms: annotation.case.kernels.time_flags.PARTS
+    time_flags = models.JSONField(default=list)  # annotation.case.kernels.durations.TimeFlag
+    time_parts = models.JSONField(null=True, blank=True)  # taken off, in ms: annotation.case.kernels.durations.PARTS
     unreadable = models.JSONField(default=list)  # public ids of images that the person could not read
     viewport = models.JSONField(null=True, blank=True)  # window, zoom, pan, invert of each view
 

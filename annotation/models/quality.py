@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import FindingPlace
-from annotation.models.endpoints import LONGEST_ENDPOINT, LONGEST_MODEL
+from annotation.models.calls import LONGEST_ENDPOINT, LONGEST_MODEL
 from annotation.models.fields import PublicIdField, WordField
 
 
@@ -86,7 +86,7 @@ class ValidatorRun(models.Model):
 
     public_id = PublicIdField()
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="validator_runs")
-    validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.validity_parts.ASKED
+    validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.question_checks.ASKED
     batch = models.OneToOneField("annotation.CallBatch", on_delete=models.PROTECT, related_name="+")
     left_out = models.JSONField(default=list)  # {"question", "why"}: not asked, see annotation/validators
     found = models.JSONField(default=dict)  # of bias, by change: {"what": count}

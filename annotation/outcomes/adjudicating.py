@@ -35,12 +35,11 @@ from annotation.enums import (
 from annotation.models import Assignment, BlindAnswer, Membership, Review, ReviewRound, Revision, Settlement, User
 from annotation.people.roles import grant
 from annotation.questionbank.editing import revise
+from annotation.questionbank.importing import move_questions
 from annotation.questionbank.kernels.wording import Wording
-from annotation.questionbank.question_states import move_questions
 from annotation.review.assigning import Conflicts, SampleQuestion, ineligible, lock_round, sentences
 from annotation.review.ending import disputed
-from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
-from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
+from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused, RoundAct, RoundFacts, why_not
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
 from annotation.review.viewing import viewing_of
@@ -61,7 +60,7 @@ def adjudicators_of(review_round: ReviewRound) -> QuerySet[User]:
 
 
 def facts_of(review_round: ReviewRound) -> RoundFacts:
-    """What annotation.review.kernels.policy asks of a round."""
+    """What annotation.review.kernels.transitions asks of a round."""
     return RoundFacts(
         state=review_round.state,
         n_disputed=disputed(review_round).count(),

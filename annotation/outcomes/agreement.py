@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
 from annotation.models import AnswerKey, Review, ReviewRound
 from annotation.outcomes.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
-from annotation.review.kernels.anchors import GRADES
 from annotation.review.kernels.form import CANNOT_JUDGE
+from annotation.review.kernels.form_design import GRADES
 from annotation.review.outcomes import asked_by_forms, newest_reviews, repeated_reviews
 from annotation.statistics.kernels import estimate
 from annotation.statistics.kernels.bootstrap import Units, generator, percentile_intervals, resampled_totals, units_of

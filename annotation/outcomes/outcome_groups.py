@@ -21,8 +21,8 @@ from django.utils.translation import gettext_lazy
 from annotation.enums import Difficulty, Flag, ImportKind, RoundState, Task, Word
 from annotation.enums import _ as marked
 from annotation.models import BankImport, Finding, Review, ReviewRound, Settlement, User
+from annotation.quality.kernels.question_checks import JUDGED, PARTS
 from annotation.quality.kernels.rules import RULES
-from annotation.quality.kernels.validity_parts import JUDGED, PARTS
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.settling import Against
 from annotation.review.onlookers import questions_hidden_from, rounds_with_outcomes_for, similarity_hidden_from

@@ -13,8 +13,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.acts_in_words import act_in_words
-from annotation.audit.recording import FIRST, record
-from annotation.audit.verifying import AuditRefused, checked_head, events_in_order, verify
+from annotation.audit.recording import FIRST, AuditRefused, checked_head, events_in_order, record, verify
 from annotation.contributions import contributed
 from annotation.enums import FINAL_STATES, AssignmentState, JobState, Role
 from annotation.jobs.handlers import JobKind, Progress, Result

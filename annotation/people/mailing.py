@@ -1,8 +1,4 @@
-"""E-mails to people, each sent by a job: no page waits for a mail server.
-
-An e-mail that cannot be sent loses nothing: the link is on the page as well. What it says, links that work once among
-it, waits in a file of the home and never in the database, which is copied and read by others.
-"""
+"""E-mails to people, each sent by a job, and whether an address is its owner's."""
 
 from __future__ import annotations
 
@@ -15,13 +11,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from django.conf import settings
 from django.core.mail import send_mail
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import User
@@ -173,3 +172,38 @@ def _send(email: Email) -> None:
 def _password_email(person: User, link: str) -> Email:
     body = render_to_string("annotation/people/_password_mail.txt", {"user": person, "link": link})
     return Email(_("Set your password for the reading room"), body, person.email)
+
+
+CONFIRMED = "email.confirmed"
+
+
+def is_confirmed(person: User) -> bool:
+    return EmailAddress.objects.filter(user=person, email=person.email, verified=True).exists()
+
+
+def ask_for_confirmation(person: User, *, source: str, at: datetime) -> bool:
+    """Send a link that confirms the address. False: no mail server, confirmed already, or asked for too often."""
+    if not can_send() or is_confirmed(person):
+        return False
+    if not LINKS_OF_ADDRESS.takes(source, at) or not LINKS_OF_ACCOUNT.takes(person.email, at):
+        return False
+    address, _new = EmailAddress.objects.get_or_create(user=person, email=person.email, defaults={"primary": True})
+    link = f"{settings.PUBLIC_URL}{reverse('email-confirm', args=[EmailConfirmationHMAC(address).key])}"
+    body = render_to_string("annotation/people/_confirmation_mail.txt", {"user": person, "link": link})
+    return send_email(_("Confirm your address for the reading room"), body, person.email)
+
+
+@transaction.atomic
+def confirm(person: User, key: str, *, at: datetime) -> bool:
+    """Whether the address of the person is confirmed by the key of a link, which works for three days.
+
+    Only its owner confirms it: somebody who gave another's address to an account needs what was sent there.
+    """
+    found = EmailConfirmationHMAC.from_key(key)
+    if found is None:
+        return False
+    address = EmailAddress.objects.filter(pk=found.email_address.pk, user=person, email=person.email).first()
+    if address is None or not address.set_verified():
+        return False
+    record(CONFIRMED, actor=person, at=at, subject=person)
+    return True

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
 
-from annotation.backup.kept import is_backup_due, kept_backups
+from annotation.backup.taking import is_backup_due, kept_backups
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, ImageState, Role, RoundState
 from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User

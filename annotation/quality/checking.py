@@ -22,7 +22,6 @@ from annotation.audit.recording import record
 from annotation.enums import OptionLetter
 from annotation.jobs.handlers import JobKind
 from annotation.models import AnswerKey, Finding, QuestionBank, QuestionVector, Revision, User
-from annotation.quality.kernels.bankwide import BankWide, bank_wide
 from annotation.quality.kernels.question_checks import check
 from annotation.quality.kernels.rules import (
     BANKWIDE,
@@ -31,9 +30,11 @@ from annotation.quality.kernels.rules import (
     NEAR_EMBEDDED,
     PUBLIC_TWIN,
     RULES,
+    BankWide,
     CheckedQuestion,
     Flaw,
     Rule,
+    bank_wide,
 )
 from annotation.refusals import Refused
 from annotation.statistics.kernels.estimate import Estimate

@@ -18,8 +18,7 @@ from annotation.jobs.handlers import Progress, Result
 from annotation.models import Finding, QuestionBank, Revision, User
 from annotation.quality.checking import DuplicatesParams, QualityRefused, public_banks_beside
 from annotation.quality.kernels.neighbours import Neighbours, find_neighbours, find_twins
-from annotation.quality.kernels.rules import NEAR_DUPLICATE, PUBLIC_TWIN, RULES, THRESHOLD, Rule
-from annotation.quality.kernels.words import compared_text
+from annotation.quality.kernels.rules import NEAR_DUPLICATE, PUBLIC_TWIN, RULES, THRESHOLD, Rule, compared_text
 
 BATCH = 500
 SHOWN_CHARS = 200

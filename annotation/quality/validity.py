@@ -21,7 +21,7 @@ from annotation.audit.recording import record
 from annotation.enums import ImportKind
 from annotation.models import Finding, Question, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused
-from annotation.quality.kernels.validity_parts import (
+from annotation.quality.kernels.question_checks import (
     CAN_FAIL,
     DIFFICULTY,
     DIVERSITY,

@@ -23,7 +23,7 @@ from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_i
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
 from annotation.questionbank.kernels.records import QuestionRecord, content_sha256, with_source
 from annotation.questionbank.kernels.wording import Wording
-from annotation.questionbank.known import (
+from annotation.questionbank.priors import (
     EditedWording,
     KnownQuestion,
     arrived_images,

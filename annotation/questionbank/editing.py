@@ -30,6 +30,7 @@ from annotation.models import AnswerKey, BankImport, Edit, Image, Question, Ques
 from annotation.quality.checking import check_revisions
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.importing import move_questions
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import (
     IMAGES,
@@ -41,8 +42,7 @@ from annotation.questionbank.kernels.wording import (
     changes,
     check_wording,
 )
-from annotation.questionbank.known import stored_wording
-from annotation.questionbank.question_states import move_questions
+from annotation.questionbank.priors import stored_wording
 
 REASON_LIMIT = 5000
 

@@ -1,10 +1,4 @@
-"""Questions of a bank by page: filtered and sorted, at a cost that does not grow with the bank.
-
-What at most MOST_LISTED questions come through (of one filter with an index, or of the whole bank) is listed as a
-whole: it has a count, and every order. Of more, a page is read along an index: in the order of numbers, or group by
-group in the order of a column. Where further filters narrow what the index gives, at most WINDOW questions are looked
-at for a page, and the page says how far it has looked.
-"""
+"""Questions of a bank listed in its orders, with counts and the tree of its categories."""
 
 from __future__ import annotations
 
@@ -12,13 +6,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.cache import cache
-from django.db.models import F, Max, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models import Count, F, Max, OuterRef, Prefetch, QuerySet, Subquery
+from django.utils.translation import gettext as _
 
-from annotation.enums import ImageState, QuestionState, RenditionKind
+from annotation.enums import ImageState, QuestionState, RenditionKind, Task
 from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
-from annotation.questionbank.filters import BankSearch, NotByIndex, bank_filters
+from annotation.questionbank.filters import NO_CATEGORY, BankSearch, NotByIndex, bank_filters
 from annotation.site.sorted_tables import Sorting
 
 PER_PAGE = 50
@@ -348,3 +344,43 @@ def n_missing_images(bank: QuestionBank) -> int:
         last = Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
         cache.set(name, known, 300 if last > MOST_LISTED else 0)
     return known
+
+
+LEVELS = ("task", "category", "subcategory", "question_class")
+KEPT_SECONDS = 300  # of a large bank
+
+
+@dataclass(eq=False)
+class Branch:
+    """One value of a level, with what divides it further; ``query`` finds its questions in the list of the bank."""
+
+    words: str
+    query: str
+    n: int = 0
+    branches: dict[str, Branch] = field(default_factory=dict)
+
+    @property
+    def divisions(self) -> list[Branch]:
+        """By name, what is unknown last; none where nothing divides this one."""
+        found = sorted(self.branches.items(), key=lambda one: (not one[0], one[1].words.casefold()))
+        return [branch for _name, branch in found] if any(self.branches) else []
+
+
+def category_tree(bank: QuestionBank) -> Branch:
+    """The whole bank, counted by one query; of a large bank as of some minutes ago."""
+    key = f"category-tree:{bank.pk}"
+    counts: list[tuple[Any, ...]] | None = cache.get(key)
+    if counts is None:
+        rows = BankSearch(bank, {}).revisions().order_by().values_list(*LEVELS)
+        counts = list(rows.annotate(n=Count("pk")))
+        cache.set(key, counts, KEPT_SECONDS if sum(row[-1] for row in counts) > MOST_LISTED else 0)
+    whole = Branch(bank.name, "")
+    for *values, n in counts:
+        branch, wanted = whole, {}
+        branch.n += n
+        for level, value in zip(LEVELS, values, strict=True):
+            wanted[level] = value or NO_CATEGORY
+            words = _(Task(value).label) if level == "task" else value or _("unknown")
+            branch = branch.branches.setdefault(value, Branch(words, urlencode(wanted)))
+            branch.n += n
+    return whole

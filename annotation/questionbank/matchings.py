@@ -24,12 +24,13 @@ from annotation.questionbank.kernels.column_matching import (
     NUMBER,
     Matching,
     RowReader,
+    counts_from,
     faults_of,
+    guess_matching,
 )
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import SHOWN_ROWS, FileColumns, columns_to_match
-from annotation.questionbank.kernels.matching_guess import counts_from, guess_matching
 from annotation.questionbank.kernels.records import (
     Batch,
     QuestionRecord,
@@ -37,7 +38,7 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.known import questions_with_keys
+from annotation.questionbank.priors import questions_with_keys
 from annotation.questionbank.uploads import FILES, begin_check, source_of
 
 LONGEST_NAME = 200  # of a matching

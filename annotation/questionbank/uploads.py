@@ -17,9 +17,8 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import ImportState, JobState
 from annotation.files.kernels.strictjson import FileRefused
-from annotation.jobs.checked_files import CheckedFiles
 from annotation.jobs.handlers import JobCancelled, JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import CheckedFiles, enqueue
 from annotation.models import BankImport, Job, QuestionBank, Revision, Upload, User
 from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate

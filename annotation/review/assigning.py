@@ -32,7 +32,7 @@ from annotation.people.roles import add_role
 from annotation.questionbank.priors import questions_showing
 from annotation.review.kernels.allotment import Item, allot, too_few_for
 from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
-from annotation.review.repeats import place_repeats
+from annotation.review.samples import place_repeats
 
 AT_ONCE = 500  # ids in one query
 QUESTION = "revision__question"

@@ -18,7 +18,7 @@ from annotation.review.kernels.form import Blind, make_blind
 from annotation.review.kernels.form_design import FormDesign, stored_design
 from annotation.review.kernels.transitions import GONE, IN_TURN, UNFINISHED, ReviewRefused
 from annotation.site.internals import note_missing
-from annotation.site.kept_queries import KeptQuery, KeptSQL
+from annotation.site.sorted_tables import KeptQuery, KeptSQL
 
 # What acts and the case page need of an assignment, in one row. Built once: building costs more than asking.
 _COLUMNS = (

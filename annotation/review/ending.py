@@ -22,12 +22,11 @@ from annotation.models import (
     Settlement,
     User,
 )
-from annotation.questionbank.question_states import move_questions
+from annotation.questionbank.importing import move_questions
 from annotation.review.assigning import lock_round
 from annotation.review.calibrating import uncalibrated
-from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.settling import RULE, Against, Opinion, Reason, reasons_against
-from annotation.review.kernels.transitions import UNFINISHED, UNREVIEWED, ReviewRefused
+from annotation.review.kernels.transitions import UNFINISHED, UNREVIEWED, ReviewRefused, RoundAct, RoundFacts, why_not
 from annotation.review.outcomes import newest_reviews
 
 BATCH = 500

@@ -12,8 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation.case.kernels.durations import CLOCK_RULES
-from annotation.case.kernels.time_flags import is_counted
+from annotation.case.kernels.durations import CLOCK_RULES, is_counted
 from annotation.enums import AssignmentState, QuestionState, Role, RoundState, RoundSteps, Verdict
 from annotation.models import (
     Assignment,

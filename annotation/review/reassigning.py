@@ -31,7 +31,7 @@ from annotation.review.assigning import (
 )
 from annotation.review.kernels.allotment import hand_out, share_for_newcomer
 from annotation.review.kernels.transitions import UNREVIEWED, Act, ReviewRefused, state_after
-from annotation.review.repeats import place_repeats, withdraw_repeats
+from annotation.review.samples import place_repeats, withdraw_repeats
 
 
 @transaction.atomic

@@ -15,8 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import CLOCK_RULES, RULE
-from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag, is_counted
+from annotation.case.kernels.durations import CLOCK_RULES, EXCLUDING, RULE, TimeFlag, is_counted
 from annotation.enums import FINAL_STATES, AssignmentState, KeySource, RoundState
 from annotation.models import (
     AnswerKey,

@@ -18,7 +18,7 @@ from annotation.review.kernels.allotment import n_repeats
 from annotation.review.kernels.form_design import FormDesign, check_design, stored_design
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.onlookers import case_minutes
-from annotation.review.repeats import MOST_REPEATED
+from annotation.review.samples import MOST_REPEATED
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
 

@@ -24,7 +24,7 @@ from annotation.models import (
     SamplingPlan,
     User,
 )
-from annotation.questionbank.question_states import move_questions
+from annotation.questionbank.importing import move_questions
 from annotation.review.assigning import (
     assigned_now,
     clear_assignments,
@@ -33,13 +33,12 @@ from annotation.review.assigning import (
     store_assignments,
 )
 from annotation.review.ending import rest_questions, sampled_revisions
-from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.sampling import SEED_MAX
-from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.kernels.transitions import ReviewRefused, RoundAct, RoundFacts, why_not
 from annotation.review.round_design import PLAIN, RoundDesign, check_round_design, design_of_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
-from annotation.site.advisory_locks import OneAtATime, lock
 from annotation.site.slugs import free_slug, listed
+from annotation.site.sorted_tables import OneAtATime, lock
 
 MOST_PER_QUESTION = 9
 

@@ -1,7 +1,8 @@
-"""Draw a sample from a bank and store it with everything that is needed to draw it again."""
+"""Draw a sample from a bank, with hidden repeats, and store it with all that is needed to draw it again."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,12 +17,13 @@ from django.utils.translation import gettext_lazy
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.contributions import contributed
-from annotation.enums import QuestionState
+from annotation.enums import AssignmentState, QuestionState
 from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
-from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.models import Assignment, QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
 from annotation.quality.validity import kept_out
 from annotation.questionbank.filters import BankFilter, BankSearch, Rows
 from annotation.refusals import Refused
+from annotation.review.kernels.allotment import repeats_in
 from annotation.review.kernels.sampling import (
     RULE,
     SEED_MAX,
@@ -33,9 +35,9 @@ from annotation.review.kernels.sampling import (
     frame_of,
     sample_size,
 )
-from annotation.site.advisory_locks import OneAtATime, lock
+from annotation.review.kernels.transitions import GONE, UNREVIEWED
 from annotation.site.slugs import free_slug
-from annotation.site.sorted_tables import Columns
+from annotation.site.sorted_tables import Columns, OneAtATime, lock
 
 DEFAULT_PER_THOUSAND = 100
 DEFAULT_SEED = 1
@@ -342,3 +344,51 @@ def purge_sample(plan: SamplingPlan, at: datetime) -> bool:
     note_purged(plan, at=at)
     plan.delete()
     return True
+
+
+BATCH = 2000
+MOST_REPEATED = 20  # percent
+
+
+def place_repeats(review_round: ReviewRound, reviewers: Collection[int]) -> int:
+    """Put repeats among what these people have not opened yet; who has some already gets no more. Returns how many."""
+    if not review_round.percent_repeated:
+        return 0
+    rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    columns = ("pk", "reviewer", "revision", "state", "opened_at", "position", "repeats", "revision__question__number")
+    there = Assignment.objects.filter(round=review_round, reviewer__in=reviewers).exclude(state__in=GONE)
+    for row in there.order_by("position").values(*columns):
+        rows[row["reviewer"]].append(row)
+    made: list[Assignment] = []
+    moved: list[Assignment] = []
+    for stream, (reviewer, theirs) in enumerate(sorted(rows.items())):
+        if any(row["repeats"] for row in theirs):
+            continue
+        waiting = [row for row in theirs if row["state"] == AssignmentState.WAITING and row["opened_at"] is None]
+        of_number = {row["revision__question__number"]: row for row in waiting}
+        coming: dict[int, list[Assignment]] = defaultdict(list)
+        for number, place in repeats_in(list(of_number), review_round.percent_repeated, review_round.seed, stream):
+            first = of_number[number]
+            again = Assignment(
+                round=review_round, reviewer_id=reviewer, revision_id=first["revision"], repeats_id=first["pk"]
+            )
+            coming[place].append(again)
+        if not coming:
+            continue
+        position = waiting[0]["position"]
+        for place in range(len(waiting) + 1):
+            for again in coming[place]:
+                again.position = position
+                made.append(again)
+                position += 1
+            if place < len(waiting):
+                moved.append(Assignment(pk=waiting[place]["pk"], position=position))
+                position += 1
+    Assignment.objects.bulk_update(moved, ["position"], batch_size=BATCH)
+    return len(Assignment.objects.bulk_create(made, batch_size=BATCH))
+
+
+def withdraw_repeats(review_round: ReviewRound) -> None:
+    """The repeats of questions that are no longer with their reviewer."""
+    rows = Assignment.objects.filter(round=review_round, repeats__state__in=GONE, state__in=UNREVIEWED)
+    rows.update(state=AssignmentState.WITHDRAWN)

@@ -38,7 +38,7 @@ from annotation.review.kernels.form import Blind, following_flags, stored_disagr
 from annotation.review.kernels.form_design import FormDesign
 from annotation.review.kernels.visibility import CaseProgress, Part, Step, current_step, visible_parts
 from annotation.review.viewing import viewing_of
-from annotation.site.kept_queries import KeptQuery
+from annotation.site.sorted_tables import KeptQuery
 
 Descriptors = list[dict[str, Any]]
 MOST_AGE = 90  # 90 means 90 or older

@@ -12,12 +12,24 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.parsing import NO_TRACE, Trace
+from annotation.case.kernels.traces import NO_TRACE, Trace
 from annotation.enums import PAPER_FORM, Flag, ImageState, ReturnReason, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import case_images
 from annotation.models import AnswerKey, Assignment, Review, Revision, User
-from annotation.review.answering import NO_BASIS, Basis, answer_first, check_drafts, check_steps, mark_opened
+from annotation.review.answering import (
+    NO_BASIS,
+    Basis,
+    add_trace,
+    answer_first,
+    check_drafts,
+    check_seen,
+    check_steps,
+    mark_opened,
+    simulated_time,
+    store_events,
+    time_of,
+)
 from annotation.review.assignments import (
     N_AHEAD,
     design_of,
@@ -33,9 +45,8 @@ from annotation.review.calibrating import finish_calibration
 from annotation.review.kernels.form import FormProblem, Ground, Judgement, check_judgement, flags_set, incomplete
 from annotation.review.kernels.transitions import UNFINISHED, Act, ReviewRefused, state_after
 from annotation.review.kernels.visibility import Step
-from annotation.review.repeats import withdraw_repeats
-from annotation.review.trace_events import add_trace, check_seen, simulated_time, store_events, time_of
-from annotation.site.kept_queries import KeptQuery
+from annotation.review.samples import withdraw_repeats
+from annotation.site.sorted_tables import KeptQuery
 
 REASON_LIMIT = 300
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from annotation.enums import Role
 from annotation.models import Assignment, Membership, ReviewRound, User
 from annotation.models.people import TokenScope
-from annotation.site.kept_queries import KeptQuery
+from annotation.site.sorted_tables import KeptQuery
 
 Person = User | AnonymousUser
 Row = TypeVar("Row", bound=Model)

@@ -16,11 +16,10 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
-from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.imaging.kernels.picture_policies import QUARTER
-from annotation.ingest.model_pictures import policy_for
-from annotation.model_calls.call_batches import start
-from annotation.model_calls.campaigns import (
+from annotation.ingest.serving import policy_for
+from annotation.model_calls.attempts import (
     Asking,
     CallPlan,
     add_calls,
@@ -30,10 +29,11 @@ from annotation.model_calls.campaigns import (
     permitted_and_priced,
     store_batch,
 )
+from annotation.model_calls.call_batches import start
 from annotation.models import Price, PromptVersion, QuestionBank, SendingPermission, User, ValidatorRun
 from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.prompts.versions import stored_version, version_of
-from annotation.quality.kernels.validity_parts import ASKED, BIAS, RATING, VALIDATORS
+from annotation.quality.kernels.question_checks import ASKED, BIAS, RATING, VALIDATORS
 from annotation.validators.asked_about import (
     AskedAbout,
     FoundQuestions,
@@ -41,10 +41,10 @@ from annotation.validators.asked_about import (
     check_generators,
     check_images_there,
     check_reads_none,
+    counterpart_calls,
     judged_by,
     questions_to_ask,
 )
-from annotation.validators.counterpart_calls import counterpart_calls
 from annotation.validators.kernels.validator_prompts import PROMPTS
 
 PLANNED = "validator.planned"

@@ -30,7 +30,7 @@ from annotation.outcomes.overview import own_adjudication
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.site.permissions import is_adjudicator, knows_round
-from annotation.views.questionbank.revisions import EditorPlace, editor
+from annotation.views.questionbank.chosen import EditorPlace, editor
 from annotation.views.site.confirming import is_possible_or_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 

@@ -40,9 +40,9 @@ from annotation.models import Embedding, PairTrial, QuestionBank
 from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
 from annotation.site.sorted_tables import numbered_page
+from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
-from annotation.views.validators.bank_validators import bank_of
 
 PER_PAGE = 50
 

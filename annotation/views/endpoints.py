@@ -1,9 +1,4 @@
-"""Model endpoints: what they are, what a probe found out about their models, and what these cost.
-
-Administrators probe and set prices, coordinators read.
-
-What of a bank may be sent to which endpoint: its terms, the permissions, giving and withdrawing one.
-"""
+"""Model endpoints and webhooks, as the people who keep the site see them."""
 
 from __future__ import annotations
 
@@ -19,17 +14,23 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.call_enums import EndpointPlace, ProbeQuestion
-from annotation.endpoints.configured_endpoints import endpoint_named, endpoints
-from annotation.endpoints.endpoint_overview import endpoint_lines, has_usable_key, prices_of, probe_jobs, probes_of
-from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.prices import set_price
-from annotation.endpoints.probing import ask_for_probe, counts_of
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoints, set_price
+from annotation.endpoints.deliveries import deliveries, send_again, send_test, webhook_lines, webhook_named
+from annotation.endpoints.kernels.endpoint_list import EVENTS, Endpoint
+from annotation.endpoints.probing import (
+    ask_for_probe,
+    counts_of,
+    endpoint_lines,
+    has_usable_key,
+    prices_of,
+    probe_jobs,
+    probes_of,
+)
 from annotation.endpoints.sending_permissions import give_permission, is_same_text, withdraw_permission
 from annotation.enums import Role
-from annotation.forms.model_endpoints import PriceForm, ProbeForm
-from annotation.forms.sending import PermissionForm, TermsForm, WithdrawalForm
-from annotation.ingest.model_pictures import images_never_sent
-from annotation.models import QuestionBank, SendingPermission
+from annotation.forms.model_endpoints import PermissionForm, PriceForm, ProbeForm, TermsForm, WithdrawalForm
+from annotation.ingest.serving import images_never_sent
+from annotation.models import QuestionBank, SendingPermission, WebhookDelivery
 from annotation.questionbank.bank_life import change_terms
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import numbered_page
@@ -212,3 +213,32 @@ def bank_permission_withdraw(request: AuthenticatedRequest, slug: str, public_id
             return redirect("bank-sending", slug)
     context = {"bank": permission.bank, "permission": permission, "form": form}
     return render(request, "annotation/sending/withdraw.html", context, status=422 if form.errors else 200)
+
+
+DELIVERIES_PER_PAGE = 50
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_safe
+def webhooks(request: AuthenticatedRequest) -> HttpResponse:
+    page = numbered_page(request.GET, deliveries(), DELIVERIES_PER_PAGE)
+    context = {"lines": webhook_lines(), "page": page, "events": ", ".join(EVENTS.values())}
+    return render(request, "annotation/webhooks/webhooks.html", context)
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def webhook_test(request: AuthenticatedRequest, name: str) -> HttpResponse:
+    """Send a message that says nothing."""
+    send_test(webhook_named(name), **by(request))
+    messages.info(request, _("A test is being sent; its answer is shown below in a moment."))
+    return redirect("site-webhooks")
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def webhook_send_again(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    send_again(get_object_or_404(WebhookDelivery, public_id=public_id), **by(request))
+    messages.info(request, _("It is sent again."))
+    return redirect("site-webhooks")

@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy
 from annotation.acts import Act, Confirmation
 from annotation.model_calls.call_batches import change_cap, pause, stop
 from annotation.models import User
-from readerstudy.forms.model_runs import ModelRunCapForm, StartModelRunForm
-from readerstudy.model_runs.run_access import runs_seen_by
-from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
+from readerstudy.forms.models import ModelRunCapForm, StartModelRunForm
+from readerstudy.model_runs.following import ask_first_questions, resume_run, start_run
+from readerstudy.model_runs.planning import runs_seen_by
 from readerstudy.models import ModelRun
 from readerstudy.study.permissions import may_enter_models
 

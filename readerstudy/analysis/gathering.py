@@ -22,13 +22,13 @@ from readerstudy.analysis.main_block import (
     fill_responses,
 )
 from readerstudy.design.kernels.analysis_plan import read_analysis
+from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.drawing import cells_of
-from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
 from readerstudy.predictions.entries import names_at
 from readerstudy.predictions.runs import StudyRun, StudyRuns, is_renamed, runs_of_study
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 
 
 def gather(study: ReaderStudy) -> StudyArrays:

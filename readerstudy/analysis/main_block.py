@@ -12,12 +12,12 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from annotation.case.kernels.time_flags import TimeFlag, is_counted
+from annotation.case.kernels.durations import TimeFlag, is_counted
 from annotation.models import AnswerKey, Assignment
 from annotation.review.outcomes import blind_answers
 from readerstudy.analysis.kernels.arrays import STATE_OF, TASKS, Experts, Questions, Repeats, State, Voided
 from readerstudy.analysis.kernels.result import DECLARED, LETTERS
-from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.models import CaseSet, Enrolment, Prediction, PredictionRun, ReaderStudy, Remark, Response, StudyCase

@@ -23,8 +23,7 @@ from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.computing import RULE
 from readerstudy.analysis.main_block import expert_answers
-from readerstudy.design.kernels.documents import canonical, sha256_of
-from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.kernels.documents import canonical, read_rules, sha256_of
 from readerstudy.models import Enrolment, InputsMark, PredictionRun, ReaderStudy, Remark, Response, Voiding
 
 READER = ("pk", "pseudonym", "case_set_id", "reader_id", "withdrawn_at", "replaced_at", "finished_at")

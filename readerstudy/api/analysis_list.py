@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.job_list import JobShape
+from annotation.api.bodies import Moment, PersonName
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
-from annotation.api.shown_fields import Moment, PersonName
+from annotation.api.site_lists import JobShape
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from annotation.models import Job
 from annotation.people.kept_answers import MadeAnswer
@@ -26,7 +26,7 @@ from readerstudy.api.study_list import FileOfStudy, OfStudy
 from readerstudy.conducting import lifecycle
 from readerstudy.exports import report_job
 from readerstudy.models import Analysis, AnalysisReport
-from readerstudy.results.figure_files import figures_in
+from readerstudy.results.looking import figures_in
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import check_seen, seen_analysis
 from readerstudy.views.results.overview import named_figure, report_file

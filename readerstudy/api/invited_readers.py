@@ -1,4 +1,4 @@
-"""Readers who are invited to a study: singly, from a file, or in the place of another; and what becomes of a link."""
+"""Readers of a study: listed with their progress, invited, replaced."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import BodyRefused, SentBody, rows_refused
+from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice, rows_refused
 from annotation.api.resources import ActOn, ListOf, OneOf, Shown
-from annotation.api.review.round_invitations import LinkOnce
-from annotation.api.shown_fields import Moment, PersonName
+from annotation.api.review.round_people import LinkOnce
 from annotation.models import Invitation
 from annotation.people.invitation_file import (
     MOST_BYTES,
@@ -40,9 +39,11 @@ from readerstudy.enrolment.inviting import (
     open_invitations,
     remind_invited,
 )
+from readerstudy.enrolment.kernels.steps import Step
 from readerstudy.enrolment.participation import replace_reader
-from readerstudy.models import CaseSet
-from readerstudy.study.locking import StudyRefused
+from readerstudy.enrolment.reader_status import statuses_of
+from readerstudy.models import CaseSet, Enrolment
+from readerstudy.study.permissions import StudyRefused
 
 
 class ReaderInvitationShape(Shown):
@@ -223,3 +224,50 @@ class InviteReadersFromFile(OfStudy):
 def _refuse(faults: Sequence[RowFault]) -> None:
     if faults:
         raise rows_refused([_Fault(*one) for one in sorted(faults)])
+
+
+class ReaderShape(Shown):
+    id = serializers.CharField(source="enrolment.public_id")
+    pseudonym = serializers.CharField(source="enrolment.pseudonym", help_text="in every table of the study")
+    name = PersonName(source="enrolment.reader", help_text="null: the readings were made elsewhere")
+    case_set = serializers.IntegerField(source="enrolment.case_set.number")
+    step = WordChoice(Step, help_text="what comes next for the reader")
+    n_cases = serializers.IntegerField(source="n", help_text="of the main block")
+    n_done = serializers.IntegerField()
+    enrolled_at = Moment(source="enrolment.enrolled_at")
+    consented_at = Moment(source="enrolment.consented_at", allow_null=True, help_text="null: not asked, or not yet")
+    deadline_at = Moment(source="enrolment.deadline_at", allow_null=True, help_text="null: that of the study")
+    finished_at = Moment(source="enrolment.finished_at", allow_null=True)
+    withdrawn_at = Moment(source="enrolment.withdrawn_at", allow_null=True)
+    replaced_at = Moment(source="enrolment.replaced_at", allow_null=True)
+
+
+class StudyReaders(OfStudy, ListOf[Enrolment]):
+    """Readers in the order in which they came, with their progress; never an answer."""
+
+    is_overseen = True
+    shape = ReaderShape
+    newest_first = False
+    summary = "List readers of a study"
+
+    def rows(self) -> QuerySet[Enrolment]:
+        return self.study.enrolments.select_related("study", "reader", "case_set")
+
+    def listed(self, rows: Sequence[Any], cursor: str, only: Sequence[str] | None) -> Response:
+        return super().listed(statuses_of(list(rows), timezone.now()), cursor, only)
+
+
+class OneReader(OfStudy, OneOf[Enrolment]):
+    """One reader of a study."""
+
+    is_overseen = True
+    shape = ReaderShape
+    summary = "Read one reader of a study"
+    locks = ("study",)
+
+    def rows(self) -> QuerySet[Enrolment]:
+        return self.study.enrolments.select_related("study", "reader", "case_set")
+
+    def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
+        [status] = statuses_of([row], timezone.now())
+        return super().shown(status, only)

@@ -1,26 +1,38 @@
-"""Models, and the runs of their predictions: counts of what a file held, never whether an answer was right."""
+"""Models and the runs of their predictions, what becomes of them, and models on a bank, compared."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import django_filters
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.bodies import SentBody, cleaned
+from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice, cleaned
+from annotation.api.questionbank.question_acts import ReasonSent
+from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
-from annotation.api.shown_fields import Moment, PersonName, WordChoice
+from annotation.api.site_lists import JobShape
+from annotation.enums import Role
+from annotation.models import Job, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.acts.models import known_entry, known_run
+from annotation.site.permissions import is_coordinator, reaches
+from readerstudy.acts.models import changeable_entry, known_entry, known_run
+from readerstudy.api.study_list import StoredFile
+from readerstudy.comparison.comparison_job import KIND, ask_for_comparison, newest_comparison, take_result
 from readerstudy.enums import EntryState, PredictionForm
 from readerstudy.forms.models import ModelForm
-from readerstudy.models import ModelEntry, PredictionRun
-from readerstudy.predictions.entries import enter_model
+from readerstudy.models import ModelComparison, ModelEntry, PredictionRun, SubmissionCall
+from readerstudy.predictions import listing
+from readerstudy.predictions.entries import FIELDS, edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.listing import entries_known_to, runs_known_to
+from readerstudy.views.comparison import bank_compared
 from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models
 
 
@@ -148,3 +160,178 @@ class OnePredictionRun(OfModels, OneOf[PredictionRun]):
 
     def one(self) -> PredictionRun:
         return known_run(self.person, self.kwargs["public_id"])
+
+
+class ModelChanged(SentBody):
+    """What is not sent stays as it is."""
+
+    name = serializers.CharField(required=False)
+    version = serializers.CharField(required=False, allow_blank=True)
+    dated_on = serializers.CharField(required=False, allow_blank=True, help_text="2026-11-30")
+    prompt = serializers.CharField(required=False, allow_blank=True)
+    decoding = serializers.CharField(required=False, allow_blank=True)
+    link = serializers.CharField(required=False, allow_blank=True)
+
+
+class _ModelAct(OneModel):
+    http_method_names = ["post"]
+
+    def one(self) -> ModelEntry:
+        """Raises PermissionDenied where its runs stand in figures that the token does not reach."""
+        entry = changeable_entry(self.person, self.kwargs["public_id"])
+        if not listing.reaches_all_runs(self.person, entry):
+            raise PermissionDenied(_("This model has runs in other places than that of the token."))
+        return entry
+
+    def fields_of(self, entry: ModelEntry) -> dict[str, Any]:
+        """Those of the model with what was sent in their place. Raises ValidationError."""
+        kept = {name: getattr(entry, name) for name in FIELDS}
+        return cleaned(ModelForm({**kept, **self.sent(ModelChanged)}))
+
+
+class EditModel(_ModelAct):
+    """Correct the description of a model. What it was before stays in its history; another version of it is a
+    replacement.
+    """
+
+    body = ModelChanged
+    summary = "Edit a model"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        entry = self.one()
+        return Response(self.shown(edit_model(entry, self.fields_of(entry), **self.by())))
+
+
+class ReplaceModel(_ModelAct):
+    """Another entry in the place of this one, whose runs leave the figures. It begins without predictions; the answer
+    is the new one.
+    """
+
+    body = ModelChanged
+    makes, status = True, 201
+    summary = "Replace a model"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        entry = self.one()
+        fields = self.fields_of(entry)
+
+        def replace() -> MadeAnswer:
+            made = replace_model(entry, fields, **self.by())
+            return MadeAnswer(201, self.shown(made), reverse("api-model", args=[made.public_id]))
+
+        return self.once(replace)
+
+
+class WithdrawModel(_ModelAct):
+    """The model and its runs leave the figures; nothing is deleted."""
+
+    body = ReasonSent
+    summary = "Withdraw a model"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        entry = self.one()
+        return Response(self.shown(withdraw_model(entry, self.sent(ReasonSent)["reason"], **self.by())))
+
+
+# --- what submitters may send for -----------------------------------------------------------------
+class SubmissionsShape(Shown):
+    bank = serializers.SlugField(source="slug")
+    is_open = serializers.SerializerMethodField(help_text="whether submitters of models may send predictions for it")
+
+    def get_is_open(self, bank: QuestionBank) -> bool:
+        return SubmissionCall.objects.filter(bank=bank).exists()
+
+
+class Submissions(OneOf[QuestionBank]):
+    """Whether submitters of models may send predictions for a bank."""
+
+    roles = (Role.COORDINATOR,)
+    shape = SubmissionsShape
+    summary = "Read whether a bank is open to submitters"
+
+    def one(self) -> QuestionBank:
+        return bank_named(self.person, self.kwargs["slug"])
+
+
+class ComparisonShape(Shown):
+    id = serializers.CharField(source="public_id")
+    bank = serializers.SlugField(source="bank.slug")
+    inputs_sha256 = serializers.CharField()
+    result_sha256 = serializers.CharField()
+    is_stale = serializers.SerializerMethodField(help_text="whether runs, models or questions have changed since")
+    created_by = PersonName()
+    created_at = Moment()
+
+    def get_is_stale(self, comparison: ModelComparison) -> bool:
+        from readerstudy.comparison.comparing_models import inputs_now  # loads numpy: not at every start
+
+        return inputs_now(comparison.bank) != comparison.inputs_sha256
+
+
+class _OfComparedBank(Resource):
+    @property
+    def bank(self) -> QuestionBank:
+        """Raises PermissionDenied for who may not know scores, Http404 for a bank without a main run."""
+        bank = bank_compared(self.person, self.kwargs["slug"])
+        if not reaches(self.person, bank=bank.pk):
+            raise Http404
+        return bank
+
+    def newest(self) -> ModelComparison:
+        comparison = newest_comparison(self.bank)
+        if comparison is None:
+            raise Http404
+        return comparison
+
+
+class BankComparison(_OfComparedBank, OneOf[ModelComparison]):
+    """The newest comparison of the models on a bank, without its result."""
+
+    shape = ComparisonShape
+    summary = "Read the comparison of models on a bank"
+    locks = ("bank",)
+
+    def one(self) -> ModelComparison:
+        return self.newest()
+
+
+class ComparisonResult(_OfComparedBank, StoredFile[ModelComparison]):
+    """The stored JSON, byte by byte: ``result_sha256`` is its hash. Taking it is noted."""
+
+    content_types = ("application/json",)
+    summary = "Read the result of a comparison"
+
+    def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
+        found = self.newest()
+        known = self.known(found.result_sha256)
+        return known or self.file(take_result(found, **self.by()), found.result_sha256, "application/json")
+
+
+class StartComparison(_OfComparedBank):
+    """202: a job compares them, and the address says how far it is. One that waits or runs already is enough."""
+
+    shape = JobShape
+    makes, status = True, 202
+    summary = "Compare the models on a bank"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        bank = self.bank
+        if not is_coordinator(self.person):
+            raise PermissionDenied(_("Only coordinators compare models."))
+
+        def ask() -> MadeAnswer:
+            job = ask_for_comparison(bank, **self.by())
+            return MadeAnswer(202, self.shown(job), reverse("api-models-compare-job", args=[bank.slug, job.public_id]))
+
+        return self.once(ask)
+
+
+class ComparisonJob(_OfComparedBank, OneOf[Job]):
+    """A comparison that was asked for: how far it is."""
+
+    shape = JobShape
+    summary = "Read a job that compares models"
+    reach = None
+
+    def rows(self) -> QuerySet[Job]:
+        return Job.objects.filter(kind=KIND, params__bank=self.bank.pk).select_related("created_by")

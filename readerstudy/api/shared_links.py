@@ -12,14 +12,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import SentBody, cleaned
+from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
 from annotation.api.resources import ListOf, OneOf, Shown
-from annotation.api.shown_fields import Moment, PersonName
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy
 from readerstudy.forms.studies import ShareForm
 from readerstudy.models import ResultsLink
-from readerstudy.sharing.linking import DAYS, IssuedLink, links_of, share_results
+from readerstudy.results.linking import DAYS, IssuedLink, links_of, share_results
 from readerstudy.views.access import seen_analysis
 
 

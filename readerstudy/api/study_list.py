@@ -1,4 +1,4 @@
-"""Reader studies: listed, read, made of a plan, and the protocol of one that is frozen."""
+"""Studies: listed, made, read, changed, and what is done with one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.bodies import BodyRefused, SentBody
+from annotation.acts import Act
+from annotation.api.acting import ActedOn
+from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, Resource, Row, Shown
-from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import Role
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.design.creating import create_study, plan_of
+from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
@@ -218,3 +219,88 @@ class StudyProtocol(FileOfStudy):
         if not study.protocol:
             raise Http404
         return self.known(study.protocol_sha256) or self.file(study.protocol, study.protocol_sha256, "application/json")
+
+
+class DeadlineSent(SentBody):
+    deadline_at = Moment(help_text="later than the present one")
+
+
+class MovesDeadline(ActedOn):
+    def arguments(self, act: Act[Any]) -> dict[str, Any]:
+        return {"deadline": self.sent(DeadlineSent)["deadline_at"]}
+
+
+class SentRemindersShape(Shown):
+    n_sent = serializers.IntegerField(help_text="e-mails")
+
+
+class SendsReminders(ActedOn):
+    makes = True
+    shape = SentRemindersShape
+
+    def answer(self, result: int) -> Any:
+        return self.shown({"n_sent": result})
+
+
+class CloseSent(SentBody):
+    confirmed_open = serializers.IntegerField(
+        default=0, min_value=0, max_value=100_000, help_text="how many readers without an end are left; 409 tells them"
+    )
+
+
+class RereviewSent(SentBody):
+    threshold_percent = serializers.IntegerField(
+        default=50, min_value=1, max_value=100, help_text="missed by so many of the readers who answered the case"
+    )
+    name = serializers.CharField(max_length=200, help_text="of the round")
+
+
+class RereviewShape(Shown):
+    round = serializers.SlugField(source="slug")
+    name = serializers.CharField()
+
+
+class RereviewStudy(OfStudy):
+    """The draft of a blinded round of the cases that many readers missed, mixed with as many that few missed; which are
+    which is told when the round has closed. Choosing them is a look at results: it unblinds the study.
+    """
+
+    shape, body = RereviewShape, RereviewSent
+    makes, status = True, 201
+    summary = "Send missed cases to a re-review"
+
+    def post(self, request: Request, **named: Any) -> Response:
+
+        from readerstudy.conducting.rereviewing import send_to_rereview  # computes with numpy
+
+        study, sent = self.study, self.sent(RereviewSent)
+
+        def make() -> MadeAnswer:
+            made = send_to_rereview(study, sent["threshold_percent"], name=sent["name"], **self.by())
+            return MadeAnswer(201, self.shown(made), reverse("api-round", args=[made.slug]))
+
+        return self.once(make)
+
+
+class CopySent(SentBody):
+    name = serializers.CharField(max_length=200, required=False, default="", help_text="empty: the next free one")
+
+
+class CopyStudy(OneStudy):
+    """A draft of the same design."""
+
+    http_method_names = ["post"]
+    body = CopySent
+    makes, status = True, 201
+    summary = "Copy a study"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        study = coordinated_study(self.person, named["slug"])
+        bank_named(self.person, study.bank.slug)  # a token of the study alone does not reach its copy
+        name = self.sent(CopySent)["name"]
+
+        def make() -> MadeAnswer:
+            made = copy_study(study, name=name, **self.by())
+            return MadeAnswer(201, self.shown(made), reverse("api-study", args=[made.slug]))
+
+        return self.once(make)

@@ -18,9 +18,8 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import SentBody, cleaned, rows_refused
+from annotation.api.bodies import Moment, PersonName, SentBody, cleaned, rows_refused
 from annotation.api.resources import ListOf, Row, Shown
-from annotation.api.shown_fields import Moment, PersonName
 from annotation.api.table_rows import shape_of
 from annotation.enums import EventKind
 from annotation.exports.tables import CONTENT_TYPES
@@ -29,8 +28,13 @@ from readerstudy.api.study_list import OfStudy
 from readerstudy.design.voiding import main_case, void_case
 from readerstudy.enums import Block
 from readerstudy.exports.columns import response_columns
-from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable, note_answers_read
-from readerstudy.exports.plain_tables import EVENT_COLUMNS, event_rows
+from readerstudy.exports.exporting import (
+    EVENT_COLUMNS,
+    HIDDEN_BEFORE_RESULTS,
+    StudyTable,
+    event_rows,
+    note_answers_read,
+)
 from readerstudy.exports.responses import READ_WITH, rows_of_readings
 from readerstudy.forms.studies import ReadingsForm
 from readerstudy.models import Reading, TimingEvent, Voiding

@@ -24,7 +24,7 @@ from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.proportions import accuracy, clustered_accuracy
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.comparison.variants import RunFamily, questions_asked
-from readerstudy.model_runs.raw_answers import hidden_from
+from readerstudy.model_runs.asked_questions import hidden_from
 from readerstudy.models import ModelRun
 
 LOWEST_FIRST = (Degree.NO, Degree.PARTLY, Degree.YES)

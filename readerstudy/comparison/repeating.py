@@ -16,7 +16,7 @@ from readerstudy.comparison.comparison_job import REPEATABILITY, Computed, Repea
 from readerstudy.comparison.kernels.bank_comparison import repeatability, without_scores
 from readerstudy.design.kernels.documents import canonical
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
-from readerstudy.predictions.eligibility import knows_scores
+from readerstudy.predictions.entries import knows_scores
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.results.looking import is_seen
 

@@ -25,8 +25,8 @@ from readerstudy.comparison.kernels.variant_tables import RULE, AnsweredRun, Ask
 from readerstudy.design.kernels.documents import canonical
 from readerstudy.design.shown import patients_shown
 from readerstudy.model_runs.asked_questions import WITH_IMAGES_OF_PEOPLE, RunningRefused
+from readerstudy.model_runs.planning import shows_results
 from readerstudy.model_runs.publishing import is_plain, target_of_run
-from readerstudy.model_runs.run_access import shows_results
 from readerstudy.models import ModelRun, StudyCase
 
 _ABOUT = ("pk", "question__exam__pseudonym", "question__exam__patient_pseudonym")

@@ -20,8 +20,8 @@ from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import commitment_holds
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Response
-from readerstudy.study.deadlines import unfinished
-from readerstudy.study.locking import StudyRefused, check_not_archived, check_transition, lock_study
+from readerstudy.study.overview import unfinished
+from readerstudy.study.permissions import StudyRefused, check_not_archived, check_transition, lock_study
 from readerstudy.unblinding.looks import may_see_results
 
 
@@ -99,7 +99,7 @@ def ask_for_results(study: ReaderStudy, *, actor: User, at: datetime) -> Job:
 def run_analysis(progress: Progress, params: AnalysisParams) -> Result:
     """The handler: computes, then draws what pages show. Run twice it stores once; nobody sees a result by it."""
     from readerstudy.analysis.storing import analyse_study
-    from readerstudy.results.figure_files import prepare_figures
+    from readerstudy.results.looking import prepare_figures
 
     study = ReaderStudy.objects.get(pk=params["study"])
     progress.report(0, 2)

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import AnswerKey
-from readerstudy.design.kernels.chance import Purpose, branch
-from readerstudy.design.kernels.options import LETTERS, in_order, shown_order
-from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.design.kernels.documents import Rules, read_rules
+from readerstudy.design.kernels.ordering import LETTERS, Purpose, branch, in_order, shown_order
 from readerstudy.design.shown import Shown, shown_as_frozen, shown_now, views_of
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
-from readerstudy.reading.practice import Feedback
-from readerstudy.reading.prefetched import ReaderPosition
+from readerstudy.reading.case_opening import Feedback
+from readerstudy.reading.prefetched import ReaderPosition, not_prefetched
 from readerstudy.reading.showing import ShownCase, ShownState
-from readerstudy.reading.write_checks import not_prefetched
 
 MOST_MAIN = 10  # cases of the main block that a dry run shows
 SESSION = "dry-run"

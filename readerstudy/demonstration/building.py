@@ -1,7 +1,4 @@
-"""The two studies of the demonstration: one that waits for its readers, and a finished one with results.
-
-The open one is made by the ordinary acts from the questions that the reviewers of the finished round accept.
-"""
+"""Builds the studies of the demonstration, with their readers."""
 
 from __future__ import annotations
 
@@ -9,18 +6,24 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
+from annotation.demonstration.registry import Account, DemonstrationExam, Stage
+from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from readerstudy.conducting.lifecycle import open_study
-from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.finished import add_finished_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.design.kernels.plan import Plan
-from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.questions import pool_of
 from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.models import ReaderStudy
+
+ACCOUNTS = (
+    Account("Rosa Adeyemi", "rosa@demo.example", "demo-rosa-2026", Role.READER),
+    Account("Robin Haas", "robin@demo.example", "demo-robin-2026", Role.READER),
+)
+
 
 OPEN_STUDY = "Reader study"
 N_CASES, N_PRACTICE = 20, 2

@@ -16,7 +16,7 @@ from annotation.ingest.completeness import images_of_questions
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import listed
 from readerstudy.design.drafting import update_rules, update_seed
-from readerstudy.design.kernels.documents import DesignRefused, canonical, sha256_of
+from readerstudy.design.kernels.documents import DesignRefused, canonical, read_rules, sha256_of
 from readerstudy.design.kernels.drawing import (
     Candidate,
     CellCount,
@@ -26,7 +26,6 @@ from readerstudy.design.kernels.drawing import (
     draw,
     drawn_document,
 )
-from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.questions import (
     Name,
     awaiting_review,
@@ -42,7 +41,7 @@ from readerstudy.design.questions import (
 )
 from readerstudy.enums import Block
 from readerstudy.models import CaseSet, ReaderStudy, StudyCase
-from readerstudy.study.locking import StudyRefused, check_draft, lock_study
+from readerstudy.study.permissions import StudyRefused, check_draft, lock_study
 
 ALL_CASES = "All cases"
 

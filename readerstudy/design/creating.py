@@ -24,14 +24,13 @@ from readerstudy.design.case_selection import (
 )
 from readerstudy.design.drafting import check_contact, check_name
 from readerstudy.design.kernels.analysis_plan import proposed_analysis, read_analysis
-from readerstudy.design.kernels.documents import text_sha256
+from readerstudy.design.kernels.documents import Rules, read_rules, text_sha256
 from readerstudy.design.kernels.drawing import drawn_document, read_request
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet
-from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.questions import Name, is_accepted, mates_of_patient, verdicts_on
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Arm, ReaderStudy, StudyCase
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 
 
 @transaction.atomic

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.review.kernels.sampling import SEED_MAX
-from annotation.site.advisory_locks import OneAtATime, lock
+from annotation.site.sorted_tables import OneAtATime, lock
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_inference, read_analysis, readable_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.design.kernels.drawing import CellCount
-from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Arm, ReaderStudy, StudyCase
-from readerstudy.study.locking import StudyRefused, check_draft, lock_study
+from readerstudy.study.permissions import StudyRefused, check_draft, lock_study
 
 if TYPE_CHECKING:
     from readerstudy.design.kernels.forecast import Forecast

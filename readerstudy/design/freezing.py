@@ -15,23 +15,28 @@ from annotation.audit.recording import record
 from annotation.models import AnswerKey, QuestionBank, User
 from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
-from readerstudy.design.checking import problems_of
+from readerstudy.design.checking import FROZEN, READ, check_indications_read, problems_of
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.creating import plan_of
 from readerstudy.design.drafting import forecast_document
-from readerstudy.design.indications import FROZEN, READ, check_indications_read
 from readerstudy.design.kernels.analysis_plan import read_analysis, with_choices
-from readerstudy.design.kernels.chance import Purpose, branch
-from readerstudy.design.kernels.documents import FORMAT, canonical, commitment, sha256_of
+from readerstudy.design.kernels.documents import FORMAT, Rules, canonical, commitment, read_rules, sha256_of
 from readerstudy.design.kernels.drawing import cells_of
-from readerstudy.design.kernels.options import LETTERS, shown_order
-from readerstudy.design.kernels.ordering import RULE, draw_orders, group_size, orders_needed
+from readerstudy.design.kernels.ordering import (
+    LETTERS,
+    RULE,
+    Purpose,
+    branch,
+    draw_orders,
+    group_size,
+    orders_needed,
+    shown_order,
+)
 from readerstudy.design.kernels.plan import plan_document
-from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.shown import hash_of, shown_now
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, ShownImage, StudyCase
-from readerstudy.study.locking import StudyRefused, check_draft, check_not_archived, lock_study
+from readerstudy.study.permissions import StudyRefused, check_draft, check_not_archived, lock_study
 
 _PRESENTED = ("public_id", "order_id", "block", "position", "case_id", "options")
 

@@ -11,12 +11,11 @@ from django.db.models import Count, Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Difficulty, Task, Verdict
-from annotation.generation.origins import generated_in, holds_generated
+from annotation.generation.report_sources import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
 from annotation.models import Question, QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
-from annotation.questionbank.known import questions_with_keys
-from annotation.questionbank.priors import Patients, patients_of
+from annotation.questionbank.priors import Patients, patients_of, questions_with_keys
 from annotation.review.kernels.form import is_accepting
 from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.drawing import Candidate, Cell

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.kernels.case_files import VoidingRow
+from readerstudy.design.kernels.documents import VoidingRow
 from readerstudy.design.questions import find_cases
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Response, StudyCase, Voiding
-from readerstudy.study.locking import StudyRefused, lock_study
+from readerstudy.study.permissions import StudyRefused, lock_study
 
 STATEMENT = "decided in the original study"  # what whoever declares voidings says of them
 

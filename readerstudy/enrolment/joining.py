@@ -12,11 +12,10 @@ from annotation.audit.recording import record
 from annotation.models import Invitation, User
 from annotation.people.invitations import InvitationKind
 from annotation.people.links import check_is_for
-from readerstudy.enrolment.inviting import check_takes_readers, free_orders
+from readerstudy.enrolment.inviting import check_takes_readers, free_orders, noted_reasons
 from readerstudy.enrolment.participation import invitation_mail
-from readerstudy.enrolment.reader_eligibility import noted_reasons
 from readerstudy.models import DECLINED, CaseSet, Enrolment, ReaderStudy, StudyInvitation
-from readerstudy.study.locking import StudyRefused, lock_study
+from readerstudy.study.permissions import StudyRefused, lock_study
 
 
 @transaction.atomic

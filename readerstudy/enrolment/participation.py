@@ -27,7 +27,7 @@ from annotation.people.mailing import send_email
 from annotation.people.person_data import PersonFile
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
-from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.kernels.steps import Corner, ReaderFacts, Screen, corners_of, is_large_enough
 from readerstudy.enums import SessionEnd, StudyState
@@ -41,8 +41,8 @@ from readerstudy.models import (
     Response,
     StudyRole,
 )
-from readerstudy.study.deadlines import deadline_text, study_deadline_text
-from readerstudy.study.locking import StudyRefused, lock_reader, lock_study
+from readerstudy.study.overview import deadline_text, study_deadline_text
+from readerstudy.study.permissions import StudyRefused, lock_reader, lock_study
 from readerstudy.unblinding.looks import accuracy_of, is_over, unblind
 
 # --- consent: to exactly the text that was on the page --------------------------------------------

@@ -10,8 +10,7 @@ from itertools import groupby
 
 from django.db.models import Count, Max, Q
 
-from annotation.case.kernels.durations import CLOCK_RULES, RULE
-from annotation.case.kernels.time_flags import TimeFlag, is_counted
+from annotation.case.kernels.durations import CLOCK_RULES, RULE, TimeFlag, is_counted
 from annotation.exports.source_names import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate

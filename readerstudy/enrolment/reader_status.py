@@ -22,8 +22,8 @@ from readerstudy.enrolment.kernels.steps import Facts, Step, next_step
 from readerstudy.enrolment.participation import asks_consent, asks_instructions, send_reminder
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, PresentedCase, ReaderStudy, Reading
-from readerstudy.study.deadlines import deadline_of, deadline_text, is_past, unfinished
-from readerstudy.study.locking import StudyRefused, lock_reader, lock_study
+from readerstudy.study.overview import deadline_of, deadline_text, is_past, unfinished
+from readerstudy.study.permissions import StudyRefused, lock_reader, lock_study
 
 QUIET = {Step.DONE, Step.LEFT, Step.OVER}
 

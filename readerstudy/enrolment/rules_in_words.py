@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.enums import Word
-from readerstudy.design.kernels.rules import CHANCES, Rules
+from readerstudy.design.kernels.documents import CHANCES, Rules
 from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import Information
 

@@ -12,8 +12,8 @@ from django.db.models import Count, Q
 from annotation.enums import ImportState, Word
 from annotation.models import Revision
 from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, MODEL, READER, StoredAnalysis, plain
-from readerstudy.design.indications import statement_on
-from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.checking import statement_on
+from readerstudy.design.kernels.documents import read_rules
 from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.exports.methods import CaseFacts, ModelFacts, ReaderFlow, ReportedReaders, StudyFacts, counted

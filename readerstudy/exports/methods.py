@@ -22,7 +22,7 @@ from readerstudy.analysis.kernels.result import (
     RANDOM,
     StoredAnalysis,
 )
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.results.kernels.agreement_tables import reader_agreement
 from readerstudy.results.kernels.inferences import planned_line
 from readerstudy.results.kernels.stored import (

@@ -18,7 +18,7 @@ from annotation.models import Job, User
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.models import Analysis, AnalysisReport
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 
 
 class ReportParams(TypedDict):

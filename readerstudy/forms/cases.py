@@ -14,9 +14,8 @@ from annotation.enums import Difficulty, Task
 from annotation.refusals import Refused
 from annotation.review.kernels.sampling import SEED_MAX
 from readerstudy.design.case_selection import resolve, stored_cases_sha256
-from readerstudy.design.kernels.documents import sha256_of
+from readerstudy.design.kernels.documents import read_rules, sha256_of
 from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota, read_request
-from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.questions import Name, listed_names
 from readerstudy.enums import Block
 from readerstudy.forms.drafts import DraftForm

@@ -34,11 +34,10 @@ from readerstudy.design.kernels.analysis_plan import (
     runs_of_text,
     text_of,
 )
-from readerstudy.design.kernels.documents import DesignRefused
-from readerstudy.design.kernels.rules import LEAST_READY, MOST_READY, Rules, read_rules
+from readerstudy.design.kernels.documents import LEAST_READY, MOST_READY, DesignRefused, Rules, read_rules
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in, words
 from readerstudy.models import ReaderStudy
-from readerstudy.study.deadlines import study_deadline_text
+from readerstudy.study.overview import study_deadline_text
 
 MOST_WORDS = 20_000
 OWN_WORDS = "other"  # the choice for a part of the plan in words by which the program cannot act

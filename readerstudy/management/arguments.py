@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, FileRefused, read_value
 from annotation.site.slugs import the_one
-from readerstudy.design.kernels.case_files import MAX_BYTES
+from readerstudy.design.kernels.documents import MAX_BYTES
 from readerstudy.models import ModelRun, ReaderStudy
 from readerstudy.unblinding.looks import SHORTEST_REASON
 

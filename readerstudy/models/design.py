@@ -19,7 +19,7 @@ class ReaderStudy(Deletable):
     copy_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="copies")
     seed = models.BigIntegerField(_("seed"), default=1)  # of the draw of cases and of the orders
     draw = models.JSONField(default=dict, blank=True)  # how the main block was drawn; {} for a list of cases
-    rules = models.JSONField(default=dict, blank=True)  # readerstudy.design.kernels.rules.Rules
+    rules = models.JSONField(default=dict, blank=True)  # readerstudy.design.kernels.documents.Rules
     analysis = models.JSONField(default=dict, blank=True)  # readerstudy.design.kernels.analysis_plan.AnalysisPlan
     n_readers = models.PositiveSmallIntegerField(_("readers"), default=3)
     n_orders = models.PositiveSmallIntegerField(_("orders drawn"), default=0)

@@ -23,11 +23,10 @@ from annotation.audit.recording import record
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import User
 from annotation.questionbank.bulk import Row, insert_rows
-from annotation.questionbank.known import keys_of_questions
+from annotation.questionbank.priors import keys_of_questions
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
-from readerstudy.predictions.eligibility import check_may_store
-from readerstudy.predictions.entries import IMPORTED, enter_model, lock_entry
+from readerstudy.predictions.entries import IMPORTED, check_may_store, enter_model, lock_entry
 from readerstudy.predictions.kernels.records import (
     Answer,
     KeptRecords,
@@ -40,7 +39,7 @@ from readerstudy.predictions.kernels.records import (
 )
 from readerstudy.predictions.kernels.streamed_predictions import opened, read_predictions
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
-from readerstudy.study.locking import lock_study
+from readerstudy.study.permissions import lock_study
 
 AT_ONCE = 1_000  # rows in one statement
 MOST_SECONDS = 600  # of a processor, for the answers of one file; each by itself is bounded by its length

@@ -18,7 +18,7 @@ from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import QuestionBank, Revision, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
-from annotation.questionbank.known import keys_of_questions
+from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, site_roles, within_reach
 from readerstudy.design.questions import questions_named
 from readerstudy.enums import Block, StudyState
@@ -31,7 +31,7 @@ from readerstudy.models import (
     StudyCase,
     SubmissionCall,
 )
-from readerstudy.predictions.eligibility import open_banks
+from readerstudy.predictions.entries import open_banks
 from readerstudy.predictions.kernels.records import KnownQuestion
 
 

@@ -17,7 +17,7 @@ from readerstudy.models import PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import NAMED, TAKEN_BACK, lock_entry, names_at
 from readerstudy.predictions.importing import is_before_unblinding
 from readerstudy.predictions.kernels.records import PredictionsRefused
-from readerstudy.study.locking import lock_study
+from readerstudy.study.permissions import lock_study
 
 
 @transaction.atomic

@@ -14,14 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.jobs.checked_files import CheckedFiles
 from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import CheckedFiles, enqueue
 from annotation.models import Job, QuestionBank, Upload, User
 from readerstudy.enums import PredictionForm
 from readerstudy.models import ModelEntry, ReaderStudy
-from readerstudy.predictions.eligibility import UPLOADS, check_may_send_file
-from readerstudy.predictions.entries import find_entry
+from readerstudy.predictions.entries import UPLOADS, check_may_send_file, find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.kernels.records import PredictionsRefused, without_hidden
 from readerstudy.predictions.kernels.streamed_predictions import LONGEST_MODEL, model_named_in

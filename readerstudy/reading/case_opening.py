@@ -1,10 +1,9 @@
-"""A case is opened, only the next one of the order and once; and the end of its time: closed by the program with what
-was saved, as often as anybody asks.
-"""
+"""A case is opened, once, and closed by the program at the end of its time; and the practice block."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
@@ -16,27 +15,119 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.parsing import SentEvent
-from annotation.case.kernels.time_flags import TimeFlag
-from annotation.case.kernels.traces import SERVER
+from annotation.case.kernels.durations import TimeFlag
+from annotation.case.kernels.traces import SERVER, SentEvent
 from annotation.enums import EventKind
-from annotation.models import User
-from annotation.site.kept_queries import KeptQuery
-from readerstudy.design.kernels.rules import Rules
-from readerstudy.enums import RemarkKind, ResponseState, SessionEnd
+from annotation.models import AnswerKey, User
+from annotation.site.sorted_tables import KeptQuery
+from readerstudy.design.kernels.documents import Rules
+from readerstudy.enums import Block, RemarkKind, ResponseState, SessionEnd
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Remark, Response, TimingEvent
-from readerstudy.reading.kernels.limits import GRACE, ON_THE_WAY, is_over, is_to_be_closed, state_without_answer
-from readerstudy.reading.practice import settle_block
-from readerstudy.reading.prefetched import last_presented, position_of, presented_case, reading_of
-from readerstudy.reading.timing_events import insert_events
-from readerstudy.reading.write_checks import (
+from readerstudy.reading.kernels.limits import (
+    GRACE,
+    ON_THE_WAY,
+    CaseProgress,
+    Part,
+    is_over,
+    is_to_be_closed,
+    state_without_answer,
+    visible_parts,
+)
+from readerstudy.reading.prefetched import (
     ReadingRefused,
     check_may_read,
     check_write_lease,
+    counts_of,
+    last_presented,
     lock_enrolment,
     not_prefetched,
+    position_of,
+    presented_case,
+    reading_of,
     rules_of,
 )
+from readerstudy.reading.timing_events import insert_events
+from readerstudy.study.permissions import StudyRefused
+
+
+@dataclass(frozen=True)
+class Feedback:
+    correct: bool
+    key: str
+    explanation: str
+
+
+def feedback_of(response: Response) -> Feedback | None:
+    """Key and explanation of the practice case that a stored answer is to; None for everything else.
+
+    The table of keys is not asked before it is known that the answer is final and the case one of the practice block.
+    """
+    presented = response.reading.presented
+    if presented is None or presented.block != Block.PRACTICE:
+        return None
+    is_final = Response.objects.filter(pk=response.pk, is_confirmed=True).exists()
+    progress = CaseProgress(may_read=True, block=presented.block, is_prefetched=False, is_last=True, answered=is_final)
+    if Part.FEEDBACK not in visible_parts(progress):
+        return None
+    truth = _truth(presented)
+    is_right = response.state == ResponseState.ANSWERED and response.option == truth.key
+    return Feedback(is_right, truth.key, truth.explanation)
+
+
+def settle_block(locked: Enrolment, *, at: datetime) -> None:
+    """Note the end of a block with its last case: of practice if it was passed or need not be, of the main block."""
+    counts = counts_of(locked)
+    if locked.practised_at is None and Block.PRACTICE in counts:
+        n, done = counts[Block.PRACTICE]
+        if done >= n and is_passed(locked):
+            locked.practised_at = at
+            locked.save(update_fields=["practised_at"])
+        return
+    n, done = counts.get(Block.MAIN, (0, 0))
+    if locked.finished_at is None and n > 0 and done >= n:
+        locked.finished_at = at
+        locked.save(update_fields=["finished_at"])
+
+
+def is_passed(locked: Enrolment) -> bool:
+    """Whether enough answers of the practice block are right, where the study asks for some."""
+    needed = rules_of(locked).practice_pass
+    return needed is None or n_right(locked) >= needed
+
+
+def n_right(enrolment: Enrolment) -> int:
+    """Right answers in the practice block."""
+    practised = Response.objects.filter(
+        reading__enrolment=enrolment,
+        reading__case__block=Block.PRACTICE,
+        is_confirmed=True,
+        state=ResponseState.ANSWERED,
+    )
+    chosen = dict(practised.values_list("reading__case__revision_id", "option"))
+    keys = AnswerKey.objects.filter(revision__in=chosen).values_list("revision_id", "key")
+    return sum(chosen[revision] == key for revision, key in keys)
+
+
+@transaction.atomic
+def let_pass(enrolment: Enrolment, reason: str, *, actor: User, at: datetime) -> None:
+    """A coordinator lets a reader go on who did not pass the practice block. Twice changes nothing.
+
+    Raises StudyRefused while practice cases are left.
+    """
+    locked = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment.pk)
+    n, done = counts_of(locked).get(Block.PRACTICE, (0, 0))
+    if done < n:
+        raise StudyRefused("practice_left", _("%(reader)s has practice cases left.") % {"reader": locked.pseudonym})
+    if locked.practised_at is not None:
+        return
+    locked.practised_at = at
+    locked.save(update_fields=["practised_at"])
+    record("enrolment.practice_let_pass", actor=actor, at=at, subject=locked, facts={"reason": reason})
+
+
+def _truth(presented: PresentedCase) -> AnswerKey:
+    return AnswerKey.objects.only("key", "explanation").get(revision=presented.case.revision_id)
+
 
 LEFT_AFTER = timedelta(minutes=30)  # a reader who has finished
 FORGOTTEN_AFTER = timedelta(hours=12)  # a reader who has not

@@ -16,14 +16,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import durations
-from annotation.case.kernels.parsing import NO_TRACE, Trace
-from annotation.case.kernels.time_flags import TimeFlag
-from annotation.case.kernels.traces import check_all_seen, time_columns
+from annotation.case.kernels.durations import TimeFlag, durations
+from annotation.case.kernels.traces import NO_TRACE, Trace, check_all_seen, time_columns
 from annotation.enums import EventKind
 from annotation.models import User
-from annotation.site.kept_queries import KeptQuery
-from readerstudy.design.kernels.rules import CHANCES, Rules
+from annotation.site.sorted_tables import KeptQuery
+from readerstudy.design.kernels.documents import CHANCES, Rules
 from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal, RemarkKind
 from readerstudy.models import (
@@ -36,10 +34,23 @@ from readerstudy.models import (
     Response,
     ShownImage,
 )
-from readerstudy.reading.case_opening import close_run_out, end_with_choice, make_response, open_answered
+from readerstudy.reading.case_opening import close_run_out, end_with_choice, make_response, open_answered, settle_block
 from readerstudy.reading.kernels.limits import is_in_time, is_over, judge
-from readerstudy.reading.practice import settle_block
-from readerstudy.reading.prefetched import find_presented, last_answered, last_presented, presented_case, reading_of
+from readerstudy.reading.prefetched import (
+    ReadingRefused,
+    check_key,
+    check_may_read,
+    check_still_open,
+    check_write_lease,
+    find_presented,
+    last_answered,
+    last_presented,
+    lock_enrolment,
+    malformed,
+    presented_case,
+    reading_of,
+    rules_of,
+)
 from readerstudy.reading.timing_events import (
     CaseTrace,
     add_trace,
@@ -47,16 +58,6 @@ from readerstudy.reading.timing_events import (
     set_painted,
     time_of,
     time_within_limit,
-)
-from readerstudy.reading.write_checks import (
-    ReadingRefused,
-    check_key,
-    check_may_read,
-    check_still_open,
-    check_write_lease,
-    lock_enrolment,
-    malformed,
-    rules_of,
 )
 
 

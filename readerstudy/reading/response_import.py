@@ -13,8 +13,7 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.kernels.case_files import parse_voidings
-from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.kernels.documents import DesignRefused, parse_voidings
 from readerstudy.design.questions import find_cases
 from readerstudy.design.voiding import CheckedVoidings, check_declared, declare_voidings
 from readerstudy.enrolment.joining import as_spoken
@@ -22,8 +21,8 @@ from readerstudy.enums import Block, RemarkKind, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
 from readerstudy.reading.case_opening import make_reading, make_response
 from readerstudy.reading.kernels.response_file import ResponseProblem, ResponseRow, read_response_file
-from readerstudy.reading.write_checks import ReadingRefused
-from readerstudy.study.locking import StudyRefused
+from readerstudy.reading.prefetched import ReadingRefused
+from readerstudy.study.permissions import StudyRefused
 
 TIME_RULE = "elsewhere"
 MOST_LISTED = 10_000  # problems; more are counted, not listed

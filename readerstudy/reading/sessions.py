@@ -11,15 +11,15 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.enrolment.reader_eligibility import has_keys_at_hand
+from readerstudy.enrolment.inviting import has_keys_at_hand
 from readerstudy.enums import Block, Refusal, SessionEnd
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.case_opening import close_run_out
-from readerstudy.reading.prefetched import counts_of
-from readerstudy.reading.write_checks import (
+from readerstudy.reading.prefetched import (
     ReadingRefused,
     check_may_read,
     check_write_lease,
+    counts_of,
     live_session,
     lock_enrolment,
     not_taken,

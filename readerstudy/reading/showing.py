@@ -10,24 +10,26 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from annotation.models import Image
-from annotation.site.kept_queries import KeptQuery
-from readerstudy.design.kernels.options import in_order
-from readerstudy.design.kernels.rules import MOST_READY, Rules
+from annotation.site.sorted_tables import KeptQuery
+from readerstudy.design.kernels.documents import MOST_READY, Rules
+from readerstudy.design.kernels.ordering import in_order
 from readerstudy.design.shown import Views, views_of
 from readerstudy.enums import Block, RemarkKind, StudyState
 from readerstudy.models import Enrolment, PresentedCase, ReaderStudy, Response, ShownImage, StudyCase
 from readerstudy.reading.case_opening import still_asked
-from readerstudy.reading.kernels.limits import seconds_left
-from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_parts
+from readerstudy.reading.kernels.limits import CaseProgress, Part, seconds_left, visible_parts
 from readerstudy.reading.prefetched import (
+    ENROLMENTS,
     ReaderPosition,
     is_last_image,
     is_prefetched_image,
     last_presented,
+    live_session,
+    may_read,
     position_of,
     reading_of,
+    rules_of,
 )
-from readerstudy.reading.write_checks import ENROLMENTS, live_session, may_read, rules_of
 
 # Images of the prefetched cases as they were frozen, and whether each may be seen now.
 _CASES = (int,) * (1 + MOST_READY)

@@ -9,13 +9,13 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.case.kernels.durations import ClockEvent, Durations, durations
-from annotation.case.kernels.parsing import SentEvent, Trace
-from annotation.case.kernels.time_flags import TimeFlag
+from annotation.case.kernels.durations import ClockEvent, Durations, TimeFlag, durations
 from annotation.case.kernels.traces import (
     ROW,
     SERVER,
     Row,
+    SentEvent,
+    Trace,
     TraceSoFar,
     event_columns,
     is_room_for,
@@ -25,7 +25,7 @@ from annotation.case.kernels.traces import (
 )
 from annotation.enums import EventKind
 from annotation.models import User
-from annotation.site.kept_queries import KeptQuery
+from annotation.site.sorted_tables import KeptQuery
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.kernels.limits import (
     Heard,
@@ -36,12 +36,13 @@ from readerstudy.reading.kernels.limits import (
     since_opening_ms,
     time_taken,
 )
-from readerstudy.reading.prefetched import presented_case, reading_of
-from readerstudy.reading.write_checks import (
+from readerstudy.reading.prefetched import (
     ReadingRefused,
     check_may_read,
     check_write_lease,
     lock_enrolment,
+    presented_case,
+    reading_of,
     rules_of,
 )
 

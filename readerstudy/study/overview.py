@@ -1,4 +1,4 @@
-"""Studies as their coordinators list them: how many cases, who reads, how far they are."""
+"""Studies as their coordinators list them: how many cases, who reads, how far they are, until when."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from annotation.enums import ImportState, Role
 from annotation.models import BankImport, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
+from annotation.site.zones import time_text
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase
 
@@ -112,3 +113,31 @@ def _step(line: StudyLine) -> NextStep | None:
         return None
     numbers = {"study": line.study.name, "done": line.n_done, "total": line.n_total}
     return NextStep(_("Continue"), sentence % numbers, reverse("study", args=[line.study.slug]))
+
+
+def deadline_of(enrolment: Enrolment) -> datetime | None:
+    """That of this reader where it was extended, otherwise that of the study."""
+    return enrolment.deadline_at or enrolment.study.deadline_at
+
+
+def is_past(enrolment: Enrolment, at: datetime) -> bool:
+    deadline = deadline_of(enrolment)
+    return deadline is not None and at > deadline
+
+
+def study_deadline_text(study: ReaderStudy) -> str:
+    """Empty without a deadline."""
+    return time_text(study.deadline_at, study.time_zone) if study.deadline_at else ""
+
+
+def deadline_text(enrolment: Enrolment) -> str:
+    """Empty without a deadline."""
+    deadline = deadline_of(enrolment)
+    return time_text(deadline, enrolment.study.time_zone) if deadline else ""
+
+
+def unfinished(study: ReaderStudy) -> QuerySet[Enrolment]:
+    """Readers with an account who are in the study and have not come to its end."""
+    return Enrolment.objects.filter(
+        study=study, reader__isnull=False, finished_at=None, withdrawn_at=None, replaced_at=None
+    )

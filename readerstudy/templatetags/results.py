@@ -1,13 +1,10 @@
-"""How the values of a stored analysis look on a page, each a mapping with value, ci95, n, method, flags and reason.
-
-Rounding happens here and nowhere before: percentages with two decimals, kappa with three (two on a heatmap), p with
-three.
-"""
+"""How the values of a stored analysis, and words of closed vocabularies, look on a page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from statistics import median
 from typing import Any
 
 from django import template
@@ -16,6 +13,7 @@ from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
+from annotation.enums import Difficulty, Task
 from annotation.figures.kernels.forms import short
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import Value
@@ -24,6 +22,8 @@ from annotation.tables.kernels.table import Column, Kind, Name, Table, TableCell
 from annotation.templatetags.estimates import of_all, percent
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
+from readerstudy.design.kernels.analysis_plan import LABELS
+from readerstudy.design.kernels.drawing import ANY
 from readerstudy.results import difference_tables, wording
 from readerstudy.results.kernels import inferences
 from readerstudy.results.kernels.inferences import Planned
@@ -267,3 +267,84 @@ def _decimals(value: float, places: int) -> str:
     """Rounded here, since number_format cuts; no minus before a zero."""
     rounded = Decimal(f"{value:.{places}f}")
     return number_format(rounded if rounded else abs(rounded), decimal_pos=places).replace("-", MINUS)
+
+
+register.filter("planned_line", inferences.planned_line)
+
+
+@register.filter
+def hundredfold(share: float, form: str) -> str:
+    """A share in percent or points, in a form of Python: ".3g"."""
+    return f"{100 * share:{form}}"
+
+
+@register.filter
+def as_power(share: float) -> str:
+    return "above 99 %" if share > 0.995 else f"{100 * share:.0f} %"
+
+
+@register.filter
+def no_stop(text: str | None) -> str:
+    """A text of a person, to which the sentence adds its own full stop."""
+    return (text or "").strip().rstrip(".")
+
+
+@register.filter
+def or_unknown(text: str) -> str:
+    return no_stop(text) or "not known"
+
+
+@register.filter
+def listed(counts: Mapping[str, int]) -> str:
+    """radiologist 3, resident 1."""
+    return ", ".join(f"{word} {n}" for word, n in counts.items())
+
+
+@register.filter
+def middle(values: Sequence[int]) -> str:
+    return f"median {median(values):g} (range {min(values)} to {max(values)}, n = {len(values)})"
+
+
+@register.filter
+def task_word(value: str) -> str:
+    return _("any task") if value == ANY else _(Task(value).label)
+
+
+@register.filter
+def difficulty_word(value: str) -> str:
+    return _("any difficulty") if value == ANY else _(Difficulty(value).label)
+
+
+@register.filter
+def inference_word(inference: str) -> str:
+    return _(LABELS[inference]) if inference in LABELS else inference
+
+
+@register.filter
+def inference_short(inference: str) -> str:
+    """Whom a result is about, without the terms."""
+    return inference_word(inference).partition(" (")[0]
+
+
+@register.filter
+def as_bare_points(share: float | None) -> str:
+    """A share in percentage points with one decimal, as precise as a forecast is."""
+    if share is None:
+        return _("n/a")
+    return number_format(round(100 * share, 1), decimal_pos=1)
+
+
+@register.filter
+def short_percent(share: float) -> str:
+    """An assumed share as it was typed: 30 %, 37.5 %."""
+    return f"{100 * share:.4g}\N{NO-BREAK SPACE}%"
+
+
+@register.filter
+def whole_percent(share: float | None) -> str:
+    """65 %; what cannot be distinguished from certainty is not rounded to it."""
+    if share is None:
+        return _("n/a")
+    if share > 0.995:
+        return "> 99\N{NO-BREAK SPACE}%"
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%" if share >= 0.005 else "< 1\N{NO-BREAK SPACE}%"

@@ -1,25 +1,30 @@
-"""Results are seen for the first time; or before closing, with a reason that is kept and reported."""
+"""Results are seen for the first time; what studies tell of a question, and how many readers had it right."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.models import AnswerKey, AuditEvent, User
+from annotation.discussion.history import Event
+from annotation.enums import HistoryKind
+from annotation.models import AnswerKey, AuditEvent, Question, QuestionBank, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
-from readerstudy.enums import Block, StudyState
-from readerstudy.models import Enrolment, ReaderStudy, Response
+from readerstudy.enums import Aid, Block, EntryState, ResponseState, StudyState
+from readerstudy.models import Enrolment, Prediction, ReaderStudy, Response, StudyCase
 from readerstudy.predictions.runs import mark_planned
 from readerstudy.study.kernels.states import counted_state, is_correct
-from readerstudy.study.locking import StudyRefused, lock_study
+from readerstudy.study.overview import studies_known_to
+from readerstudy.study.permissions import StudyRefused, lock_study
 
 SHORTEST_REASON = 20  # characters
 GLASS_BROKEN = "study.glass_broken"
@@ -153,3 +158,85 @@ def tallies(study: ReaderStudy) -> list[ReaderTally]:
 def accuracy_of(enrolment: Enrolment) -> Estimate:
     found = [one.is_right for one in scored_readings(enrolment.study, [enrolment.pk])]
     return share(sum(found), len(found))
+
+
+def readers_right_on(bank: QuestionBank) -> dict[int, tuple[int, int]]:
+    """By wording: how many of how many confirmed answers are the key, unaided, where results were seen and may be.
+
+    Practice, voided cases and readers who withdrew or were replaced do not count.
+    """
+    studies = with_seen_results(ReaderStudy.objects.filter(bank=bank)).order_by()
+    key = AnswerKey.objects.filter(revision=OuterRef("reading__case__revision")).values("key")
+    rows = Response.objects.filter(
+        is_confirmed=True,
+        state=ResponseState.ANSWERED,
+        reading__case__study__in=studies.values("pk"),
+        reading__case__block=Block.MAIN,
+        reading__case__voiding=None,
+        reading__arm__aid=Aid.NONE,
+        reading__enrolment__withdrawn_at=None,
+        reading__enrolment__replaced_at=None,
+    ).annotate(key_letter=Subquery(key), wording=F("reading__case__revision"))
+    found: dict[int, list[bool]] = defaultdict(list)
+    for wording, option, letter in rows.order_by().values_list("wording", "option", "key_letter"):
+        found[wording].append(option == letter)
+    return {wording: (sum(right), len(right)) for wording, right in found.items()}
+
+
+def events_of_studies(question: Question, person: User) -> Iterator[Event]:
+    """Studies that froze the question, and once their results were seen how many models answered it correctly there.
+
+    Nothing of a study in which this person reads.
+    """
+    cases = StudyCase.objects.filter(revision__question=question, study__frozen_at__isnull=False)
+    cases = cases.filter(study__in=studies_known_to(person)).select_related("study", "revision", "voiding")
+    shown, is_secret = [], False
+    for case in cases:
+        study = case.study
+        sentence = _("Revision %(n)s was frozen in the reader study “%(name)s”.")
+        if case.block == Block.PRACTICE:
+            sentence = _("Revision %(n)s was frozen in the reader study “%(name)s”, for practice.")
+        assert study.frozen_at is not None
+        yield Event(
+            at=study.frozen_at,
+            kind=HistoryKind.STUDY,
+            sentence=sentence % {"n": case.revision.number, "name": study.name},
+            url=reverse("study", args=[study.slug]),
+        )
+        if case.block == Block.MAIN and not hasattr(case, "voiding"):
+            is_seen = study.unblinded_at is not None and may_see_results(study)
+            is_secret = is_secret or not is_seen
+            if is_seen:
+                shown.append(study)
+    yield from _models(question, shown, with_bank=not is_secret)
+
+
+def _models(question: Question, studies: list[ReaderStudy], *, with_bank: bool) -> Iterator[Event]:
+    """By the run of each listed model that is named; an answer that could not be extracted is no correct one."""
+    on = Q(run__study__in=studies) | Q(run__study=None) if with_bank else Q(run__study__in=studies)
+    rows = Prediction.objects.filter(
+        on, revision__question=question, run__is_named=True, run__withdrawn_at=None, run__entry__state=EntryState.LISTED
+    )
+    answers: dict[tuple[ReaderStudy | None, int], list[Prediction]] = defaultdict(list)
+    for row in rows.select_related("run__study", "revision").order_by("pk"):
+        answers[row.run.study, row.revision_id].append(row)
+    keys = dict(AnswerKey.objects.filter(revision__question=question).values_list("revision_id", "key"))
+    for (study, revision), given in answers.items():
+        n_right = sum(one.option == keys[revision] for one in given)
+        times = [one.run.imported_at for one in given] + ([study.unblinded_at] if study and study.unblinded_at else [])
+        facts = {"k": n_right, "of": len(given), "n": given[0].revision.number, "name": study.name if study else ""}
+        sentence = (
+            ngettext(
+                "In the reader study “%(name)s” %(k)s of %(of)s model answered revision %(n)s correctly.",
+                "In the reader study “%(name)s” %(k)s of %(of)s models answered revision %(n)s correctly.",
+                len(given),
+            )
+            if study
+            else ngettext(
+                "%(k)s of %(of)s model answered revision %(n)s correctly, outside of any reader study.",
+                "%(k)s of %(of)s models answered revision %(n)s correctly, outside of any reader study.",
+                len(given),
+            )
+        )
+        url = reverse("study-results", args=[study.slug]) if study else reverse("models-compare")
+        yield Event(at=max(times), kind=HistoryKind.MODEL, sentence=sentence % facts, url=url)

@@ -27,7 +27,7 @@ from readerstudy.comparison.comparison_job import (
     take_comparison,
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows, category_table, model_rows
-from readerstudy.predictions.eligibility import knows_scores
+from readerstudy.predictions.entries import knows_scores
 from readerstudy.results.accuracy_tables import breakdown_table
 
 

@@ -20,14 +20,14 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.site.permissions import is_coordinator
-from annotation.views.site.bin import delete_or_ask
+from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.confirming import is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.conducting.rehearsing import MOST_MAIN, SESSION, DryRun, dry_feedback, dry_run_of, dry_state
+from readerstudy.design.checking import indication_notes
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.creating import copy_study
-from readerstudy.design.indications import indication_notes
-from readerstudy.design.kernels.rules import CHANCES, read_rules
+from readerstudy.design.kernels.documents import CHANCES, read_rules
 from readerstudy.enrolment.participation import consent_text
 from readerstudy.enums import ResponseState
 from readerstudy.forms.studies import CopyForm

@@ -31,7 +31,7 @@ from annotation.views.site.confirming import (
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.acts.studies import reader_of
 from readerstudy.design.voiding import check_may_void, main_case, void_case
-from readerstudy.enrolment.inviting import open_invitations, takes_readers
+from readerstudy.enrolment.inviting import open_invitations, readers_with_keys_at_hand, takes_readers
 from readerstudy.enrolment.participation import replace_reader, rules_of
 from readerstudy.enrolment.progress import (
     TOO_FAST_MS,
@@ -42,13 +42,12 @@ from readerstudy.enrolment.progress import (
     sittings,
     voidings_of,
 )
-from readerstudy.enrolment.reader_eligibility import readers_with_keys_at_hand
 from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
-from readerstudy.reading.practice import n_right
-from readerstudy.study.deadlines import study_deadline_text, unfinished
+from readerstudy.reading.case_opening import n_right
+from readerstudy.study.overview import study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results, view_interim_results
 from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study

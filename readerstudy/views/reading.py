@@ -20,23 +20,30 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.case.kernels.parsing import CaseRefused, Trace, parse_events, parse_object, readable_trace
+from annotation.case.kernels.traces import CaseRefused, Trace, parse_events, parse_object, readable_trace
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from annotation.views.site.errors import problem
-from readerstudy.design.kernels.rules import CHANCES, Rules
-from readerstudy.enrolment.reader_eligibility import has_keys_at_hand
+from readerstudy.design.kernels.documents import CHANCES, Rules
+from readerstudy.enrolment.inviting import has_keys_at_hand
 from readerstudy.enums import Refusal, RemarkKind
 from readerstudy.models import Enrolment, Reading, Remark, Response
-from readerstudy.reading.case_opening import open_case, still_asked
+from readerstudy.reading.case_opening import Feedback, feedback_of, open_case, still_asked
 from readerstudy.reading.committing import CommittedAnswer, SentRemark, commit_answer, make_remark, save_choice
 from readerstudy.reading.kernels.limits import seconds_left
-from readerstudy.reading.practice import Feedback, feedback_of
-from readerstudy.reading.prefetched import last_presented, position_of, reading_of
+from readerstudy.reading.prefetched import (
+    ReadingRefused,
+    last_presented,
+    malformed,
+    may_read,
+    own_enrolment,
+    position_of,
+    reading_of,
+    rules_of,
+)
 from readerstudy.reading.sessions import MOST_DEVICE, Lease, pause, resume, take_write_lease
 from readerstudy.reading.showing import ShownCase, ShownState, show_state
 from readerstudy.reading.timing_events import record_events
-from readerstudy.reading.write_checks import ReadingRefused, malformed, may_read, own_enrolment, rules_of
 
 ACTS = ("open", "choice", "events", "commit", "remark")
 RULES = (

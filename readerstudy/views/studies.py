@@ -25,10 +25,10 @@ from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required, role_required
+from readerstudy.design.checking import statement_on
 from readerstudy.design.creating import create_study
-from readerstudy.design.indications import statement_on
+from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.plan import Plan
-from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Information, StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
@@ -41,8 +41,7 @@ from readerstudy.forms.studies import ReadingsForm, StudyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, hash_of, import_responses
-from readerstudy.study.deadlines import study_deadline_text
-from readerstudy.study.overview import lines_of, n_newer_wordings
+from readerstudy.study.overview import lines_of, n_newer_wordings, study_deadline_text
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, listed_studies, overseen_study

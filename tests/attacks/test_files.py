@@ -13,8 +13,8 @@ import pytest
 from django.utils import timezone
 from PIL import Image as Picture
 
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.image_files import SourceImage, read_image
-from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.ingest import source_files
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.matching import Source

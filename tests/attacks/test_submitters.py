@@ -38,7 +38,7 @@ from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, Submissio
 from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.listing import Target, close_submissions, open_submissions
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, make_revision, make_round
 from tests.annotation.rounds.made import make_sample
 from tests.conftest import make_person

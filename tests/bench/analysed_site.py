@@ -26,7 +26,7 @@ def made_study(n_cases: int) -> ReaderStudy:
 
     from annotation.models import QuestionBank, Revision
     from annotation.questionbank.importing import import_questions, locate
-    from readerstudy.design.kernels.rules import Rules
+    from readerstudy.design.kernels.documents import Rules
     from readerstudy.enums import StudyState
     from readerstudy.models import Arm, CaseSet, ReaderStudy, StudyCase
     from tests.bench.import_questions import prepared_file
@@ -61,7 +61,7 @@ def _answer(study: ReaderStudy) -> None:
     from django.utils import timezone
 
     from annotation.models import AnswerKey
-    from annotation.questionbank.known import keys_of_questions
+    from annotation.questionbank.priors import keys_of_questions
     from readerstudy.models import ModelEntry
     from readerstudy.predictions.importing import SentFile, import_predictions
     from readerstudy.predictions.listing import Target

@@ -96,7 +96,7 @@ def run(milliseconds: int, n_questions: int) -> dict[str, Any]:
     from django.utils import timezone
 
     from annotation.model_calls.asking import ask_endpoint
-    from annotation.model_calls.tallies import tally
+    from annotation.model_calls.next_calls import tally
     from annotation.models import CallBatch
 
     call_command("migrate", verbosity=0)

@@ -60,7 +60,7 @@ def run(n_cases: int) -> dict[str, Any]:
 
     from annotation.enums import Role
     from annotation.models import Membership, User
-    from readerstudy.results.figure_files import prepare_figures
+    from readerstudy.results.looking import prepare_figures
     from tests.bench.analysed_site import analysed, made_study
     from tests.bench.review_site import BACKEND
 

@@ -18,7 +18,7 @@ import django
 
 from tests.processes import ROOT, environment, manage
 
-BACKEND = "annotation.people.backend.PersonBackend"
+BACKEND = "annotation.people.second_factors.PersonBackend"
 
 
 def make_site(home: Path, n_questions: int, database_url: str = "") -> dict[str, Any]:

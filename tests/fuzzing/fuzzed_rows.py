@@ -33,10 +33,10 @@ def fill() -> dict[str, Any]:
     from annotation.quality.checking import check_revisions
     from readerstudy.design.creating import create_study
     from readerstudy.enums import PredictionForm
-    from readerstudy.exports import report_contents, report_job
+    from readerstudy.exports import report_job, report_writing
     from readerstudy.models import PredictionRun, ReaderStudy, StudyRole
     from readerstudy.predictions.listing import Target, open_submissions
-    from readerstudy.sharing.linking import share_results
+    from readerstudy.results.linking import share_results
     from tests.annotation.review.cases import make_bank, make_revision, make_round
     from tests.annotation.rounds.made import make_sample, say
     from tests.conftest import NOON, make_person
@@ -51,7 +51,7 @@ def fill() -> dict[str, Any]:
     cora, rita = people[Role.COORDINATOR], people[Role.REVIEWER]
     remo, hedda, lena = make_person("Remo", Role.REVIEWER), make_person("Hedda"), make_person("Lena")
     patch.object(queueing, "nudge", lambda public_id: None).start()
-    patch.object(report_contents, "figures_of", lambda _result: []).start()
+    patch.object(report_writing, "figures_of", lambda _result: []).start()
 
     analysis = reported_analysis(make_person("Reader One"), make_person("Reader Two"))
     PredictionRun.objects.update(form=PredictionForm.RESULTS)
@@ -200,7 +200,7 @@ def _names() -> dict[str, list[Any]]:
         ReaderStudy,
         ResultsLink,
     )
-    from readerstudy.predictions.eligibility import UPLOADS
+    from readerstudy.predictions.entries import UPLOADS
 
     def of(model: Any, field: str = "public_id", **wanted: Any) -> list[Any]:
         return list(model.objects.filter(**wanted).order_by("pk").values_list(field, flat=True)[:6])
@@ -275,7 +275,7 @@ def _values() -> dict[str, list[Any]]:
 def count() -> dict[str, Any]:
     from django.apps import apps
 
-    from annotation.audit.verifying import verify
+    from annotation.audit.recording import verify
 
     rows = {model._meta.label: model._default_manager.count() for model in apps.get_models()}
     return {"rows": rows, "audit": str(verify().fault)}

@@ -18,7 +18,7 @@ from annotation.acts.rounds import coordinated_round, rounds_known_to
 from annotation.bin.deleting import find_deleted, may_restore, opens
 from annotation.discussion.commenting import check_reads, parts_of
 from annotation.ingest.serving import may_see
-from annotation.jobs.access import jobs_of, may_manage
+from annotation.jobs.queueing import jobs_of, may_manage
 from annotation.models import (
     Assignment,
     Question,
@@ -42,7 +42,7 @@ from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.acts.model_runs import run_of
 from readerstudy.acts.models import changeable_entry, changeable_run, check_works_with_models, known_entry, known_run
 from readerstudy.enrolment.reader_status import own_enrolment
-from readerstudy.predictions.eligibility import knows_scores
+from readerstudy.predictions.entries import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis

@@ -10,7 +10,7 @@ from django.db.models import F
 
 from annotation.models import Image, QuestionBank, User
 from readerstudy.design.freezing import keep_shown
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import (
     Arm,

@@ -31,9 +31,9 @@ def state() -> dict[str, object]:
 
 
 def stored() -> dict[str, object]:
-    from annotation.audit.verifying import verify
+    from annotation.audit.recording import verify
     from annotation.call_enums import CallOutcome
-    from annotation.model_calls.tallies import tally
+    from annotation.model_calls.next_calls import tally
     from annotation.models import CallAttempt, CallBatch, ModelCall
 
     final = CallAttempt.objects.filter(outcome=CallOutcome.ANSWERED)

@@ -16,7 +16,7 @@ def fill(n_readers: int, n_cases: int) -> dict[str, object]:
     from django.test import Client
 
     from annotation.models import User
-    from readerstudy.design.kernels.rules import Rules
+    from readerstudy.design.kernels.documents import Rules
     from readerstudy.models import Enrolment
     from tests.bench.review_site import BACKEND
     from tests.readerstudy.studies import enrol, make_study
@@ -34,7 +34,7 @@ def fill(n_readers: int, n_cases: int) -> dict[str, object]:
 
 
 def stored() -> dict[str, object]:
-    from annotation.audit.verifying import verify
+    from annotation.audit.recording import verify
     from readerstudy.enums import RemarkKind
     from readerstudy.models import Remark, Response
     from tests.torture.ledger import GUESS

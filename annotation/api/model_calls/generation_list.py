@@ -1,9 +1,10 @@
-"""Runs in which a model writes questions from reports of a bank: planned, begun, read, paused. No word of a report."""
+"""Prompts by version, and runs in which a model writes questions from reports of a bank. No word of a report leaves."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import django_filters
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -12,19 +13,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.compared_etags import lock_rows
-from annotation.api.model_calls.asked_models import (
+from annotation.api.model_calls.asked_endpoints import (
     AskingSent,
     CallsShape,
     ConfirmedSent,
+    OfNoPlace,
     calls_shown,
     check_confirmed,
     prompt_chosen,
 )
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
-from annotation.api.shown_fields import Moment, PersonName, WordChoice
-from annotation.call_enums import BatchState, PromptPurpose, ReportSource
+from annotation.audit.recording import lock_log
+from annotation.call_enums import BatchState, PromptPurpose, ReportSource, SentImages
 from annotation.enums import Role
 from annotation.generation.generation_plans import (
     MOST_EXAMS,
@@ -37,8 +40,10 @@ from annotation.generation.generation_plans import (
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.model_calls.call_batches import act_named
-from annotation.models import CallBatch, GenerationRun, QuestionBank
+from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
+from annotation.prompts.kernels.filling import LONGEST_SCHEMA
+from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, make_version
 
 
 class GenerationSent(AskingSent):
@@ -212,3 +217,96 @@ class ActOnGenerationRun(ActOn[GenerationRun], OneGenerationRun):
 
     def act_on(self, run: GenerationRun) -> None:
         act_named(batch_now(run), self.kwargs["act"], **self.by())
+
+
+READERS: tuple[Role, ...] = (Role.COORDINATOR, Role.ADMINISTRATOR)
+
+
+class PromptLine(Shown):
+    id = serializers.CharField(source="public_id")
+    name = serializers.CharField()
+    number = serializers.IntegerField(help_text="of this name")
+    purpose = WordChoice(PromptPurpose)
+    images = WordChoice(SentImages)
+    sha256 = serializers.CharField(help_text="over everything that is sent")
+    made_from = serializers.CharField(source="parent.public_id", default=None, allow_null=True)
+    reason = serializers.CharField()
+    author = PersonName(help_text="null: it came with the program")
+    made_at = Moment()
+
+
+class PromptShape(PromptLine):
+    instruction = serializers.CharField()
+    text = serializers.CharField()
+    variables = serializers.ListField(child=serializers.CharField())
+    schema = serializers.CharField(help_text="of the answer, as JSON; empty: plain text")
+
+
+class PromptFilters(django_filters.FilterSet):
+    name = django_filters.CharFilter()
+    purpose = django_filters.ChoiceFilter(choices=[(word.value, word.label) for word in PromptPurpose])
+
+
+class Prompts(OfNoPlace, ListOf[PromptVersion]):
+    """Versions of prompts. Each never changes."""
+
+    roles = READERS
+    shape = PromptLine
+    filters = PromptFilters
+    summary = "List prompts"
+
+    def rows(self) -> QuerySet[PromptVersion]:
+        return PromptVersion.objects.select_related("author", "parent").defer("instruction", "text", "schema")
+
+
+class OnePrompt(OfNoPlace, OneOf[PromptVersion]):
+    """One version of a prompt, everything as it is sent."""
+
+    roles = READERS
+    writers = (Role.COORDINATOR,)
+    shape = PromptShape
+    summary = "Read one prompt"
+
+    def rows(self) -> QuerySet[PromptVersion]:
+        return PromptVersion.objects.select_related("author", "parent")
+
+    def lock(self) -> None:
+        lock_log()  # what makes the next version locks it first
+
+
+class PromptSent(SentBody):
+    """What is not sent is as in the version before."""
+
+    reason = serializers.CharField(max_length=LONGEST_REASON, help_text="what is changed, and why")
+    name = serializers.CharField(
+        max_length=LONGEST_NAME, required=False, help_text="another one begins a prompt of its own"
+    )
+    instruction = serializers.CharField(
+        max_length=LONGEST_TEXT, required=False, allow_blank=True, trim_whitespace=False
+    )
+    text = serializers.CharField(max_length=LONGEST_TEXT, required=False, trim_whitespace=False)
+    variables = serializers.ListField(child=serializers.CharField(max_length=100), required=False, max_length=100)
+    images = serializers.ChoiceField(choices=[(word.value, word.label) for word in PROMPT_IMAGES], required=False)
+    schema = serializers.CharField(max_length=LONGEST_SCHEMA, required=False, allow_blank=True)
+
+
+class NextPrompt(OnePrompt):
+    """Store the next version of a prompt, of which nothing makes use before somebody names it."""
+
+    http_method_names = ["post"]
+    body = PromptSent
+    makes, status = True, 201
+    summary = "Write the next version of a prompt"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        parent, sent = self.one(), self.sent(PromptSent)
+        kept = ("name", "text", "instruction", "variables", "images", "schema")
+        values = {name: getattr(parent, name) for name in kept} | sent
+        name, text, images = values.pop("name"), values.pop("text"), SentImages(values.pop("images"))
+
+        def make() -> MadeAnswer:
+            purpose = PromptPurpose(parent.purpose)
+            made = make_version(name, purpose, text, images=images, parent=parent, **values, **self.by())
+            return MadeAnswer(201, self.shown(made), reverse("api-prompt", args=[made.public_id]))
+
+        return self.once(make)

@@ -10,9 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import SentBody
+from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.compared_etags import lock_rows
-from annotation.api.model_calls.asked_models import (
+from annotation.api.model_calls.asked_endpoints import (
     AskingSent,
     CallsShape,
     ConfirmedSent,
@@ -22,16 +22,15 @@ from annotation.api.model_calls.asked_models import (
 )
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
-from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.call_enums import BatchState, PromptPurpose
 from annotation.enums import Role
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
-from annotation.quality.kernels.validity_parts import ASKED, CAN_FAIL, JUDGED, RATING
+from annotation.quality.kernels.question_checks import ASKED, CAN_FAIL, JUDGED, RATING
 from annotation.quality.validity import count_parts, keep_out, n_kept_out
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import check_reads_none
-from annotation.validators.validator_overview import RunRow, act_on_run, run_rows
+from annotation.validators.taking_verdicts import RunRow, act_on_run, run_rows
 from annotation.validators.validator_plans import ALL, CheckPlan, CheckWanted, begin_checks, checks_wanted, plan_checks
 
 

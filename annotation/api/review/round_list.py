@@ -18,18 +18,17 @@ from rest_framework.reverse import reverse
 from annotation.acts import Act
 from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_rounds, rounds_known_to
 from annotation.api.acting import ActedOn
-from annotation.api.bodies import SentBody
+from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.resources import ListOf, OneOf, Shown
-from annotation.api.shown_fields import Moment, PersonName, WordChoice
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps, ViewerTool
 from annotation.models import Assignment, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.roles import possible_reviewers
 from annotation.review.calibrating import possible_calibrations
 from annotation.review.kernels.sampling import SEED_MAX
-from annotation.review.repeats import MOST_REPEATED
 from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
+from annotation.review.samples import MOST_REPEATED
 from annotation.site.permissions import within_reach
 
 REACH = {"bank": "plan__bank", "round": "pk"}

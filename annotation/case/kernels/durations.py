@@ -1,8 +1,4 @@
-"""From the events of a case to its active time, by one versioned rule. Pure; reviews and readings share it.
-
-The clock is a list of events, some from each load of the page. Inside a load only its monotonic clock counts; from load
-to load the time at which the server got their events does. See docs/decisions/0008-time.md.
-"""
+"""From the events of a case to its active time, by one versioned rule. Pure; reviews and readings share it."""
 
 from __future__ import annotations
 
@@ -11,9 +7,112 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, pairwise
 
-from annotation.case.kernels.spans import Span, clip, length, merged, take
-from annotation.case.kernels.time_flags import DOUBT, GAP, TAKING, TimeFlag
-from annotation.enums import EventKind
+from annotation.enums import EventKind, Word
+
+Span = tuple[int, int]  # from, to, in milliseconds
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Overlapping and touching spans as one, in order."""
+    found: list[Span] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def clip(span: Span, window: Span) -> Span | None:
+    start, end = max(span[0], window[0]), min(span[1], window[1])
+    return (start, end) if start < end else None
+
+
+def take(rest: Sequence[Span], spans: Iterable[Span]) -> tuple[list[Span], list[Span]]:
+    """What of the rest lies in the spans, and what is left of it. Both are in order; the rest does not overlap."""
+    taken: list[Span] = []
+    left: list[Span] = []
+    covering, n = merged(spans), 0
+    for begin, end in rest:
+        at = begin
+        while n < len(covering) and covering[n][1] <= at:
+            n += 1
+        while n < len(covering) and covering[n][0] < end:
+            start, stop = covering[n]
+            if start > at:
+                left.append((at, start))
+            taken.append((max(at, start), min(end, stop)))
+            at = min(end, stop)
+            if stop > end:
+                break  # it may reach into the next of the rest
+            n += 1
+        if at < end:
+            left.append((at, end))
+    return taken, left
+
+
+def length(spans: Iterable[Span]) -> int:
+    return sum(end - start for start, end in spans)
+
+
+def _(label: str) -> str:
+    """Mark a label for translation; pages translate it where it is shown."""
+    return label
+
+
+class TimeFlag(Word):
+    """What is to be known about a time, and why there is none."""
+
+    NOT_PAINTED = "not_painted", _("was not on screen before the commit")
+    NOT_COMMITTED = "not_committed", _("the page reported no submission")
+    MALFORMED = "malformed", _("what the page reported of its clock could not be read")
+    NO_WALL_CLOCK = "no_wall_clock", _("several loads of the page, and one without a time of day")  # active-1 only
+    SIMULATED = "simulated", _("simulated")
+    CLOCK_BACKWARDS = "clock_backwards", _("a clock of the device went backwards")
+    ABOVE_SERVER = "above_server", _("longer than the server's own elapsed time")
+    APART = (
+        "apart_from_server",
+        _("differs from the server's time from opening to answer by more than travelling explains"),
+    )
+    RESUMED = "resumed", _("taken up again in another sitting")
+    RELOADED = "reloaded", _("the page was loaded again, or in two tabs")
+    LOADING = "loading", _("was loading again for a time")
+    HIDDEN = "hidden", _("was hidden for a time")
+    PAUSED = "paused", _("was paused or left for a time")
+    ASLEEP = "asleep", _("the device slept or the page stood still for a time")
+    ABSENT = "absent", _("the page reported nothing for a time")
+    CLOCK_SET = "clock_set", _("the time of day of the device was set; it is not used")
+    DOUBTFUL = "doubtful", _("may be off by more than 250 ms")
+    QUIET = "quiet", _("a minute without input")
+    BLURRED = "blurred", _("the window lost focus")
+    TRANSLATED = "translated", _("the question was on screen in other words: the page was translated")
+
+
+# The stated rule of exclusion: such a time is stored and shown, and left out of every summary of times.
+EXCLUDING = frozenset({TimeFlag.CLOCK_BACKWARDS, TimeFlag.ABOVE_SERVER, TimeFlag.RESUMED, TimeFlag.SIMULATED})
+
+# What takes time off, each moment by the first that holds then; what no load of the page covers is the gap.
+TAKING = (TimeFlag.HIDDEN, TimeFlag.PAUSED, TimeFlag.ASLEEP, TimeFlag.ABSENT, TimeFlag.LOADING)
+GAP, DOUBT = "gap", "doubt"
+PARTS: Mapping[str, str] = {
+    TimeFlag.HIDDEN.value: _("the page was hidden or covered"),
+    TimeFlag.PAUSED.value: _("paused, or left for another case"),
+    TimeFlag.ASLEEP.value: _("the device slept or the page stood still"),
+    TimeFlag.ABSENT.value: _("the page reported nothing for over 15 s"),
+    TimeFlag.LOADING.value: _("the page was loaded again and did not show everything yet"),
+    GAP: _("between two loads, or sittings, when no page was open"),
+}
+
+
+def part_cells(stored: Mapping[str, int] | None) -> dict[str, int | None]:
+    """Each part in ms by the name of its column; missing where a time was stored without them."""
+    return {f"{name}_ms": None if stored is None else stored.get(name, 0) for name in (*PARTS, DOUBT)}
+
+
+def is_counted(active_ms: int | None, flags: Collection[str]) -> bool:
+    """Whether a stored time enters summaries; see EXCLUDING."""
+    return active_ms is not None and not EXCLUDING.intersection(flags)
+
 
 RULE = "active-2"
 CLOCK_RULES = ("active-1", RULE)  # every rule by which a time may have been stored; each keeps its own

@@ -1,15 +1,193 @@
-"""What the timing events say of one case: which events to keep, what was on screen, which images nobody saw. Pure."""
+"""The events of a clock as a page sends them, bounded; and what they say of one case. Pure."""
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from annotation.case.kernels.durations import ClockEvent, Durations, Key
-from annotation.case.kernels.parsing import CaseRefused, SentEvent, Trace
 from annotation.enums import EventKind
+from annotation.refusals import Refused
+
+MOST_EVENTS = 2_000  # in one request: more than two hours of heartbeats
+MOST_CHARACTERS = 1_000_000  # of one request
+MOST_DETAILS = 1_000  # characters of one event's details
+MOST_VIEWPORT = 64_000
+MOST_SEQUENCE = 2**31 - 1  # what its column holds
+MOST_MS = 1e14  # both clocks; wall clocks reach it in the year 5138
+FROM_PAGES = frozenset(EventKind) - {EventKind.OPENED}
+_PAGE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_FIELDS = frozenset({"sequence", "kind", "client_ms", "wall_ms", "details"})
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
+
+
+class CaseRefused(Refused):
+    """What a page sent of a case cannot be taken: not what our pages send, or an image was not on screen."""
+
+
+def _malformed(sentence: str) -> CaseRefused:
+    return CaseRefused("malformed", sentence, status=422)
+
+
+@dataclass(frozen=True)
+class SentEvent:
+    """One event. ``client_ms`` is monotonic and starts anew with each page; ``wall_ms`` counts from 1970."""
+
+    sequence: int
+    kind: EventKind
+    client_ms: float
+    wall_ms: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a page says beside an answer: its events, images that cannot be read, and how the views were set."""
+
+    page: str = ""
+    events: tuple[SentEvent, ...] = ()
+    unreadable: tuple[str, ...] = ()  # public ids of images
+    viewport: dict[str, Any] | None = None
+    is_damaged: bool = False  # some of its events could not be read and are not among these
+
+
+NO_TRACE = Trace()
+
+
+def parse_events(page: str, text: str) -> tuple[SentEvent, ...]:
+    """The events of one page; none for an empty text. Raises CaseRefused."""
+    if not text:
+        return ()
+    return tuple(_event(row) for row in _rows(page, text))
+
+
+def readable_trace(page: str, events: str, *, viewport: str = "", unreadable: Iterable[str] = ()) -> Trace:
+    """What can be read of what came beside an answer: a page's clock that is out of order must not cost the answer.
+
+    Events that cannot be read are left out and the trace says so; settings that cannot be read are left out.
+    """
+    readable, is_damaged = _readable_events(page, events)
+    return Trace(
+        page=page if readable else "",
+        events=readable,
+        unreadable=tuple(sorted(set(unreadable))),
+        viewport=_readable_viewport(viewport),
+        is_damaged=is_damaged,
+    )
+
+
+def parse_viewport(text: str) -> dict[str, Any] | None:
+    """How the views were set at submission, each in ``views``; None for an empty text. Raises CaseRefused."""
+    if not text:
+        return None
+    state = _json(text, MOST_VIEWPORT)
+    views = state.get("views") if isinstance(state, dict) else None
+    if not isinstance(views, list) or not all(view is None or isinstance(view, dict) for view in views):
+        raise _malformed(_("The settings of the views are not a list."))
+    return dict(state)
+
+
+def _readable_events(page: str, text: str) -> tuple[tuple[SentEvent, ...], bool]:
+    """Those that can be read, and whether any could not."""
+    try:
+        rows = _rows(page, text) if text else []
+    except CaseRefused:
+        return (), True
+    readable = []
+    for row in rows:
+        with suppress(CaseRefused):
+            readable.append(_event(row))
+    return tuple(readable), len(readable) < len(rows)
+
+
+def _readable_viewport(text: str) -> dict[str, Any] | None:
+    try:
+        return parse_viewport(text)
+    except CaseRefused:
+        return None
+
+
+def _rows(page: str, text: str) -> list[dict[str, Any]]:
+    if not _PAGE.fullmatch(page):
+        raise _malformed(_("The events do not name their page."))
+    rows = _json(text, MOST_CHARACTERS)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _malformed(_("The events are not a list of events."))
+    if len(rows) > MOST_EVENTS:
+        raise _malformed(_("These are too many events for one request."))
+    return rows
+
+
+def parse_object(text: str, most: int) -> dict[str, Any]:
+    """A JSON object of at most so many characters. Raises CaseRefused."""
+    value = _json(text, most)
+    if not isinstance(value, dict):
+        raise _malformed(_("What came with the answer cannot be read."))
+    return value
+
+
+def _event(row: dict[str, Any]) -> SentEvent:
+    if not row.keys() <= _FIELDS:
+        raise _malformed(_("An event has a field that events do not have."))
+    kind = row.get("kind")
+    if not isinstance(kind, str) or kind not in FROM_PAGES:
+        raise _malformed(_("An event is of a kind that pages do not send."))
+    sequence = row.get("sequence")
+    if type(sequence) is not int or not 0 <= sequence <= MOST_SEQUENCE:
+        raise _malformed(_("An event has no number."))
+    details = row.get("details", {})
+    if not isinstance(details, dict) or len(json.dumps(details)) > MOST_DETAILS:
+        raise _malformed(_("The details of an event are too long, or no object."))
+    wall = row.get("wall_ms")
+    return SentEvent(
+        sequence=sequence,
+        kind=EventKind(kind),
+        client_ms=_ms(row.get("client_ms")),
+        wall_ms=None if wall is None else _ms(wall),
+        details=details,
+    )
+
+
+def _ms(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
+        raise _malformed(_("An event has no time."))
+    return float(value)
+
+
+def _json(text: str, most: int) -> Any:
+    """JSON that every database holds: no NaN or infinity, no NUL, no half of a surrogate pair."""
+    unreadable = _malformed(_("What came with the answer cannot be read."))
+    if len(text) > most:
+        raise unreadable
+    try:
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise unreadable from None
+    if "\x00" in text or "\\u0000" in text:
+        raise unreadable
+    return value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(value := float(digits)):
+        raise ValueError(f"{digits[:20]} is too large")
+    return value
+
 
 MOST_STORED = 20_000  # events of one case and person: a day of heartbeats and more
 SERVER = "server"  # the page of the event that the server writes

@@ -22,12 +22,21 @@ from pydicom.uid import (
     ExplicitVRLittleEndian,
 )
 
-from annotation.demonstration.kernels import phantom_projection as seen
+from annotation.demonstration.kernels import phantom_solids as seen
 from annotation.demonstration.kernels import phantom_thorax as thorax
-from annotation.demonstration.kernels.phantom_projection import FRONTAL, LATERAL, PITCH, Plane
-from annotation.demonstration.kernels.phantom_solids import TRACHEA_Y, devices, skeleton
-from annotation.demonstration.kernels.phantom_spec import ChestSpec, Projection
-from annotation.demonstration.kernels.phantom_thorax import CARINA, Air, Array, Build, Curve, Point, Tubes, curve
+from annotation.demonstration.kernels.phantom_solids import FRONTAL, LATERAL, PITCH, TRACHEA_Y, Plane, devices, skeleton
+from annotation.demonstration.kernels.phantom_thorax import (
+    CARINA,
+    Air,
+    Array,
+    Build,
+    ChestSpec,
+    Curve,
+    Point,
+    Projection,
+    Tubes,
+    curve,
+)
 
 Photometric = Literal["MONOCHROME1", "MONOCHROME2"]
 Marker = Literal["R", "L", ""]

@@ -1,15 +1,20 @@
-"""The forms of the two answers that a model gives: the findings of a report, and questions made from them. Pure.
-
-The schemas are kept as text, since a model fills in the properties in their order: the quote before the statement about
-it, and the findings of an option before which one is the key.
-"""
+"""What a model is told that writes questions, in which form it answers, and the questions made of it. Pure."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+
+from annotation.call_enums import PromptPurpose
+from annotation.enums import Task
+from annotation.prompts.kernels.filling import ShippedPrompt
+from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, FieldRefused, split_options
 
 MOST_QUESTIONS = 10  # of one exam
 LONGEST_TEXT, LONGEST_NAME = 600, 200  # characters that a schema allows
@@ -120,3 +125,132 @@ def read_form(answer: str, form: type[Form]) -> Form:
     if "\\u0000" in plain or _NOT_STORABLE.search(plain):
         raise NotInForm("The answer holds a character that cannot be stored.")
     return found
+
+
+REASON = "Our own: the paper prints no prompt."
+
+BULLETS = ShippedPrompt(
+    name="findings of a report",
+    purpose=PromptPurpose.BULLETS,
+    instruction="You read chest radiograph reports. You write JSON and nothing else.",
+    text=(
+        "List every finding that this report states as present or as absent, one after the other, in the order of the "
+        "report.\n"
+        "Of each, give:\n"
+        "- quote: the words of the report that state it, copied exactly, without leaving anything out in between;\n"
+        "- statement: the finding in one short sentence of your own;\n"
+        "- polarity: present or absent, as the report states it. What the report does not mention is neither: leave it "
+        "out;\n"
+        "- compares_with_prior: true if it can only be known from an earlier exam (new, unchanged, improved, worse);\n"
+        "- location: where it is, in the words of the report, or an empty text.\n"
+        "Do not conclude anything that the report does not say.\n\n"
+        "Report:\n{{report}}"
+    ),
+    variables=("report",),
+    schema=BULLETS_SCHEMA,
+    reason=REASON,
+)
+
+QUESTIONS = ShippedPrompt(
+    name="questions from findings",
+    purpose=PromptPurpose.QUESTIONS,
+    instruction="You write multiple-choice questions for radiologists. You write JSON and nothing else.",
+    text=(
+        "These are the findings of one chest radiograph exam. Write {{n_questions}} questions that a radiologist can "
+        "answer from the images alone, each of another task where the findings allow it.\n"
+        "- A question has four options, of one kind and of about the same length, one of which is the key.\n"
+        "- Each option names by number the findings that it stands on, in bullets. Never offer what no finding "
+        "states.\n"
+        "- task negation asks which finding is absent: the key stands on findings marked absent, and each of the other "
+        "three options on findings marked present.\n"
+        "- Do not mention the report, an earlier exam, or the letter of an option.\n"
+        "- explanation: why the key is right, in one or two sentences.\n"
+        "- category, subcategory and question_class: the disease group, the finding, and what is asked of the reader.\n"
+        "- If the findings do not carry a question, write fewer.\n\n"
+        "Findings:\n{{bullets}}"
+    ),
+    variables=("n_questions", "bullets"),
+    schema=QUESTIONS_SCHEMA,
+    reason=REASON,
+)
+
+
+def finding_line(number: int, polarity: str, statement: str, location: str) -> str:
+    """A finding as the second prompt lists it."""
+    words = " ".join(statement.split())
+    place = " ".join(location.split())
+    return f"{number}. [{polarity}] {words}" + (f" ({place})" if place else "")
+
+
+HISTORY = "generation"  # the field of the record that holds it
+LETTER_RULE = "letter-1"
+SENT_FIELDS = ("Findings", "Impression")  # of a report: what it says of the images, and nothing of the person
+_TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
+
+
+def sent_text(findings: str, impression: str) -> str:
+    """What is sent of a report. Indication and comparison say what others knew, not what the images show."""
+    parts = zip(SENT_FIELDS, (findings, impression), strict=True)
+    return "\n".join(f"{name}: {text.strip()}" for name, text in parts if text.strip())
+
+
+def drawn_place(seed: int, name: str) -> int:
+    """The place of the key of the question of this name, from 0. Rule letter-1: the first byte of a SHA-256."""
+    return hashlib.sha256(f"{LETTER_RULE}\0{seed}\0{name}".encode()).digest()[0] % len(LETTERS)
+
+
+def turned(options: Sequence[WrittenOption], key: int, place: int) -> list[WrittenOption]:
+    """The options turned round, in the same sequence, so that the key is at ``place``."""
+    first = (key - place) % len(options)
+    return [*options[first:], *options[:first]]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A question with the key at its drawn letter."""
+
+    question: WrittenQuestion
+    options: Sequence[WrittenOption]
+    letter: str
+
+
+def make(question: WrittenQuestion, *, seed: int, name: str) -> Made:
+    place = drawn_place(seed, name)
+    return Made(question, turned(question.options, question.key_place, place), LETTERS[place])
+
+
+def texts_without_letters(question: WrittenQuestion) -> WrittenQuestion | None:
+    """The question with options that carry no letter of their own; None where some do and others do not."""
+    try:
+        texts, _form = split_options([option.text for option in question.options])
+    except FieldRefused:
+        return None
+    options = [
+        WrittenOption(text=text.strip(), bullets=option.bullets)
+        for text, option in zip(texts, question.options, strict=True)
+    ]
+    fields = {name: getattr(question, name) for name in question.__struct_fields__}
+    return WrittenQuestion(**{**fields, "options": options})
+
+
+def record_of_made(made: Made, exam: Mapping[str, Any], history: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of the exam, of the question, and where it came from: H of the paper's equation 5."""
+    question = made.question
+    return {
+        **exam,
+        "task_name": _TASK_NAMES[Task(question.task)],
+        "question": question.stem.strip(),
+        "options": [f"{letter}. {one.text}" for letter, one in zip(LETTERS, made.options, strict=True)],
+        "correct_answer": made.letter,
+        "correct_answer_explanation": question.explanation.strip(),
+        "category": question.category,
+        "subcategory": question.subcategory,
+        "class": question.question_class,
+        "difficulty": question.difficulty or None,
+        HISTORY: {**history, "options": [sorted(set(one.bullets)) for one in made.options]},
+    }
+
+
+def file_of(records: Mapping[str, Any]) -> bytes:
+    """A question file: the same records in the same order give the same bytes."""
+    return json.dumps(records, ensure_ascii=True, allow_nan=False, indent=1).encode() + b"\n"

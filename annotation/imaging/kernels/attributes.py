@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.enums import Sex, ViewPosition
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.elements import MODALITY_LUT_SEQUENCE, VOI_LUT_SEQUENCE, DicomFile
-from annotation.imaging.kernels.rejections import ImageRefused
 
 VIEW_POSITIONS: dict[str, ViewPosition] = {
     **dict.fromkeys(("PA", "POSTERO_ANTERIOR", "POSTEROANTERIOR", "PA ERECT", "ERECT PA"), ViewPosition.PA),

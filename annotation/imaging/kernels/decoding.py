@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.imaging.kernels.codestreams import (
+    ImageRefused,
     StreamHeader,
     is_completely_scanned,
     read_jpeg2000_header,
     read_jpeg_header,
 )
 from annotation.imaging.kernels.elements import DEFLATED_LE, EXPLICIT_LE, IMPLICIT_LE
-from annotation.imaging.kernels.rejections import ImageRefused
 
 MAX_PIXELS = 40_000_000
 

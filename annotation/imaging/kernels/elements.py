@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.imaging.kernels.codestreams import ImageRefused
 
 MAX_DEPTH = 32
 MAX_ELEMENTS = 100_000

@@ -1,13 +1,17 @@
-"""From the bytes of one file to grey pixels and the few attributes that may be kept. The only entry.
-
-Every check that needs no pixels comes before the first allocation for pixels. What is refused, is refused with a code
-and a fixed sentence (annotation.imaging.kernels.rejections).
-"""
+"""From the bytes of one file, DICOM, PNG or JPEG, to grey pixels and the few attributes that may be kept. Pure."""
 
 from __future__ import annotations
 
+import io
+import struct
+import zlib
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 from annotation.imaging.kernels.attributes import (
     Attributes,
@@ -17,10 +21,169 @@ from annotation.imaging.kernels.attributes import (
     read_attributes,
     read_identifiers,
 )
-from annotation.imaging.kernels.decoding import SUPPORTED, Geometry, Pixels, check_geometry, decode_frame, split_frames
+from annotation.imaging.kernels.codestreams import ImageRefused, read_jpeg_header
+from annotation.imaging.kernels.decoding import (
+    MAX_PIXELS,
+    SUPPORTED,
+    Geometry,
+    Pixels,
+    check_geometry,
+    decode_frame,
+    decode_jpeg,
+    split_frames,
+)
 from annotation.imaging.kernels.elements import DicomFile, parse_dicom
-from annotation.imaging.kernels.pictures import PNG_SIGNATURE, read_jpeg, read_png
-from annotation.imaging.kernels.rejections import ImageRefused
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_BIT_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}  # by colour type
+_ADAM7 = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))
+_INFLATED_AT_ONCE = 1 << 20
+_KEPT_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
+
+Grey = NDArray[np.uint8] | NDArray[np.uint16]
+
+
+def read_png(data: bytes) -> tuple[Grey, list[str]]:
+    """Grey values of a PNG, 8 bit or, when it is a 16-bit grey file, 16 bit; shape (rows, columns)."""
+    clean, is_deep_grey = _clean_png(data)
+    try:
+        with Image.open(io.BytesIO(clean), formats=["PNG"]) as picture:
+            picture.load()
+            return _grey(picture, is_deep_grey)
+    except (ImageRefused, MemoryError):
+        raise
+    except Exception:
+        raise ImageRefused("undecodable") from None
+
+
+def read_jpeg(data: bytes) -> tuple[Grey, list[str]]:
+    """Grey values of a baseline, extended or progressive JPEG, turned as its EXIF note asks."""
+    header = read_jpeg_header(data)
+    if not 0 < header.rows * header.columns <= MAX_PIXELS:
+        raise ImageRefused("size")
+    if header.precision != 8:
+        raise ImageRefused("bits")
+    pixels = decode_jpeg(data, header)
+    if pixels.shape != (header.rows, header.columns) or pixels.dtype != np.uint8:
+        raise ImageRefused("codestream")
+    orientation = exif_orientation(header.exif)
+    return turn(pixels, orientation), ["turned"] if orientation != 1 else []
+
+
+def turn(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
+    """Apply an EXIF orientation 1 to 8: mirror images are mirrored back, so that left stays left."""
+    if orientation >= 5:
+        pixels = pixels.T
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    return np.ascontiguousarray(pixels)
+
+
+def exif_orientation(exif: bytes) -> int:
+    """The orientation in the first directory of an EXIF block; 1 when there is none or it makes no sense."""
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(exif[:4])
+    if order is None or len(exif) < 10:
+        return 1
+    offset = struct.unpack_from(order + "I", exif, 4)[0]
+    if offset + 2 > len(exif):
+        return 1
+    n_entries = struct.unpack_from(order + "H", exif, offset)[0]
+    for start in range(offset + 2, min(offset + 2 + 12 * n_entries, len(exif) - 11), 12):
+        tag, kind = struct.unpack_from(order + "HH", exif, start)
+        if tag == 0x0112 and kind == 3:
+            value = int(struct.unpack_from(order + "H", exif, start + 8)[0])
+            return value if 1 <= value <= 8 else 1
+    return 1
+
+
+def _clean_png(data: bytes) -> tuple[bytes, bool]:
+    """A PNG of the same image without ancillary chunks and trailing bytes, and whether it is 16-bit grey."""
+    position, kept = len(PNG_SIGNATURE), [PNG_SIGNATURE]
+    names: list[bytes] = []
+    is_deep_grey = False
+    while not names or names[-1] != b"IEND":
+        if position + 12 > len(data):
+            raise ImageRefused("truncated")
+        length, name = struct.unpack_from(">I4s", data, position)
+        end = position + 12 + length
+        if end > len(data):
+            raise ImageRefused("truncated")
+        if not names:
+            is_deep_grey = _check_ihdr(data[position + 8 : end - 4] if name == b"IHDR" else b"")
+        if name in _KEPT_CHUNKS:
+            if zlib.crc32(data[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
+                raise ImageRefused("malformed")
+            kept.append(data[position:end])
+            names.append(name)
+        elif not name[0] & 0x20:
+            raise ImageRefused("malformed")  # a critical chunk that nobody knows
+        position = end
+    if b"IDAT" not in names or names.count(b"IHDR") != 1 or names.count(b"PLTE") > 1:
+        raise ImageRefused("malformed")
+    if data[25] == 3 and b"PLTE" not in names:
+        raise ImageRefused("malformed")
+    _check_image_data([chunk[8:-4] for chunk in kept if chunk[4:8] == b"IDAT"], data[16:29])
+    return b"".join(kept), is_deep_grey
+
+
+def _check_image_data(chunks: list[bytes], ihdr: bytes) -> None:
+    """Refuse a compressed stream that ends before the last row, or goes on: Pillow would show black rows."""
+    left = _n_filtered_bytes(ihdr)
+    stream = zlib.decompressobj()
+    for chunk in chunks:
+        waiting = chunk
+        while waiting and not stream.eof:
+            try:
+                left -= len(stream.decompress(waiting, _INFLATED_AT_ONCE))
+            except zlib.error:
+                raise ImageRefused("undecodable") from None
+            if left < 0:
+                raise ImageRefused("malformed")
+            waiting = stream.unconsumed_tail
+    if left or not stream.eof:
+        raise ImageRefused("truncated")
+
+
+def _n_filtered_bytes(ihdr: bytes) -> int:
+    """Inflated size of a PNG's image data: one filter byte and the packed samples of each row of each pass."""
+    width, height, depth, colour, _compression, _filtering, interlace = struct.unpack(">IIBBBBB", ihdr)
+    bits = depth * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    n_bytes = 0
+    for y, x, down, across in _ADAM7 if interlace else ((0, 0, 1, 1),):
+        rows, columns = -(-(height - y) // down), -(-(width - x) // across)
+        if rows > 0 and columns > 0:
+            n_bytes += rows * (1 + -(-columns * bits // 8))
+    return n_bytes
+
+
+def _check_ihdr(body: bytes) -> bool:
+    if len(body) != 13:
+        raise ImageRefused("malformed")
+    width, height, depth, colour, compression, filtering, interlace = struct.unpack(">IIBBBBB", body)
+    if not 0 < width * height <= MAX_PIXELS:
+        raise ImageRefused("size")
+    if depth not in _BIT_DEPTHS.get(colour, ()) or compression or filtering or interlace > 1:
+        raise ImageRefused("malformed")
+    return bool(depth == 16 and colour == 0)
+
+
+def _grey(picture: Image.Image, is_deep_grey: bool) -> tuple[Grey, list[str]]:
+    if is_deep_grey:
+        return np.asarray(picture, dtype=np.uint16), []
+    if picture.mode in ("LA", "RGBA", "PA"):
+        alpha = np.asarray(picture.getchannel("A"))
+        if alpha.min() < 255:
+            raise ImageRefused("transparent")
+        picture = picture.convert("L" if picture.mode == "LA" else "RGB")
+    warnings: list[str] = []
+    if picture.mode in ("P", "RGB"):
+        colours = np.asarray(picture.convert("RGB")).astype(np.int16)
+        if np.abs(colours - colours[..., :1]).max() > 8:
+            warnings.append("colour")
+    return np.asarray(picture.convert("L"), dtype=np.uint8), warnings
+
 
 MAX_BYTES = 160 * 1024 * 1024  # 40 million pixels of 16 bit, twice
 SMALL_SIDE = 64
@@ -52,7 +215,7 @@ class SourceImage:
     pixels: Pixels
     attributes: Attributes
     identifiers: Identifiers = field(default_factory=Identifiers)
-    warnings: tuple[str, ...] = ()  # codes of annotation.imaging.kernels.rejections.WARNINGS
+    warnings: tuple[str, ...] = ()  # codes of annotation.imaging.kernels.codestreams.WARNINGS
 
 
 def read_image(data: bytes) -> SourceImage:

@@ -18,8 +18,8 @@ from annotation.management.base import ActCommand, cap_written, progress_bar
 from annotation.models import QuestionBank, Revision
 from annotation.prompts.versions import prompt_written
 from annotation.quality.checking import BankSummary, CheckResult, QualityRefused, RuleCount, check_revisions, summarise
+from annotation.quality.kernels.question_checks import ASKED
 from annotation.quality.kernels.rules import THRESHOLD
-from annotation.quality.kernels.validity_parts import ASKED
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
 from annotation.validators.validator_exams import results_as_json

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation.management.base import ActCommand
 from annotation.models import User
-from annotation.people.removing import places_with, remove_person
+from annotation.people.accounts import places_with, remove_person
 
 
 class Command(ActCommand):

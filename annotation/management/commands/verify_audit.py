@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from rich.progress import MofNCompleteColumn
 
-from annotation.audit.verifying import checked_head, verify
+from annotation.audit.recording import checked_head, verify
 from annotation.management.base import ActCommand, progress_bar
 
 

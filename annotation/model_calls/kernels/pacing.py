@@ -1,11 +1,19 @@
-"""How fast an endpoint is asked: few connections first, half of them when it has too many calls. Pure."""
+"""How fast an endpoint is asked, and the lines and states of calls that go as a batch. Pure."""
 
 from __future__ import annotations
 
+import json
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from annotation.call_enums import BatchState as State
+from annotation.endpoints.kernels.completions import ModelRequest
 
 FIRST_CONNECTIONS = 2
 MINUTE = 60.0
@@ -96,3 +104,87 @@ class Pace:
 def _forget(times: deque[float], before: float) -> None:
     while times and times[0] <= before:
         times.popleft()
+
+
+MOST_REQUESTS = 50_000  # of one file
+MOST_BYTES = 200_000_000
+LONGEST_ANSWER = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ResponseLine:
+    """``body`` as it is in the file; empty where the line reports an error instead."""
+
+    row: int
+    id: str
+    status: int | None = None
+    request_id: str = ""
+    body: bytes = b""
+    problem: str = ""
+
+
+class _Response(msgspec.Struct):
+    status_code: int = 0
+    request_id: str = ""
+    body: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _ResponseDocument(msgspec.Struct):
+    custom_id: str
+    response: _Response | None = None
+    error: Any = None
+
+
+_decoder = msgspec.json.Decoder(_ResponseDocument)
+
+
+def request_line(custom_id: str, request: ModelRequest) -> bytes:
+    """The body is in it byte by byte, so that its SHA-256 is that of a request over the wire."""
+    head = json.dumps({"custom_id": custom_id, "method": "POST", "url": f"/v1/{request.route}"}, separators=(",", ":"))
+    return head[:-1].encode() + b',"body":' + request.body + b"}\n"
+
+
+def read_line(row: int, line: bytes) -> ResponseLine | str:
+    """A response, or what is wrong with the line."""
+    try:
+        found = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return f"The line is no response in the batch form: {error}."
+    if found.response is None or found.error is not None:
+        problem = found.error.get("message", "") if isinstance(found.error, dict) else str(found.error or "")
+        return ResponseLine(row, found.custom_id, problem=_one_line(problem or "no response"))
+    body = bytes(found.response.body)
+    if len(body) > LONGEST_ANSWER:
+        return f"The answer has more than {LONGEST_ANSWER} bytes."
+    if "\0" in body.decode("utf-8", "replace") or not _is_text(body):
+        return "The answer is not UTF-8, or holds a NUL character."
+    return ResponseLine(row, found.custom_id, found.response.status_code, found.response.request_id[:200], body)
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("\0", " ").split())[:200]
+
+
+# A planned batch asks its first calls for the estimate and is planned again. The last responses may come in a file.
+# Nothing leads out of the last two.
+BATCH_TRANSITIONS: Mapping[State, tuple[State, ...]] = {
+    State.PLANNED: (State.TRYING, State.RUNNING, State.STOPPED, State.COMPLETE),
+    State.TRYING: (State.PLANNED, State.STOPPED),
+    State.RUNNING: (State.PAUSED, State.STOPPED, State.COMPLETE),
+    State.PAUSED: (State.RUNNING, State.STOPPED, State.COMPLETE),
+    State.STOPPED: (),
+    State.COMPLETE: (),
+}
+AT_WORK = (State.TRYING, State.RUNNING)
+
+
+def may_become(before: str, after: State) -> bool:
+    return after in BATCH_TRANSITIONS[State(before)]

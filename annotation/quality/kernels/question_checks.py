@@ -1,4 +1,4 @@
-"""All checks of one question: of its options, of its words, and of what they say of the key. Pure."""
+"""All checks of one question, and the seven parts of V(Q), equation 1 of the paper, as we read it. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
-from annotation.enums import FindingPlace
-from annotation.quality.kernels.identifiers import spot_identifiers
-from annotation.quality.kernels.rules import LETTERS, MIN_EXPLANATION, CheckedQuestion, Flaw, flaw
+from annotation.enums import Difficulty, FindingPlace, Word
+from annotation.quality.kernels.identifiers import IDENTIFIERS, spot_identifiers
+from annotation.quality.kernels.rules import (
+    EXPLANATION_RUN,
+    LETTERS,
+    MIN_EXPLANATION,
+    NEAR_DUPLICATE,
+    NEAR_EMBEDDED,
+    RUN,
+    CheckedQuestion,
+    Flaw,
+    ReadQuestion,
+    Run,
+    flaw,
+    read_question,
+    runs,
+    runs_of,
+)
 from annotation.quality.kernels.vocabulary import (
     ABSOLUTE_TERMS,
     COMMON_WORDS,
@@ -21,7 +37,6 @@ from annotation.quality.kernels.vocabulary import (
     PRIOR_WORDS,
     VERBS,
 )
-from annotation.quality.kernels.words import EXPLANATION_RUN, RUN, ReadQuestion, Run, read_question, runs, runs_of
 
 # --- the four options: same, overlapping, longest, of another kind, and what they say of each other ---
 MUCH_LONGER, LONGER_BY = 1.25, 8  # times, and characters, that the key is longer than the longest other option
@@ -265,3 +280,57 @@ def check(question: CheckedQuestion, min_explanation: int = MIN_EXPLANATION) -> 
     read = read_question(question)
     found = [one for rule in CHECKS for one in rule(read)]
     return [*found, *check_explanation(read, min_explanation)]
+
+
+def _(text: str) -> str:
+    """Mark a text for translation; pages translate it where it is shown."""
+    return text
+
+
+class PartState(Word):
+    """The result of a question in one part. A validator says one of the first three, in its own word."""
+
+    PASS = "pass", _("passes")
+    FAIL = "fail", _("fails")
+    UNDECIDED = "undecided", _("undecided")
+    NOT_EXAMINED = "not_examined", _("not examined")
+
+
+class ValidityPart(NamedTuple):
+    """``rules``: those of findings that speak against a question; empty: nothing here can fail one."""
+
+    code: str
+    label: str
+    asks: str  # what has to be so
+    rules: tuple[str, ...] = ()
+
+
+C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")
+RATING = "rating"  # asked of a model like a validator; a difficulty is no verdict, and speaks against no question
+DIFFICULTY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "diversity", "identifiers", "bias"
+JUDGED = (*VALIDATORS, BIAS)  # asked of a model, with a verdict on each question
+ASKED = (*JUDGED, RATING)
+PARTS = {
+    one.code: one
+    for one in (
+        ValidityPart(C1, _("c1: needs the images"), _("It cannot be answered without the images."), (C1,)),
+        ValidityPart(C2, _("c2: no recall"), _("It asks for more than recall or trivia."), (C2,)),
+        ValidityPart(C3, _("c3: sound, key right"), _("It is sound, and its key is the one right option."), (C3,)),
+        ValidityPart(DIFFICULTY, _("difficulty"), _("Its difficulty is stated.")),
+        ValidityPart(
+            DIVERSITY,
+            _("diversity"),
+            _("No other question of the bank is nearly the same."),
+            (NEAR_DUPLICATE, NEAR_EMBEDDED),
+        ),
+        ValidityPart(
+            IDENTIFIER_FREE,
+            _("compliance: identifiers"),
+            _("The rules find no identifier of a person in it."),
+            tuple(one.code for one in IDENTIFIERS if one.patterns),
+        ),
+        ValidityPart(BIAS, _("compliance: bias"), _("Words of age, sex and origin do not change its answer."), (BIAS,)),
+    )
+}
+CAN_FAIL = tuple(one.code for one in PARTS.values() if one.rules)
+STATED = (Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD)

@@ -1,15 +1,22 @@
-"""What is looked for in a question before a radiologist reads it: each rule with its version and its sentence. Pure.
-
-A rule that comes to another result gets a new version: findings name the version that made them.
-"""
+"""The rules of the text checks, their words, and what is checked over a whole bank. Pure."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from annotation.enums import FindingPlace
+from annotation.enums import FindingPlace, OptionLetter
 from annotation.quality.kernels.identifiers import IDENTIFIERS
+from annotation.quality.kernels.vocabulary import FILLERS
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import share
+
+if TYPE_CHECKING:
+    from annotation.statistics.kernels.comparing import ChiSquare
 
 MIN_EXPLANATION = 20  # characters; an import may ask for more
 THRESHOLD = 0.9  # similarity of near-duplicates, as in the paper
@@ -170,3 +177,106 @@ class Flaw(NamedTuple):
 
 def flaw(rule: str, place: FindingPlace, **words: object) -> Flaw:
     return Flaw(rule, place, RULES[rule].sentence(**words))
+
+
+RUN = 6  # so many words in a row that are in the report are copied
+EXPLANATION_RUN = 10  # an explanation may name a finding as the report does
+
+_WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*")
+
+Run = tuple[str, ...]
+
+
+def words_of(text: str) -> list[str]:
+    """Words and numbers in small letters; a hyphen or an apostrophe inside joins."""
+    return _WORD.findall(text.lower())
+
+
+@lru_cache(maxsize=8)  # neighbouring questions share an exam
+def runs_of(report: str) -> frozenset[Run]:
+    """Every run of RUN words of a report."""
+    return frozenset(runs(words_of(report)))
+
+
+def runs(words: list[str]) -> Iterator[Run]:
+    return zip(*(words[start:] for start in range(RUN)), strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuestion:
+    """A question with the words of its parts, in their order; ``content`` leaves fillers out."""
+
+    question: CheckedQuestion
+    stem: list[str]
+    options: list[list[str]]
+    explanation: list[str]
+    content: list[frozenset[str]]  # of each option
+
+
+def read_question(question: CheckedQuestion) -> ReadQuestion:
+    options = [words_of(option) for option in question.options]
+    return ReadQuestion(
+        question,
+        words_of(question.stem),
+        options,
+        words_of(question.explanation),
+        [frozenset(words) - FILLERS for words in options],
+    )
+
+
+def compared_text(stem: str, options: Iterable[str]) -> str:
+    """What of a question is compared with others, by its words or by an embedding."""
+    return "\n".join((stem, *options))
+
+
+BY_CHANCE = 0.25
+ALL_LETTERS = tuple(OptionLetter.values())
+
+
+@dataclass(frozen=True)
+class BankWide:
+    """``longest_is_key``: of the questions with one longest option, those whose key it is; 25 % by chance.
+
+    ``letters``: how often each letter is the key; ``evenness`` is Pearson's test against equal shares [1]_, None
+    without a key.
+    """
+
+    longest_is_key: Estimate
+    letters: dict[str, int]
+    evenness: ChiSquare | None
+
+    @property
+    def is_longest_too_often(self) -> bool:
+        """Whether the whole interval lies above what chance gives."""
+        low = self.longest_is_key.low
+        return low is not None and low > BY_CHANCE
+
+
+def bank_wide(questions: Iterable[tuple[Sequence[int], str]]) -> BankWide:
+    """Of the length of each option in characters and the letter of the key, question by question; without key: ""."""
+    letters: Counter[str] = Counter()
+    n_longest = n_keys = 0
+    for lengths, key in questions:
+        if key not in ALL_LETTERS:
+            continue
+        letters[key] += 1
+        longest = max(lengths)
+        if lengths.count(longest) == 1:
+            n_longest += 1
+            n_keys += lengths[ALL_LETTERS.index(key)] == longest
+    counts = {letter: letters[letter] for letter in ALL_LETTERS}
+    return BankWide(share(n_keys, n_longest), counts, key_evenness(list(counts.values())))
+
+
+def key_evenness(counts: Sequence[int]) -> ChiSquare | None:
+    """Chi-square of the counts of each letter against equal shares; None without any."""
+    n = sum(counts)
+    if n == 0:
+        return None
+    from scipy.special import chdtrc  # here, since every start of the program would wait for it
+
+    expected = n / len(counts)
+    chi2 = sum((count - expected) ** 2 for count in counts) / expected
+    from annotation.statistics.kernels.comparing import ChiSquare  # computes with numpy
+
+    return ChiSquare(chi2, len(counts) - 1, float(chdtrc(len(counts) - 1, chi2)), n)

@@ -1,23 +1,14 @@
-"""The entries of a question file in any of its forms: one JSON object, JSON Lines, CSV, XLSX or Parquet. Pure.
-
-Every form gives what the JSON object gives, (id, fields, faults), so that records are checked in one place alone.
-
-A column of a table is named after its field, without regard to case, blanks and underscores. The four options are
-in columns of their own, several images of a question in one cell with "|" or a line break between them. Every cell is
-text, so that both kinds of table mean the same. Other columns are kept as further fields.
-
-Cells of CSV files that a spreadsheet could take for a formula. What a table of ours marks by an apostrophe comes in
-again without it: options such as "-5 mm" stay what they are.
-"""
+"""The entries of a question file in any of its forms, and the life of a question as a table. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from annotation.enums import Difficulty
+from annotation.enums import QuestionState as State
 from annotation.files.kernels.sent_tables import (
     CSV,
     LIST,
@@ -43,8 +34,34 @@ from annotation.files.kernels.strictjson import (
 )
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
-from annotation.questionbank.kernels.states import STATE
 from annotation.refusals import Refused
+
+STATE = "review_state"  # field of an exported record; what reviews decided is not for a file to say, and not read
+
+# To "in review" when a round with the question opens; back to what it was when the round ends without a review of it.
+# To "imported" when a file brings another wording; to "revised" when a person writes one.
+QUESTION_TRANSITIONS: Mapping[State, tuple[State, ...]] = {
+    State.IMPORTED: (State.IN_REVIEW, State.REVISED, State.WITHDRAWN),
+    State.IN_REVIEW: (
+        *(State.ACCEPTED, State.DISPUTED, State.NEEDS_REVISION, State.REJECTED),
+        *(State.IMPORTED, State.REVISED, State.WITHDRAWN),
+    ),
+    State.DISPUTED: (
+        *(State.ACCEPTED, State.NEEDS_REVISION, State.REJECTED),
+        *(State.IN_REVIEW, State.IMPORTED, State.REVISED, State.WITHDRAWN),
+    ),
+    State.ACCEPTED: (State.IN_REVIEW, State.IMPORTED, State.REVISED, State.WITHDRAWN),
+    State.NEEDS_REVISION: (State.IN_REVIEW, State.IMPORTED, State.REVISED, State.WITHDRAWN),
+    State.REJECTED: (State.IN_REVIEW, State.IMPORTED, State.REVISED, State.WITHDRAWN),
+    State.REVISED: (State.IN_REVIEW, State.ACCEPTED, State.IMPORTED, State.WITHDRAWN),
+    State.WITHDRAWN: (State.IMPORTED, State.REVISED),
+}
+
+
+def states_before(state: State) -> tuple[State, ...]:
+    """From where a question may come to this state."""
+    return tuple(before for before, following in QUESTION_TRANSITIONS.items() if state in following)
+
 
 # A cell that a spreadsheet could take for a formula, or that starts with the apostrophe that marks one here.
 _FORMULA = re.compile(r"^(?:'|\s*[=+\-@＝＋－＠﹢﹣﹦﹫]|[\t\r\n])")

@@ -30,10 +30,9 @@ from annotation.hashes import sha256_of
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.column_matching import MatchedEntries, Matching
-from annotation.questionbank.kernels.entries import read_entries
+from annotation.questionbank.kernels.entries import STATE, read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT, ExamReader, ExamRecord, put_back
 from annotation.questionbank.kernels.fields import encode_in_order
-from annotation.questionbank.kernels.states import STATE
 
 MOST_LAYOUTS = 200  # in the list of an import; a further one is stored with its record
 

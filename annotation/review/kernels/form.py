@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict
-from annotation.review.kernels.anchors import GRADES
-from annotation.review.kernels.form_design import FOLLOWING, PAPER, FormDesign
+from annotation.review.kernels.form_design import FOLLOWING, GRADES, PAPER, FormDesign
 from annotation.review.kernels.transitions import ReviewRefused
 
 CANNOT_JUDGE = "cannot_judge"

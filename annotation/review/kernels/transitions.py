@@ -1,14 +1,15 @@
-"""Where an assignment may go from its state, as a table and as a diagram; and what refuses an act. Pure."""
+"""Where an assignment may go from its state, and what may be done with a round now; what refuses an act. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from annotation.enums import AssignmentState as State
 from annotation.enums import QuestionState, RoundState, RoundSteps
-from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS
+from annotation.questionbank.kernels.entries import QUESTION_TRANSITIONS
 from annotation.refusals import Refused
 
 
@@ -120,3 +121,48 @@ def question_states() -> str:
     """The diagram of a question."""
     arrows = {(str(a), str(b), "") for a, following in QUESTION_TRANSITIONS.items() for b in following}
     return diagram("A question", QuestionState.IMPORTED, arrows)
+
+
+class RoundAct(StrEnum):
+    OPEN = "open"
+    COMPLETE = "complete"
+    ADJUDICATE = "adjudicate"
+    CLOSE = "close"
+
+
+_TO = {
+    RoundAct.OPEN: RoundState.OPEN,
+    RoundAct.COMPLETE: RoundState.COMPLETE,
+    RoundAct.ADJUDICATE: RoundState.ADJUDICATION,
+    RoundAct.CLOSE: RoundState.CLOSED,
+}
+_WRONG_STATE = {
+    RoundAct.OPEN: _("Only a draft can be opened: reviewers may have seen the answers of others."),
+    RoundAct.COMPLETE: _("Only an open round has reviews that can end."),
+    RoundAct.ADJUDICATE: _("Adjudication begins once the independent reviews are complete, and only once."),
+    RoundAct.CLOSE: _("A round can be closed once it was opened."),
+}
+_OPEN_CALIBRATION = _("The calibration is open: %s. Let them in with a reason, or take them out of the round.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundFacts:
+    """What the policy asks of a round."""
+
+    state: str
+    n_disputed: int = 0  # questions that are not settled
+    n_adjudicators: int = 0
+    uncalibrated: tuple[str, ...] = ()  # names of reviewers who have not passed the calibration
+
+
+def why_not(act: RoundAct, facts: RoundFacts) -> ReviewRefused | None:
+    """What blocks the act; None where it may be done."""
+    if _TO[act] not in ROUND_TRANSITIONS[facts.state]:
+        return ReviewRefused("wrong_state", _WRONG_STATE[act])
+    if act in (RoundAct.COMPLETE, RoundAct.CLOSE) and facts.uncalibrated:
+        return ReviewRefused("open_calibration", _OPEN_CALIBRATION % ", ".join(facts.uncalibrated))
+    if act == RoundAct.ADJUDICATE and not facts.n_disputed:
+        return ReviewRefused("nothing_disputed", _("Every reviewed question is settled: close the round."))
+    if act == RoundAct.ADJUDICATE and not facts.n_adjudicators:
+        return ReviewRefused("no_adjudicator", _("Name an adjudicator first."))
+    return None

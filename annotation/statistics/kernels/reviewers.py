@@ -47,9 +47,9 @@ from annotation.statistics.kernels.groups import (
     krippendorff_alpha,
     rating_counts,
 )
+from annotation.statistics.kernels.multireader import MeanSquares, mean_squares
 from annotation.statistics.kernels.pair_tables import Codes, pair_tables
 from annotation.statistics.kernels.pairs import cohen_kappa
-from annotation.statistics.kernels.variance_parts import MeanSquares, mean_squares
 
 NOTHING_LEFT = 1e-12  # a denominator up to it counts as 0
 PANEL = "reviews"  # names the panel in the seed of draws

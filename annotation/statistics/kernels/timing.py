@@ -27,7 +27,7 @@ from annotation.statistics.kernels.estimate import (
     Interval,
     undefined,
 )
-from annotation.statistics.kernels.variance_parts import mean_squares
+from annotation.statistics.kernels.multireader import mean_squares
 
 FEWEST_FOR_SLOPE = 10  # times
 

@@ -1,10 +1,4 @@
-"""Counterparts of a question: the same stem with another sex, age or origin, and how the answers to them are judged.
-
-Rule ``counterpart-1``. Pure. Only words of the stem change; a word that is not in these lists stays. Left as they are:
-sex where stem or options speak of what depends on it, such as breast or prostate, or an option names a sex; ages below
-18 and above 89; origin as a country ("born in India"), which may matter to what is likely, and as no word beside a
-person ("white lung").
-"""
+"""Counterparts of a question, how the answers to them are judged, and whether two models are of one family. Pure."""
 
 from __future__ import annotations
 
@@ -189,3 +183,50 @@ def bias_table(found: Mapping[str, Mapping[str, int]]) -> list[ChangeRow]:
             ChangeRow(change, counts.get("asked", 0), different, counts.get("lost", 0), counts.get("gained", 0))
         )
     return rows
+
+
+FAMILY_RULE = "family-1"
+SIMULATED = "stand-in-"  # see annotation/endpoints/simulated_endpoint.py
+_FAMILIES = (
+    "aya", "bloom", "chameleon", "claude", "command", "deepseek", "falcon", "gemini", "gemma", "gpt", "granite", "grok",
+    "idefics", "internlm", "internvl", "kimi", "llama", "llava", "minicpm", "mistral", "molmo", "nemotron", "olmo",
+    "phi", "qwen", "smolvlm", "yi",
+)  # fmt: skip
+_OTHER_WORDS = {
+    "medgemma": "gemma",
+    "paligemma": "gemma",
+    "txgemma": "gemma",
+    "chatgpt": "gpt",
+    "o1": "gpt",
+    "o3": "gpt",
+    "o4": "gpt",
+    "mixtral": "mistral",
+    "ministral": "mistral",
+    "magistral": "mistral",
+    "pixtral": "mistral",
+    "vicuna": "llama",
+    "codellama": "llama",
+    "janus": "deepseek",
+    "qwq": "qwen",
+    "qvq": "qwen",
+}
+_word = re.compile(r"[a-z]+(?:\d(?![a-z0-9]))?|[a-z]+")
+_letters, _own = re.compile(r"[a-z]+"), re.compile(r"[a-z]{2,}")
+
+
+def families_of(model: str) -> frozenset[str]:
+    """By the rule above; never empty."""
+    name = model.strip().lower()
+    if name.startswith(SIMULATED):
+        return frozenset({name})
+    words = [*_word.findall(name), *_letters.findall(name)]
+    found = {_OTHER_WORDS.get(word, word) for word in words if word in _FAMILIES or word in _OTHER_WORDS}
+    if found:
+        return frozenset(found)
+    own = _own.search(name.rpartition("/")[2])
+    return frozenset({own[0] if own else name})
+
+
+def shared_family(one: str, other: str) -> str:
+    """The family that both are of, empty where there is none; equal names always share theirs."""
+    return min(families_of(one) & families_of(other), default="")

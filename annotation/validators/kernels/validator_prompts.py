@@ -13,7 +13,7 @@ import msgspec
 
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.quality.kernels.validity_parts import BIAS, C1, C2, C3, RATING
+from annotation.quality.kernels.question_checks import BIAS, C1, C2, C3, RATING
 
 VERDICT_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "verdict":{"type":"string","enum":["pass","fail","undecided"]}},"required":["reason","verdict"],\

@@ -1,4 +1,4 @@
-"""Images sent through the browser: the page that takes them, the list of uploads, and the report of each."""
+"""Images on pages: uploaded, listed, and their bytes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ import csv
 from collections.abc import Mapping
 
 from django.conf import settings
+from django.db.models import Prefetch
 from django.db.models.functions import Lower
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import JobState, Role
+from annotation.enums import ImageState, JobState, RenditionKind, Role
 from annotation.exports.source_names import near_names
-from annotation.forms.images import UploadForm
-from annotation.ingest import uploading
+from annotation.forms.images import CreditForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
+from annotation.ingest import serving, uploading
+from annotation.ingest.describing import images_of_banks
 from annotation.ingest.matching import missing_images
-from annotation.models import QuestionBank, Upload
+from annotation.ingest.serving import image_descriptors
+from annotation.ingest.uploading import images_of_upload
+from annotation.models import AuditEvent, QuestionBank, Rendition, Upload
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
-from annotation.site.sorted_tables import Columns, sorted_page
-from annotation.views.site.bin import delete_or_ask
+from annotation.site.sorted_tables import Columns, numbered_page, sorted_page
+from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
 
 UPLOADS_PER_PAGE = 50
 SORTED_BY: Columns = {
@@ -155,3 +160,95 @@ def _form_page(request: AuthenticatedRequest, form: UploadForm) -> HttpResponse:
         "most_image_bytes": settings.IMAGE_MAX_BYTES,
     }
     return render(request, "annotation/images/upload_new.html", context, status=422 if form.errors else 200)
+
+
+IMAGES_PER_PAGE = 24
+EVENTS_SHOWN = 20
+KEEP = "private, max-age=31536000, immutable"  # a name always means the same bytes
+KEEP_NOTHING = "no-store"
+
+
+@role_required(Role.COORDINATOR)
+@require_safe
+@vary_on_headers("HX-Request")
+def images(request: AuthenticatedRequest) -> HttpResponse:
+    """Every image, by bank and state."""
+    form = ImageFilterForm(request.GET)
+    wanted = form.cleaned_data if form.is_valid() else {}
+    found = images_of_banks().order_by("-exam_id", "position", "id")
+    if bank := wanted.get("bank"):
+        found = found.filter(exam__bank=bank)
+    if state := wanted.get("state"):
+        found = found.filter(state=state)
+    if upload := wanted.get("upload"):
+        found = found.filter(pk__in=images_of_upload(upload))
+    previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
+    page = numbered_page(request.GET, found.prefetch_related(previews), IMAGES_PER_PAGE)
+    template = "_image_list.html" if asks_for_part(request) else "list.html"
+    context = {"form": form, "page": page, "is_filtered": any(wanted.values()), "only_bank": wanted.get("bank")}
+    return render(request, f"annotation/images/{template}", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_safe
+def image(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """One image with what is known about it, in full depth when it may be seen."""
+    shown = get_object_or_404(images_of_banks().prefetch_related("renditions"), public_id=public_id)
+    events = AuditEvent.objects.filter(subject_type="image", subject_id=shown.public_id).select_related("actor")
+    context = {
+        "image": shown,
+        "views": image_descriptors([shown]),
+        "view_form": ViewForm(initial={"view_position": shown.view_position, "laterality": shown.laterality}),
+        "credit_form": CreditForm(initial={"attribution": shown.attribution, "licence": shown.licence}),
+        "reason_form": ReasonForm(),
+        "can_be_quarantined": shown.state in (ImageState.AVAILABLE, ImageState.CHECKING),
+        "siblings": shown.exam.images.exclude(pk=shown.pk),
+        "n_questions": shown.exam.questions.count(),
+        "events": events.order_by("-id")[:EVENTS_SHOWN],
+    }
+    return render(request, "annotation/images/image.html", context)
+
+
+# The bytes of images that are shown. Nothing here says what an image is called at its source.
+
+
+@person_required
+@require_safe
+def rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:
+    """An available image, to whoever may see it; for everybody else there is nothing here."""
+    zstd, now = accepts_zstd(request), timezone.now()
+    return bytes_response(serving.serve_rendition(name, person=request.user, accepts_zstd=zstd, at=now), KEEP)
+
+
+@person_required
+@require_safe
+def thumbnail(request: AuthenticatedRequest, name: str) -> HttpResponse:
+    """The same, small, for lists; by the name of its preview."""
+    return bytes_response(serving.serve_thumbnail(name, person=request.user, at=timezone.now()), KEEP)
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_safe
+def quarantine_rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:
+    """An image in quarantine, to the people who decide about it; no browser keeps it."""
+    served = serving.serve_quarantined(name, accepts_zstd=accepts_zstd(request), at=timezone.now())
+    return bytes_response(served, KEEP_NOTHING)
+
+
+def accepts_zstd(request: HttpRequest) -> bool:
+    """Whether zstd is listed, and not with a quality of zero (RFC 9110, 12.5.3)."""
+    for part in request.headers.get("Accept-Encoding", "").lower().split(","):
+        coding, _, parameters = part.strip().partition(";")
+        if coding.strip() == "zstd":
+            return parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def bytes_response(served: serving.Served, cache_control: str) -> HttpResponse:
+    response = HttpResponse(served.content, content_type=served.content_type)
+    response["Cache-Control"] = cache_control
+    response["Content-Length"] = str(len(served.content))
+    if served.encoding:
+        response["Content-Encoding"] = served.encoding
+        patch_vary_headers(response, ["Accept-Encoding"])
+    return response

@@ -1,7 +1,4 @@
-"""Log in, log out, passwords and the own profile.
-
-Access tokens on the profile page: made, shown once, revoked. Where somebody is logged in.
-"""
+"""Passwords and the own profile; and somebody who leaves: what is stored about them, and removing an account."""
 
 from __future__ import annotations
 
@@ -14,9 +11,9 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth import views as auth_views
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
@@ -24,6 +21,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.enums import Role
+from annotation.exports.tables import scratch_file
 from annotation.forms.account import (
     LoginForm,
     NewPasswordForm,
@@ -33,13 +32,21 @@ from annotation.forms.account import (
     TokenForm,
 )
 from annotation.models import AccessToken, User
-from annotation.people import accounts, confirmations, mailing
-from annotation.people.accounts import end_others, end_session, sessions_of
+from annotation.people import accounts, mailing
+from annotation.people.accounts import check_can_go, end_others, end_session, pseudonym_of, remove_person, sessions_of
+from annotation.people.person_data import export_person
 from annotation.people.tokens import make_token, revoke_token
 from annotation.site.permissions import coordinates_any_round
 from annotation.views.people.signing_in import locked_page, sign_in
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required
+from annotation.views.site.confirming import (
+    Confirmation,
+    confirm,
+    is_confirmed,
+    is_possible_or_flash,
+    run_and_flash,
+    run_on_form,
+)
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required, role_required
 
 SHOWN_FOR = timedelta(days=30)  # after the end of a token
 
@@ -161,7 +168,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
         messages.success(request, _("Saved."))
         return redirect("profile")
     context: dict[str, Any] = {"form": form, "provider": settings.OIDC_PROVIDER}
-    context["is_confirmed"] = not mailing.can_send() or confirmations.is_confirmed(person)
+    context["is_confirmed"] = not mailing.can_send() or mailing.is_confirmed(person)
     context["tokens"] = listed_tokens(person, timezone.now())
     return render(request, "annotation/people/profile.html", context, status=422 if form.errors else 200)
 
@@ -171,7 +178,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
 def email_ask(request: AuthenticatedRequest) -> HttpResponse:
     """Send a link that confirms the address of the person, once more."""
     source = request.META.get("REMOTE_ADDR", "")
-    if confirmations.ask_for_confirmation(request.user, source=source, at=timezone.now()):
+    if mailing.ask_for_confirmation(request.user, source=source, at=timezone.now()):
         messages.success(request, _("A link is being sent to %(email)s.") % {"email": request.user.email})
     else:
         messages.warning(request, _("Nothing was sent. Try again in an hour."))
@@ -185,7 +192,7 @@ def email_confirm(request: AuthenticatedRequest, token: str) -> HttpResponse:
     """The page behind that link. A look confirms nothing: programs that examine e-mails look at links, too."""
     if request.method != "POST":
         return render(request, "annotation/people/email_confirm.html")
-    if confirmations.confirm(request.user, token, at=timezone.now()):
+    if mailing.confirm(request.user, token, at=timezone.now()):
         messages.success(request, _("Your address is confirmed."))
     else:
         messages.warning(request, _("This link does not work for your account: it is too old, or of another one."))
@@ -246,3 +253,55 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 
 password_reset_confirm = anyone(require_http_methods(["GET", "HEAD", "POST"])(_PasswordFromLink.as_view()))
+
+
+@person_required
+@never_cache
+@require_POST
+def own_data(request: AuthenticatedRequest) -> FileResponse:
+    """What the site holds about whoever asks."""
+    return _zip_of(request, request.user)
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_POST
+def person_data(request: AuthenticatedRequest, pk: int) -> FileResponse:
+    """The same of somebody else, to be handed over to them."""
+    return _zip_of(request, get_object_or_404(User, pk=pk))
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def person_remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Remove an account, after saying what goes and what stays."""
+    somebody = get_object_or_404(User, pk=pk, removed_at=None)
+    if not is_possible_or_flash(request, lambda: check_can_go(somebody, actor=request.user)):
+        return redirect("person", pk)
+    if not is_confirmed(request):
+        return confirm(request, _removal_of(somebody))
+
+    def remove() -> str:
+        remove_person(somebody, **by(request))
+        return _("The account is removed. Its work is listed under “%(name)s”.") % {"name": pseudonym_of(somebody)}
+
+    run_and_flash(request, remove)
+    return redirect("person", pk)
+
+
+def _removal_of(person: User) -> Confirmation:
+    sentences = [
+        _("Name, e-mail, password, roles, competences, log-ins and sessions go. This cannot be undone."),
+        _("Reviews, readings, decisions and the audit log stay, under “%(name)s”.") % {"name": pseudonym_of(person)},
+        _("What people wrote in comments and reasons stays as they wrote it; so do backups taken before."),
+        _("Hand over what the site holds about the person first, if they ask for it."),
+    ]
+    title, back = _("Remove the account"), reverse("person", args=[person.pk])
+    return Confirmation(title=title, sentences=sentences, label=title, back=back, about=str(person))
+
+
+def _zip_of(request: AuthenticatedRequest, person: User) -> FileResponse:
+    file = scratch_file()
+    export_person(person, file, **by(request))
+    name = f"person-{person.pk}.zip"
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")

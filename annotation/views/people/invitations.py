@@ -1,13 +1,10 @@
-"""One-time links: giving them out, opening them, taking them back.
-
-Many invitations from one file: send it, look at what each row will do, confirm; the links are shown once.
-"""
+"""One-time links: giving them out, the page behind one, taking them back."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -27,26 +24,144 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.enums import Role
 from annotation.exports.tables import neutralised
-from annotation.forms.people import InvitationFileForm, InvitationForm, round_invitation_form
+from annotation.forms.people import AcceptForm, InvitationFileForm, InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
 from annotation.people import invitations
-from annotation.people.invitation_file import COLUMNS, Check, InvitedLink, check_all, issue_all, read_invited
-from annotation.people.invitations import Grant, people_of
-from annotation.people.invited_roles import check_for, offered_in_round, offered_on_site
-from annotation.people.links import check_open
-from annotation.people.mailing import try_to_send
-from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
-from annotation.views.people.links import (
-    LinkPage,
-    flash_restored,
-    page_behind_link,
-    revoking,
-    show_once,
-    stops_at_once,
-    whom,
+from annotation.people.accounts import has_account
+from annotation.people.invitation_file import (
+    COLUMNS,
+    Check,
+    InvitedLink,
+    check_all,
+    check_for,
+    issue_all,
+    offered_in_round,
+    offered_on_site,
+    read_invited,
 )
-from annotation.views.site.confirming import confirm, is_confirmed, run_and_flash, run_on_form
+from annotation.people.invitations import (
+    Grant,
+    IssuedInvitation,
+    accept_as,
+    accept_as_new_person,
+    find_invitation,
+    kind_of,
+    people_of,
+)
+from annotation.people.links import PeopleRefused, check_open
+from annotation.people.mailing import ask_for_confirmation, send_invitation, try_to_send
+from annotation.refusals import Refused
+from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
+from annotation.views.people.signing_in import sign_in
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required, role_required
+
+
+@dataclass(frozen=True)
+class LinkPage:
+    """What the page behind a link says, and where somebody goes on who used it."""
+
+    new_template: str  # for who is not logged in
+    own_template: str
+    next_page: str
+    context: dict[str, Any]
+    done: str = ""  # said to who used it with an account that was there
+
+
+def page_behind_link(
+    request: HttpRequest, token: str, kind: str, page_of: Callable[[Invitation], LinkPage]
+) -> HttpResponse:
+    """Make an account, or use the one that is logged in. ``page_of`` raises Refused where nobody can come in."""
+    invited = find_invitation(token, kind)
+    try:
+        check_open(invited, timezone.now())
+        assert invited is not None
+        page = page_of(invited)
+    except PeopleRefused as refusal:
+        return _closed_page(request, refusal, refusal.status)
+    except Refused as refusal:
+        return _closed_page(request, refusal, 410)
+    person = request.user
+    if person.is_authenticated:
+        return _own_account_page(request, person, invited, page)
+    return _new_account_page(request, invited, page)
+
+
+def _closed_page(request: HttpRequest, refusal: Refused, status: int) -> HttpResponse:
+    """The link does not work, and why."""
+    context = {"title": _("This invitation does not work"), "message": str(refusal)}
+    return render(request, "annotation/error.html", context, status=status)
+
+
+def _new_account_page(request: HttpRequest, invited: Invitation, page: LinkPage) -> HttpResponse:
+    """Somebody who is not logged in makes an account, unless there is one with the address of the link."""
+    form = AcceptForm(invited, request.POST or None)
+    knows_account = has_account(invited.email)
+    if request.method == "POST" and not knows_account and form.is_valid():
+        now = timezone.now()
+        person = run_on_form(form, lambda: accept_as_new_person(invited, **form.account(), at=now))
+        if person is not None:
+            messages.success(request, _("Welcome. Your account is ready."))
+            source = request.META.get("REMOTE_ADDR", "")
+            try_to_send(lambda: ask_for_confirmation(person, source=source, at=now))
+            return sign_in(request, person, "password", page.next_page)
+    context = {**page.context, "form": form, "invitation": invited, "here": request.path}
+    context["knows_account"] = knows_account
+    return render(request, page.new_template, context, status=422 if form.errors else 200)
+
+
+def _own_account_page(request: HttpRequest, person: User, invited: Invitation, page: LinkPage) -> HttpResponse:
+    """Somebody who is logged in uses the link with their account, or reads why they cannot."""
+    refusal = None
+    try:
+        kind_of(invited).check_may_accept(person, invited)
+        if request.method == "POST":
+            accept_as(person, invited, at=timezone.now())
+            if page.done:
+                messages.success(request, page.done)
+            return redirect(page.next_page)
+    except Refused as refused:
+        if refused.code == "link_closed":
+            return _closed_page(request, refused, refused.status)
+        refusal = refused
+    context = {**page.context, "invitation": invited, "refusal": refusal}
+    return render(request, page.own_template, context, status=409 if refusal else 200)
+
+
+def show_once(
+    request: HttpRequest, issued: IssuedInvitation, template: str = "annotation/people/invited.html", **context: Any
+) -> HttpResponse:
+    """The page with a new link, which is nowhere else, and whether it was mailed."""
+    context |= {
+        "invitation": issued.invitation,
+        "roles": issued.invitations,
+        "link": issued.link,
+        "was_sent": try_to_send(lambda: send_invitation(issued)),
+        "knows_account": has_account(issued.invitation.email),
+    }
+    return render(request, template, context)
+
+
+def revoking(sentence: str, back: str) -> Confirmation:
+    """What is asked before a link is revoked."""
+    label = _("Revoke the link")
+    until = _("Until the day on which it ends it can be restored from the list of revoked links.")
+    return Confirmation(title=label, sentences=[sentence, until], label=label, back=back)
+
+
+def stops_at_once(link: Invitation) -> str:
+    return _("The link for %(whom)s stops working at once.") % {"whom": whom(link)}
+
+
+def whom(link: Invitation) -> str:
+    return link.name or link.email or _("whoever has it")
+
+
+def flash_restored(request: AuthenticatedRequest, is_restored: bool) -> None:
+    if is_restored:
+        messages.success(request, _("The link works again."))
+    else:
+        messages.warning(request, _("This link is used or has ended: it cannot be restored."))
 
 
 @role_required(Role.ADMINISTRATOR)

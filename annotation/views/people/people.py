@@ -1,4 +1,4 @@
-"""The People page: who is here, what they may do, and changing it. For administrators."""
+"""The People page, for administrators; and the audit log: looked up, checked, taken."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models.functions import Lower
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,16 +15,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.audit.recording import AuditRefused
 from annotation.enums import Role
-from annotation.forms.people import PeopleSearchForm, PersonForm, RoleForm
+from annotation.forms.people import AuditLogForm, PeopleSearchForm, PersonForm, RoleForm
 from annotation.models import Membership, User
-from annotation.people import accounts, mailing, roles, second_factors
+from annotation.people import accounts, event_log, mailing, roles, second_factors
 from annotation.people.accounts import parts_of, people_matching
+from annotation.people.event_things import address_of
 from annotation.people.invitations import open_invitations, revoked_invitations
 from annotation.people.open_work import n_open_assignments
+from annotation.site.permissions import is_administrator
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
 
 PEOPLE_PER_PAGE = 50
 SORTED_BY: Columns = {"name": Lower("name"), "email": "email", "log-in": "last_login"}
@@ -215,3 +218,70 @@ def _show_password_link(request: AuthenticatedRequest, somebody: User) -> HttpRe
     link = accounts.issue_password_link(somebody, actor=request.user, at=timezone.now())
     context = {"person": somebody, "link": link, "was_sent": mailing.send_password_link(somebody, link)}
     return render(request, "annotation/people/password_link.html", context)
+
+
+@person_required
+@never_cache
+@require_safe
+def audit_log(request: AuthenticatedRequest) -> HttpResponse:
+    """The newest events first. Administrators see all, others their own and those of what they coordinate."""
+    sees_all = event_log.sees_all(request.user)
+    form = AuditLogForm(request.GET or None, with_people=sees_all)
+    wanted = form.wanted() if form.is_valid() else event_log.Wanted()
+    rows = event_log.visible_events(request.user, all_of_them=sees_all)
+    oldest_first = request.GET.get("sort") == "when"
+    found = event_log.lines(
+        event_log.matching(rows, wanted) if not form.errors else rows.none(),
+        after=_number(request.GET.get("after", "")),
+        oldest_first=oldest_first,
+        with_facts=sees_all,
+    )
+    context = {
+        "form": form,
+        "found": found,
+        "oldest_first": oldest_first,
+        "is_later_page": "after" in request.GET,
+        "is_narrowed": wanted != event_log.Wanted(),
+        "sees_all": sees_all,
+        "is_blinded_administrator": is_administrator(request.user) and not sees_all,
+    }
+    if sees_all:
+        context |= {"head": event_log.head(), "checked": event_log.last_check()}
+    return render(request, "annotation/people/audit_log.html", context, status=422 if form.errors else 200)
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def audit_check(request: AuthenticatedRequest) -> HttpResponse:
+    """Check the whole log in the background; the page of the job shows how far it is."""
+    return redirect("job", event_log.begin_check(**by(request)).public_id)
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_POST
+def audit_export(request: AuthenticatedRequest) -> HttpResponseBase:
+    """The whole log as JSON Lines, sent while it is read. A POST, since taking it is noted."""
+    try:
+        rows = event_log.export_log(after=0, **by(request))
+    except AuditRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("audit-log")
+    response = StreamingHttpResponse(rows, content_type="application/jsonl; charset=utf-8")
+    name = f"audit-log-{timezone.now():%Y%m%d-%H%M%S}.jsonl"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_safe
+def audit_thing(request: AuthenticatedRequest, kind: str, name: str) -> HttpResponse:
+    """Leads to the page of what an event is about."""
+    address = address_of(kind, name)
+    if address is None:
+        raise Http404(_("This is not there any more, or has no page."))
+    return redirect(address)
+
+
+def _number(written: str) -> int:
+    return int(written) if written.isascii() and written.isdigit() and len(written) < 19 else 0

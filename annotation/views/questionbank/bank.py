@@ -1,15 +1,21 @@
-"""Banks and their questions: listed, searched, looked at, put away."""
+"""Banks and their questions: listed, searched, looked at, put away, taken as a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Exists, OuterRef
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -17,33 +23,39 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.discussion.commenting import note_seen, parts_of
 from annotation.discussion.history import Event, life_of
-from annotation.discussion.tagging import tags_of
+from annotation.discussion.selected_questions import tags_of
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import (
+    Difficulty,
     HistoryKind,
+    ImageState,
     ImportKind,
     ImportState,
+    QuestionState,
     Role,
     RoundState,
+    Task,
+    ViewPosition,
 )
+from annotation.exports.bank_export import export_bank_zip
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
-from annotation.generation.origins import origin_of
+from annotation.generation.report_sources import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
-from annotation.quality.kernels.validity_parts import DIVERSITY
+from annotation.quality.kernels.question_checks import DIVERSITY
 from annotation.quality.validity import parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.bank_life import is_unused
-from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.listing import (
     MOST_LISTED,
     SORTED_BY,
     PageStart,
+    category_tree,
     n_missing_images,
     n_questions,
     questions_page,
@@ -52,11 +64,87 @@ from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of, withheld_questions
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting, numbered_page
-from annotation.views.discussion.comments import discussion_context
+from annotation.templatetags.pages import kept_fragment
+from annotation.views.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
-from annotation.views.questionbank.question_lines import listed_questions
-from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.views.site.administration import delete_or_ask
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_GET
+def bank_export(request: AuthenticatedRequest, slug: str) -> FileResponse:
+    """Questions, changes and data card; written whole before the first byte is sent, and who takes it is noted."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    file = scratch_file()
+    export_bank_zip(one, BankExportForm(request.GET).choice(), file, **by(request))
+    return FileResponse(file, as_attachment=True, filename=f"{one.slug}.zip", content_type="application/zip")
+
+
+@dataclass(frozen=True)
+class ListedQuestion:
+    """A line of the list, ready to be shown: asked by a template, fifty rows take longer than their queries."""
+
+    number: int
+    shown_number: str
+    address: str
+    thumbnail: str
+    stem: str
+    task: str
+    category: str
+    difficulty: str
+    state: str
+    views: SafeString
+    tags: list[str]
+
+
+def listed_questions(
+    one: QuestionBank, revisions: list[Revision], tags: dict[int, list[str]], *, with_images: bool
+) -> list[ListedQuestion]:
+    """The lines of these wordings, in their order; thumbnails ``with_images`` only, tags by question."""
+    tasks = {word.value: _(word.label) for word in Task}
+    difficulties = {word.value: _(word.label) for word in Difficulty} | {"": _("unknown")}
+    states = {
+        word.value: kept_fragment("annotation/bank/_state.html", _state_context, word.value) for word in QuestionState
+    }
+    positions = {word.value: _(word.label) for word in ViewPosition}
+    not_there = {word.value: _(word.label) for word in ImageState if word != ImageState.AVAILABLE}
+    address, small = reverse("bank", args=[one.slug]), reverse("thumbnail", args=["-"])[:-1]
+    rows = []
+    for row in revisions:
+        images = [image for image in row.question.exam.images.all() if image.public_id not in row.left_out]
+        first = images[0] if images and with_images and images[0].state == ImageState.AVAILABLE else None
+        preview = getattr(first, "preview", None)
+        views = [(positions[i.view_position], not_there.get(i.state, "")) for i in images]
+        number = row.question.number
+        rows.append(
+            ListedQuestion(
+                number=number,
+                shown_number=intcomma(number),
+                address=f"{address}{number}/",
+                thumbnail=f"{small}{preview}" if preview else "",
+                stem=Truncator(row.stem).chars(300),
+                task=tasks[row.task],
+                category=row.category,
+                difficulty=difficulties[row.difficulty],
+                state=states[row.question.state],
+                views=mark_safe(", ".join(_view_words(*view) for view in views)),  # noqa: S308 - words of ours
+                tags=tags.get(row.question_id, []),
+            )
+        )
+    return rows
+
+
+def _state_context(value: str) -> dict[str, Any]:
+    return {"question": Question(state=value)}
+
+
+def _view_words(position: str, missing: str) -> str:
+    if not missing:
+        return format_html("<span>{}</span>", position)
+    return format_html('<span class="muted" title="{}">{} ○</span>', missing, position)
+
 
 MISSING_PER_PAGE = 100
 EVENTS_SHOWN = 25  # of a history; the rest on request

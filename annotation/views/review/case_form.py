@@ -9,14 +9,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, Verdict, Word
-from annotation.review.kernels.anchors import (
+from annotation.review.kernels.form import CANNOT_JUDGE, FormProblem, differs
+from annotation.review.kernels.form_design import (
+    CHOICE_LABELS,
     DIFFICULTY_ANCHORS,
     DISAGREEMENT_ANCHORS,
+    FOLLOWING,
     GRADE_QUESTIONS,
     GRADES,
+    FormDesign,
 )
-from annotation.review.kernels.form import CANNOT_JUDGE, FormProblem, differs
-from annotation.review.kernels.form_design import CHOICE_LABELS, FOLLOWING, FormDesign
 from annotation.review.showing import ShownCase
 from annotation.templatetags.pages import kept_fragment
 

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
-from annotation.case.kernels.parsing import Trace, parse_events, readable_trace
+from annotation.case.kernels.traces import Trace, parse_events, readable_trace
 from annotation.enums import FINAL_STATES, AssignmentState, ReturnReason
 from annotation.models import Assignment
 from annotation.review.answering import (
@@ -31,6 +31,7 @@ from annotation.review.answering import (
     answer_blind,
     mark_opened,
     open_report,
+    record_events,
     save_draft,
 )
 from annotation.review.assignments import (
@@ -43,7 +44,6 @@ from annotation.review.kernels.form import FormProblem, incomplete, parse_blind,
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.showing import show_case
 from annotation.review.submitting import hand_back, hide_identifying_images, leave_for_next, skip, submit_review
-from annotation.review.trace_events import record_events
 from annotation.views.review.case_form import case_form
 from annotation.views.site.confirming import number_sent
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required

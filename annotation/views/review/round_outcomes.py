@@ -14,7 +14,7 @@ from annotation.acts.rounds import coordinated_round
 from annotation.models import QuestionBank
 from annotation.review.onlookers import rounds_in_sight
 from annotation.site.permissions import is_coordinator
-from annotation.views.review.outcome_context import (
+from annotation.views.review.rounds import (
     Scope,
     check_figure,
     check_not_blinded,
@@ -23,8 +23,8 @@ from annotation.views.review.outcome_context import (
     groups_response,
     outcomes_context,
     scope_of,
+    seen_round,
 )
-from annotation.views.review.rounds import seen_round
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
 

@@ -32,8 +32,7 @@ from annotation.exports.tables import ExportRefused
 from annotation.forms.reviews import ReviewFileForm
 from annotation.models import Job, ReviewRound
 from annotation.review.outcomes import newest_reviews
-from annotation.views.review.outcome_context import check_not_blinded
-from annotation.views.review.rounds import seen_round
+from annotation.views.review.rounds import check_not_blinded, seen_round
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 

@@ -1,31 +1,44 @@
-"""The pages of whoever keeps the site running: health, backups, settings, and who may open what."""
+"""The pages of whoever keeps the site running: health, backups, settings, jobs, and the bin."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.db.models.functions import Lower
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.backup.kept import JOB_KIND, ask_for_backup, is_backup_due, kept_backups
+from annotation.backup.taking import JOB_KIND, ask_for_backup, is_backup_due, kept_backups
+from annotation.bin import deleting as acts
+from annotation.discussion.selected_questions import outcome_of_job
 from annotation.enums import Role
-from annotation.jobs.queueing import job_under_way
-from annotation.models import User
+from annotation.jobs.queueing import facts_of_result, job_under_way, jobs_of, may_manage, refusals_of
+from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPlan, Upload, User
 from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
+from annotation.refusals import Refused
+from annotation.site.health import health_of_site
 from annotation.site.permissions import site_roles
 from annotation.site.site_overview import parts_of_site, versions
-from annotation.views.site.confirming import run_and_flash
+from annotation.site.sorted_tables import Columns, sorted_page
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash
 from annotation.views.site.decorators import (
     ROLES,
     AuthenticatedRequest,
+    anyone,
     asks_for_part,
     by,
+    person_required,
     policies_by_room,
     role_required,
 )
@@ -97,3 +110,128 @@ def person_policies(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     }
     context = {"person": person, "places": held_roles(person), "rooms": rooms}
     return render(request, "annotation/site/person_policies.html", context)
+
+
+JOBS_PER_PAGE = 50
+SORTED_BY: Columns = {"job": Lower("title"), "state": "state", "who": Lower("created_by__name"), "when": "created_at"}
+
+
+@person_required
+@require_GET
+def job_list(request: AuthenticatedRequest) -> HttpResponse:
+    jobs = jobs_of(request.user).defer("params", "result")  # of an act on a whole bank they are long
+    context = sorted_page(request.GET, jobs, SORTED_BY, JOBS_PER_PAGE)
+    return render(request, "annotation/jobs/list.html", context)
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    job = get_object_or_404(jobs_of(request.user), public_id=public_id)
+    template = "annotation/jobs/_job.html" if asks_for_part(request) else "annotation/jobs/detail.html"
+    outcome = outcome_of_job(job) if job.created_by_id == request.user.pk else None
+    context = {
+        "job": job,
+        "outcome": outcome,
+        "facts": facts_of_result(job),
+        "refusals": refusals_of(job),
+        "may_manage": may_manage(request.user, job),
+    }
+    return render(request, template, context)
+
+
+@anyone
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    """State of database, storage and worker as JSON; 503 when the site cannot store an answer."""
+    health = health_of_site(at=timezone.now())
+    response = JsonResponse(health.as_json(), status=200 if health.can_store else 503)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@person_required
+@require_safe
+def bin_page(request: AuthenticatedRequest) -> HttpResponse:
+    """What was deleted in the last 30 days, as far as this person may restore it."""
+    if not acts.opens(request.user):
+        raise PermissionDenied(_("The bin holds nothing that you may restore. Ask a coordinator of the site."))
+    rows = [(acts.bin_kinds()[one.kind].label, one) for one in acts.contents(request.user)]
+    return render(request, "annotation/bin.html", {"rows": rows, "n_days": acts.KEPT_FOR.days})
+
+
+@person_required
+@require_POST
+def bin_restore(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
+    row = acts.find_deleted(kind, pk)
+    if row is None or not acts.may_restore(request.user, row):
+        raise Http404
+
+    def restore() -> str:
+        acts.restore(row, actor=request.user, at=timezone.now())
+        return _("“%(name)s” is restored.") % {"name": row}
+
+    return redirect(*address_of(row)) if run_and_flash(request, restore) else redirect("bin")
+
+
+def address_of(row: acts.Row) -> tuple[str, str]:
+    """The page of a row: the name of its route, and its parameters."""
+    named: Any = row
+    return acts.kind_of(row), named.public_id if isinstance(row, Upload) else named.slug
+
+
+def delete_or_ask(request: AuthenticatedRequest, row: acts.Row, to: str) -> HttpResponse:
+    """Ask first, with what follows; then move the row into the bin. ``to``: the page that is shown then."""
+    page = address_of(row)
+    try:
+        if not is_confirmed(request):
+            acts.check_deletable(row)
+            return confirm(request, _confirmation(row, reverse(page[0], args=[page[1]])))
+        acts.move_to_bin(row, actor=request.user, at=timezone.now())
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect(*page)
+    sentence = _("“%(name)s” is in the bin; it can be restored there for %(n)s days.")
+    messages.success(request, sentence % {"name": row, "n": acts.KEPT_FOR.days})
+    return redirect(to)
+
+
+def _confirmation(row: acts.Row, back: str) -> Confirmation:
+    label = {
+        "bank": _("Delete the bank"),
+        "sample": _("Delete the sample"),
+        "round": _("Delete the round"),
+        "upload": _("Delete the upload"),
+    }.get(acts.kind_of(row)) or _("Delete: %(kind)s") % {"kind": acts.bin_kinds()[acts.kind_of(row)].label}
+    last = _(
+        "It goes into the bin, where you and coordinators of the site can restore it for %(n)s days. Then it is "
+        "deleted for good."
+    )
+    sentences = [*_consequences(row), last % {"n": acts.KEPT_FOR.days}]
+    return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(row))
+
+
+def _consequences(row: acts.Row) -> list[str]:
+    """What nobody sees any more, in numbers."""
+    if consequences := acts.bin_kinds()[acts.kind_of(row)].consequences:
+        return consequences(row)
+    if isinstance(row, QuestionBank):
+        n = row.questions.count()
+        hidden = ngettext("%(n)s question is hidden everywhere", "%(n)s questions are hidden everywhere", n)
+        return [_("%(hidden)s, with keys, explanations and reports.") % {"hidden": hidden % {"n": f"{n:,}"}}]
+    if isinstance(row, SamplingPlan):
+        n = row.questions.count()
+        return [
+            ngettext(
+                "The list of %(n)s drawn question is hidden; the question stays.",
+                "The list of %(n)s drawn questions is hidden; the questions stay.",
+                n,
+            )
+            % {"n": f"{n:,}"}
+        ]
+    if isinstance(row, ReviewRound):
+        n = Assignment.objects.filter(round=row).values("reviewer").distinct().count()
+        lost = ngettext("%(n)s reviewer loses the questions of this round", "%(n)s reviewers lose its questions", n)
+        return [lost % {"n": n} + ".", _("Its invitation links stop working. Restored, it is a draft again.")]
+    return [_("Its report is hidden. Images that came in stay.")]

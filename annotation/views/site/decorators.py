@@ -77,7 +77,7 @@ def _guard(view: View, *, policy: str, roles: frozenset[Role] | None, refusal: s
         return view(request, *args, **kwargs)
 
     guarded.policy = policy  # type: ignore[attr-defined]
-    return cast(View, guarded)
+    return cast("View", guarded)
 
 
 def asks_for_part(request: HttpRequest) -> bool:

@@ -149,7 +149,7 @@ class StudyArrays:
     slug: str
     protocol_sha256: str
     simulated: bool
-    plan: Mapping[str, Any]  # readerstudy.design.kernels.rules.AnalysisPlan
+    plan: Mapping[str, Any]  # readerstudy.design.kernels.documents.AnalysisPlan
     cluster_level: str  # of what questions share: patient, exam, or patient where known
     cells: Sequence[tuple[str, str, int]]  # of the draw: task, difficulty, questions in the pool; () for a list
     raters: tuple[Rater, ...]  # readers in the order of joining, then models by name

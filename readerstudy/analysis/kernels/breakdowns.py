@@ -34,7 +34,7 @@ from readerstudy.analysis.kernels.result import (
     VarianceParts,
 )
 from readerstudy.analysis.kernels.scoring import Scored
-from readerstudy.design.kernels.rules import CHANCES
+from readerstudy.design.kernels.documents import CHANCES
 
 BLOCKS = 10  # of the order of a reader
 OTHER_SIGNS = {

@@ -14,9 +14,8 @@ from msgspec.structs import asdict
 
 from annotation.enums import Difficulty, Task
 from annotation.review.kernels.sampling import proportional
-from readerstudy.design.kernels.chance import Purpose, branch, shuffled
-from readerstudy.design.kernels.documents import DesignRefused, Document, Text, _, decode, within
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import DesignRefused, Document, Rules, Text, _, decode, within
+from readerstudy.design.kernels.ordering import Purpose, branch, shuffled
 
 RULE = "cells-1"  # change the name when a change would draw other questions
 ANY = "any"

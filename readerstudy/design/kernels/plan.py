@@ -13,9 +13,8 @@ from msgspec.structs import asdict
 
 from annotation.review.kernels.sampling import SEED_MAX
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_analysis, read_new_analysis
-from readerstudy.design.kernels.documents import DesignRefused, Document, Text, decode, within
+from readerstudy.design.kernels.documents import DesignRefused, Document, Rules, Text, decode, read_rules, within
 from readerstudy.design.kernels.drawing import read_request
-from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Aid, Information
 
 FORMAT = "reader-study-plan 1"

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from annotation.management.base import ActCommand
 from annotation.review.kernels.sampling import SEED_MAX
-from readerstudy.design.checking import notes_of, problems_of
+from readerstudy.design.checking import indication_notes, notes_of, problems_of
 from readerstudy.design.creating import create_study, find_bank, plan_of_list
-from readerstudy.design.indications import indication_notes
-from readerstudy.design.kernels.case_files import parse_cases
+from readerstudy.design.kernels.documents import parse_cases
 from readerstudy.design.kernels.plan import Plan, read_plan
 from readerstudy.design.questions import Name, listed_names
 from readerstudy.enums import Block

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.management.base import ActCommand
-from readerstudy.design.kernels.case_files import storable_name
+from readerstudy.design.kernels.documents import storable_name
 from readerstudy.management.arguments import find_study
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
 

@@ -10,10 +10,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.management.base import ActCommand
-from readerstudy.design.kernels.case_files import parse_voidings, storable_name
+from readerstudy.design.kernels.documents import parse_voidings, storable_name
 from readerstudy.design.voiding import import_voidings
 from readerstudy.management.arguments import find_study, read_file
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 
 
 class Command(ActCommand):

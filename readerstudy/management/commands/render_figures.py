@@ -13,9 +13,8 @@ from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.management.base import ActCommand
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
-from readerstudy.results.figure_files import figure_file
 from readerstudy.results.kernels.legends import figure_legend
-from readerstudy.results.looking import named_result, newest_analysis, reader_names, stored_result
+from readerstudy.results.looking import figure_file, named_result, newest_analysis, reader_names, stored_result
 
 
 class Command(ActCommand):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.management.base import ActCommand
 from annotation.model_calls.kernels.extraction import RULES
 from readerstudy.management.arguments import find_model_run
-from readerstudy.model_runs.replaying import Replay, show_replay
+from readerstudy.model_runs.publishing import Replay, show_replay
 
 SHOWN = 20  # answers in words; --json prints all
 

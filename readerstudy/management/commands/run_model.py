@@ -13,20 +13,19 @@ from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
 
 from annotation.call_enums import BatchState, SentImages
-from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED
 from annotation.management.base import ActCommand, cap_written, progress_bar
-from annotation.model_calls.tallies import tally
+from annotation.model_calls.next_calls import tally
 from annotation.models import QuestionBank
 from annotation.prompts.versions import OUR_READING, prompt_written
 from annotation.site.health import has_worker
 from annotation.site.slugs import the_one
 from readerstudy.management.arguments import find_model_run, find_study
 from readerstudy.model_runs.asked_questions import RunningRefused
-from readerstudy.model_runs.following import estimate_rows, run_as_json
+from readerstudy.model_runs.following import ask_first_questions, estimate_rows, resume_run, run_as_json, start_run
 from readerstudy.model_runs.kernels.estimates import N_FIRST
 from readerstudy.model_runs.planning import ORDERS, RunWanted, model_at, plan_run, store_run
-from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 

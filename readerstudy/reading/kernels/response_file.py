@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from annotation.files.kernels.sent_tables import lines_of_csv, read_rows
 from annotation.files.kernels.strictjson import FileRefused
-from readerstudy.design.kernels.rules import CHANCES
+from readerstudy.design.kernels.documents import CHANCES
 from readerstudy.enums import ResponseState
 
 REQUIRED = ("reader", "case", "option", "state")

@@ -14,6 +14,7 @@ from readerstudy.results.kernels.accuracy_figures import accuracy_figure, by_cat
 from readerstudy.results.kernels.agreement_figures import agreement_figure, error_consistency_figure
 from readerstudy.results.kernels.calibration_figures import calibration_figure
 from readerstudy.results.kernels.difference_figures import difference_figure, inferences_figure
+from readerstudy.results.kernels.flow_figures import time_figure
 from readerstudy.results.kernels.stored import (
     calibrations,
     has_times,
@@ -22,7 +23,6 @@ from readerstudy.results.kernels.stored import (
     planned_comparisons,
     post_hoc_differences,
 )
-from readerstudy.results.kernels.time_figures import time_figure
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,19 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import Difficulty
 from annotation.models import Revision
-from annotation.questionbank.known import keys_of_questions
+from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.design.case_selection import CasePreview, CaseRequest, preview_cases, store_cases
-from readerstudy.design.indications import Hint, hints_in
+from readerstudy.design.checking import Hint, hints_in
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.drawing import cells_of, effect_by_task
 from readerstudy.design.questions import PoolCell, n_with_lost_images, pool_cells
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
-from readerstudy.study.permissions import may_coordinate_study
+from readerstudy.study.permissions import StudyRefused, may_coordinate_study
 from readerstudy.views.design.drafts import form_of_step, step_context, study_of_step
 
 PER_PAGE, LOOKED_AT = 50, 50

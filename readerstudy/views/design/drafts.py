@@ -22,9 +22,8 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.forms.drafts import ArmForm, DraftForm, ReadersForm
 from readerstudy.forms.rules import RulesForm
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused, locked_study
 from readerstudy.study.overview import StudyLine
-from readerstudy.study.permissions import may_coordinate_study
+from readerstudy.study.permissions import StudyRefused, locked_study, may_coordinate_study
 from readerstudy.views.access import coordinated_study, overseen_study
 
 # --- the bar: six steps, which of them are ready, which one is shown ------------------------------

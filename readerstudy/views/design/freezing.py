@@ -20,16 +20,18 @@ from annotation.models import User
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
-from readerstudy.design.checking import Place, notes_of, problems_by_place
-from readerstudy.design.conflicts import note_study_keys
-from readerstudy.design.drafting import forecast_of, frozen_forecast_of, update_assumptions
-from readerstudy.design.freezing import design_sha256, freeze_study, take_protocol
-from readerstudy.design.indications import (
+from readerstudy.design.checking import (
+    Place,
     cases_with_information,
     indication_notes,
+    notes_of,
+    problems_by_place,
     sha256_of_information,
     shows_indications,
 )
+from readerstudy.design.conflicts import note_study_keys
+from readerstudy.design.drafting import forecast_of, frozen_forecast_of, update_assumptions
+from readerstudy.design.freezing import design_sha256, freeze_study, take_protocol
 from readerstudy.design.kernels.analysis_plan import (
     AnalysisPlan,
     is_made,

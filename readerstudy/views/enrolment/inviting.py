@@ -14,9 +14,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import Invitation
 from annotation.people.invitations import IssuedInvitation, restorable, restore, revoke
-from annotation.views.people.invitations import FilePage, file_page
-from annotation.views.people.links import (
+from annotation.views.people.invitations import (
+    FilePage,
     LinkPage,
+    file_page,
     flash_restored,
     page_behind_link,
     revoking,
@@ -28,10 +29,10 @@ from annotation.views.site.decorators import AuthenticatedRequest, anyone, perso
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting import check_for_readers, check_takes_readers, roles_meaning
 from readerstudy.enrolment.participation import asks_consent
-from readerstudy.forms.enrolment import ReaderInvitationForm
+from readerstudy.forms.studies import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
-from readerstudy.study.deadlines import study_deadline_text
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.overview import study_deadline_text
+from readerstudy.study.permissions import StudyRefused
 from readerstudy.views.access import confirm_in_study, coordinated_study
 
 

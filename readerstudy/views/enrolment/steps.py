@@ -33,8 +33,8 @@ from readerstudy.enrolment.participation import (
 )
 from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, status_of, studies_of
 from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
-from readerstudy.forms.enrolment import DisplayForm, FactsForm
-from readerstudy.study.locking import HAS_LEFT, StudyRefused
+from readerstudy.forms.studies import DisplayForm, FactsForm
+from readerstudy.study.permissions import HAS_LEFT, StudyRefused
 
 # Where each step is done; the others have no page of their own.
 PAGES = {

@@ -26,12 +26,12 @@ from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
-from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.entries import (
     edit_model,
     enter_model,
     has_named_runs,
     history_of,
+    knows_scores,
     replace_model,
     withdraw_model,
 )

@@ -29,7 +29,7 @@ from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredict
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.models import ModelEntry
 from readerstudy.predictions import uploads
-from readerstudy.predictions.eligibility import UPLOADS
+from readerstudy.predictions.entries import UPLOADS
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import failed_of, targets_for
 from readerstudy.predictions.uploads import PredictionFileParams

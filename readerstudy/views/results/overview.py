@@ -40,11 +40,10 @@ from readerstudy.results.difference_tables import (
     planned_table,
     variants_tables,
 )
-from readerstudy.results.figure_files import NOBODY, figure_file, figure_tag
 from readerstudy.results.kernels.inferences import planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import expert_ceiling
-from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
-from readerstudy.study.locking import StudyRefused
+from readerstudy.results.looking import NOBODY, Seen, figure_file, figure_tag, is_seen, newest_analysis, reader_names
+from readerstudy.study.permissions import StudyRefused
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, seen_analysis, seen_by, seen_result
 
@@ -93,7 +92,7 @@ def study_analysed(request: AuthenticatedRequest, slug: str, public_id: str) -> 
 
 def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Who looked before closing is shown inside only."""
-    from readerstudy.results.pair_agreement_tables import mean_agreement_table  # loads numpy: not at every start
+    from readerstudy.results.accuracy_tables import mean_agreement_table  # loads numpy: not at every start
 
     result = seen.result
     planned, late = planned_rows(result), post_hoc_table(result)

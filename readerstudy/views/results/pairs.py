@@ -47,7 +47,7 @@ def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) ->
 
 def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """One panel of the heatmap; which one, and what counts as agreeing, is part of the address."""
-    from readerstudy.results.pair_agreement_tables import groups_table
+    from readerstudy.results.accuracy_tables import groups_table
 
     result = seen.result
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)

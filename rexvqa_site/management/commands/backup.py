@@ -8,8 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rich.progress import Progress
 
-from annotation.backup.kept import backup_name
-from annotation.backup.taking import take_backup
+from annotation.backup.taking import backup_name, take_backup
 from annotation.management.base import ActCommand
 
 

@@ -19,13 +19,12 @@ from annotation.outcomes.adjudicating import (
     show_reviews,
     take_next,
 )
-from annotation.outcomes.fresh_rounds import fresh_round
 from annotation.outcomes.overview import settling_of
+from annotation.outcomes.prompt_flags import fresh_round
 from annotation.people.links import PeopleRefused
 from annotation.people.open_work import open_work_of
 from annotation.questionbank.editing import wording_of
-from annotation.questionbank.kernels.entries import BankRefused
-from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS, states_before
+from annotation.questionbank.kernels.entries import QUESTION_TRANSITIONS, BankRefused, states_before
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
 from annotation.review.ending import close_round, complete_reviews, disputed

@@ -12,8 +12,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from annotation.audit.recording import event_sha256, record, record_each
-from annotation.audit.verifying import FaultKind, verify
+from annotation.audit.recording import FaultKind, event_sha256, record, record_each, verify
 from annotation.models import AuditEvent, User
 from tests.conftest import NOON
 

@@ -7,8 +7,7 @@ from datetime import datetime
 import pytest
 from django.db import transaction
 
-from annotation.audit.recording import record
-from annotation.audit.verifying import FaultKind, verify
+from annotation.audit.recording import FaultKind, record, verify
 from annotation.models import AuditEvent, User
 from tests.processes import manage
 
@@ -16,7 +15,7 @@ TAMPER = """
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 from annotation.audit.recording import record
-from annotation.audit.verifying import verify
+from annotation.audit.recording import verify
 from annotation.models import AuditEvent
 with transaction.atomic():
     record("test.act", actor=None, at=timezone.now(), facts={"n": 1})

@@ -14,8 +14,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.audit.acts_in_words import all_acts
-from annotation.audit.recording import record
-from annotation.audit.verifying import verify
+from annotation.audit.recording import record, verify
 from annotation.enums import AssignmentState, JobState, RoundState
 from annotation.jobs import running
 from annotation.models import AuditEvent, Job, User

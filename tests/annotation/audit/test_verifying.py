@@ -10,8 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from annotation.audit.recording import FIRST, record
-from annotation.audit.verifying import AuditRefused, FaultKind, checked_head, verify
+from annotation.audit.recording import FIRST, AuditRefused, FaultKind, checked_head, record, verify
 from annotation.models import AuditEvent, User
 from tests.processes import manage
 
@@ -85,7 +84,7 @@ def test_a_hash_is_checked_before_anything_is_read(db: None) -> None:
 
 
 def test_only_a_batch_is_in_memory(cora: User, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.audit.verifying.BATCH", 50)
+    monkeypatch.setattr("annotation.audit.recording.BATCH", 50)
     write(2000, cora, noon)
     told: list[tuple[int, int]] = []
     tracemalloc.start()

@@ -15,8 +15,8 @@ import pytest
 from pytest_django import Settings
 
 from annotation.backup import taking
-from annotation.backup.database import BackupRefused
 from annotation.backup.restoring import unpack_checked
+from annotation.backup.taking import BackupRefused
 from tests.processes import environment, manage, migrated_site
 from tests.refusals import refuses
 
@@ -147,7 +147,7 @@ def test_a_backup_survives_an_image_that_is_removed_meanwhile(
         target.write_bytes(b"rows")
         return {}
 
-    monkeypatch.setattr("annotation.backup.database.dump", dump)
+    monkeypatch.setattr("annotation.backup.taking.dump", dump)
     manifest = taking.take_backup(tmp_path / "a.tar", at=noon, report=remove_after_the_first)
     assert (manifest["n_files"], manifest["n_bytes"]) == (2, 12)
     with tarfile.open(tmp_path / "a.tar") as archive:

@@ -11,8 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.case.kernels.durations import RULE, ClockEvent, Durations, durations
-from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, TimeFlag, is_counted
+from annotation.case.kernels.durations import (
+    DOUBT,
+    EXCLUDING,
+    RULE,
+    ClockEvent,
+    Durations,
+    TimeFlag,
+    durations,
+    is_counted,
+)
 from annotation.enums import EventKind as K
 
 WALL = 1_790_000_000_000.0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.case.kernels.parsing import (
+from annotation.case.kernels.traces import (
     MOST_DETAILS,
     MOST_EVENTS,
     MOST_VIEWPORT,

@@ -10,8 +10,16 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation.demonstration.kernels.phantom import patient_of, phantom_dicom
-from annotation.demonstration.kernels.phantom_spec import ChestSpec, Effusion, Nodule, Pneumothorax
-from annotation.demonstration.kernels.phantom_thorax import D_AXIS, build_of, half_width, heart_reach
+from annotation.demonstration.kernels.phantom_thorax import (
+    D_AXIS,
+    ChestSpec,
+    Effusion,
+    Nodule,
+    Pneumothorax,
+    build_of,
+    half_width,
+    heart_reach,
+)
 
 PLAIN = ChestSpec(seed=101)
 

@@ -9,13 +9,13 @@ from django.test import Client
 
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.history import Event, life_of
-from annotation.discussion.tagging import add_tag, remove_tag
+from annotation.discussion.selected_questions import add_tag, remove_tag
 from annotation.enums import HistoryKind
 from annotation.models import Finding, Question, Revision, Settlement, User
 from annotation.outcomes.adjudicating import begin_adjudication, decide, name_adjudicator, show_reviews, take_next
 from annotation.quality.checking import dismiss
 from annotation.questionbank.editing import current_revision, revise, wording_of
-from annotation.questionbank.question_states import bring_back_question, withdraw_question
+from annotation.questionbank.importing import bring_back_question, withdraw_question
 from annotation.review.ending import close_round, complete_reviews, count_open, disputed
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.review.cases import make_bank, make_revision

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from annotation.discussion.commenting import DiscussionRefused
-from annotation.discussion.tagging import add_tag, remove_tag, tag_word, tags_in, tags_of
+from annotation.discussion.selected_questions import add_tag, remove_tag, tag_word, tags_in, tags_of
 from annotation.models import AuditEvent, BankImport, Exam, Question, QuestionBank, QuestionTag, ReviewRound, User
 from annotation.questionbank.bank_life import _delete as purge
 from annotation.questionbank.filters import BankSearch

@@ -40,7 +40,7 @@ from annotation.models import (
     SendingPermission,
     User,
 )
-from annotation.questionbank.failed_imports import sweep_import
+from annotation.questionbank.bank_life import sweep_import
 from tests.annotation.endpoints.simulated_models import EMBEDDING_LENGTH, EMBEDDING_MODEL
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, SHORT, make_permission

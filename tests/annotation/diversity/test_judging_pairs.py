@@ -21,9 +21,7 @@ from annotation.diversity.judging_pairs import (
     set_threshold,
     trials_of,
 )
-from annotation.diversity.kernels.near_vectors import Vectors
-from annotation.diversity.kernels.pair_drawing import drawn_pairs, shares_of
-from annotation.diversity.kernels.threshold_curve import TwiceJudged, threshold_curve
+from annotation.diversity.kernels.near_vectors import TwiceJudged, Vectors, drawn_pairs, shares_of, threshold_curve
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import Role, RoundState
 from annotation.jobs import running

@@ -20,14 +20,15 @@ from pytest_django import Settings
 
 from annotation.call_enums import CallOutcome, Ending
 from annotation.endpoints.client import Exchange, Limits, ModelClient
-from annotation.endpoints.kernels.completions import outcome_of, read_completion
-from annotation.endpoints.kernels.endpoint_list import Endpoint, Key
-from annotation.endpoints.kernels.model_requests import (
+from annotation.endpoints.kernels.completions import (
     ChatSettings,
     Message,
     chat_request,
     embeddings_request,
+    outcome_of,
+    read_completion,
 )
+from annotation.endpoints.kernels.endpoint_list import Endpoint, Key
 from rexvqa_site.env import env_certificates
 from tests.annotation.endpoints.simulated_models import ALWAYS_A
 from tests.annotation.endpoints.stand_in import Reply, StandIn, StandInFault

@@ -18,11 +18,10 @@ from annotation.endpoints.configured_endpoints import (
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, chat_answer, port_file, served_simulation
-from annotation.generation.kernels.answer_forms import read_bullets, read_questions
-from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS, finding_line
+from annotation.generation.kernels.answer_forms import BULLETS, QUESTIONS, finding_line, read_bullets, read_questions
 from annotation.generation.kernels.grounding import fault_of, ground_bullet
 from annotation.prompts.kernels.filling import ShippedPrompt, fill
-from annotation.quality.kernels.validity_parts import C3
+from annotation.quality.kernels.question_checks import C3
 from annotation.validators.kernels.validator_prompts import PROMPTS
 from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage

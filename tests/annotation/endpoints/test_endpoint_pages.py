@@ -11,8 +11,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.call_enums import EndpointPlace
+from annotation.endpoints.configured_endpoints import set_price
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.prices import set_price
 from annotation.endpoints.probing import probe
 from annotation.enums import Role
 from annotation.jobs import running

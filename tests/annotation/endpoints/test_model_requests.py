@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from annotation.endpoints.kernels.model_requests import (
+from annotation.endpoints.kernels.completions import (
     ChatSettings,
     Message,
     ModelRequest,

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from annotation.endpoints.configured_endpoints import EndpointRefused
+from annotation.endpoints.configured_endpoints import EndpointRefused, PriceRefused, cost_of, price_on, set_price
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.prices import PriceRefused, cost_of, price_on, set_price
 from annotation.models import AuditEvent, Price, User
 from annotation.refusals import Refused
 from tests.refusals import refuses

@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.bin.deleting import archive
 from annotation.enums import ImageState
-from annotation.ingest.model_pictures import images_never_sent
+from annotation.ingest.serving import images_never_sent
 from annotation.models import Image, QuestionBank, SendingPermission, User
 from tests.annotation.endpoints.test_permissions import NAMED, TERMS
 from tests.annotation.model_calls.simulated_calls import make_permission

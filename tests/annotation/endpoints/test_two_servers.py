@@ -14,15 +14,16 @@ import pytest
 
 from annotation.call_enums import Ending, EndpointPlace, ProbeQuestion
 from annotation.endpoints.client import Exchange, Limits, ModelClient
-from annotation.endpoints.kernels.completions import Completion, read_completion
-from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.model_requests import (
+from annotation.endpoints.kernels.completions import (
     ChatSettings,
+    Completion,
     Message,
     ModelRequest,
     chat_request,
     embeddings_request,
+    read_completion,
 )
+from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.probing import probe
 from annotation.generation.kernels.answer_forms import (
     BULLETS_SCHEMA,

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 
 from annotation.enums import QuestionState
 from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
-from annotation.exports.kernels.question_tables import TEMPLATE
+from annotation.exports.kernels.question_records import TEMPLATE
 from annotation.models import (
     AnswerKey,
     AuditEvent,

@@ -10,8 +10,8 @@ from django.test import override_settings
 
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.generation.continuing import continue_run
 from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation
+from annotation.generation.making import continue_run
 from annotation.model_calls.asking import ask_endpoint
 from annotation.models import GenerationRun, QuestionBank, SendingPermission
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA, chat_answer

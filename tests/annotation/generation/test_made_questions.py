@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from annotation.generation.kernels.answer_forms import WrittenOption
-from annotation.generation.kernels.made_questions import (
+from annotation.generation.kernels.answer_forms import (
     HISTORY,
+    WrittenOption,
     drawn_place,
     file_of,
     make,

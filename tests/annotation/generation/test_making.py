@@ -13,9 +13,8 @@ from annotation.call_enums import BatchState, EndpointPlace
 from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back
-from annotation.generation.continuing import KIND, continue_run, run_continuing
-from annotation.generation.making import import_made, replay, take_bullets
-from annotation.generation.origins import generated_in, history_of_generated
+from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
+from annotation.generation.report_sources import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import call_named, start
 from annotation.model_calls.request_bodies import contents_of, request_of

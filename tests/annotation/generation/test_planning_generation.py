@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.call_enums import EndpointPlace, PromptPurpose, ReportSource
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation, store_generation
-from annotation.generation.kernels.generation_prompts import BULLETS, QUESTIONS
+from annotation.generation.kernels.answer_forms import BULLETS, QUESTIONS
 from annotation.generation.making import fill_calls
 from annotation.generation.report_sources import reports_of_bank
 from annotation.model_calls.request_bodies import contents_of

@@ -12,7 +12,7 @@ from django.conf import settings
 from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER, STORED, policy_named
 from annotation.ingest import quarantine, storage
-from annotation.ingest.model_pictures import (
+from annotation.ingest.serving import (
     PictureRefused,
     images_of_exam,
     known_pictures,

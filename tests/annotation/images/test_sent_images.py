@@ -13,10 +13,9 @@ from annotation.call_enums import BatchState, SentImages
 from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import BLANK_GREY, QUARTER, STORED
 from annotation.ingest import quarantine
-from annotation.ingest.model_pictures import PictureRefused
+from annotation.ingest.serving import PictureRefused
 from annotation.model_calls.asking import ask_endpoint
-from annotation.model_calls.request_bodies import request_of
-from annotation.model_calls.sent_pictures import swapped_exams
+from annotation.model_calls.request_bodies import request_of, swapped_exams
 from annotation.models import CallBatch, Exam, Image, ModelCall, QuestionBank, User
 from tests.annotation.imaging.greyscale import greys_of
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, SHORT, asked_server, make_batch

@@ -16,10 +16,10 @@ from pydicom.encaps import generate_frames
 from pydicom.uid import RLELossless
 
 from annotation.imaging.kernels import decoding
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.decoding import Geometry, decode_frame, split_frames
 from annotation.imaging.kernels.elements import parse_dicom
 from annotation.imaging.kernels.image_files import n_frames, read_frames, read_geometry
-from annotation.imaging.kernels.rejections import ImageRefused
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.refusals import refuses
 

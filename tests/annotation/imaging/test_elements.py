@@ -17,8 +17,8 @@ from pydicom.multival import MultiValue
 from pydicom.uid import DeflatedExplicitVRLittleEndian, ImplicitVRLittleEndian
 
 from annotation.imaging.kernels.attributes import code, decimals, number
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.elements import IMPLICIT_LE, inflate, kept_sequences, parse_dicom
-from annotation.imaging.kernels.rejections import ImageRefused
 from tests.annotation.imaging.dicomfiles import as_bytes, make_data_set, make_dicom
 from tests.refusals import refuses
 

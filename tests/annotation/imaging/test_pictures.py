@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
-from annotation.imaging.kernels.pictures import exif_orientation, read_jpeg, read_png, turn
-from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.imaging.kernels.codestreams import ImageRefused
+from annotation.imaging.kernels.image_files import exif_orientation, read_jpeg, read_png, turn
 from tests.annotation.imaging.dicomfiles import chest
 from tests.refusals import refuses
 

@@ -9,8 +9,8 @@ import pytest
 
 from annotation.enums import Sex, ViewPosition
 from annotation.imaging.kernels.attributes import Window, age_in_years
+from annotation.imaging.kernels.codestreams import SENTENCES, WARNINGS, ImageRefused
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind, read_image
-from annotation.imaging.kernels.rejections import SENTENCES, WARNINGS, ImageRefused
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set, make_dicom
 
 

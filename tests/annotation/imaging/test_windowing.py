@@ -11,8 +11,16 @@ from pydicom.sequence import Sequence
 from annotation.imaging.kernels.attributes import LookupTable, Window
 from annotation.imaging.kernels.deidentification import as_file, deidentified, keyed_names
 from annotation.imaging.kernels.image_files import read_image
-from annotation.imaging.kernels.rendering import as_8bit, prepare
-from annotation.imaging.kernels.windowing import apply_table, apply_window, full_range, grey_table, histogram, window_of
+from annotation.imaging.kernels.rendering import (
+    apply_table,
+    apply_window,
+    as_8bit,
+    full_range,
+    grey_table,
+    histogram,
+    prepare,
+    window_of,
+)
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.greyscale import CASES, make, screen_greys
 

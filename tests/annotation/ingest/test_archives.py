@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.ingest.source_files import ArchiveLimits, open_archive
 
 LIMITS = ArchiveLimits(member_bytes=20_000_000, total_bytes=30_000_000)

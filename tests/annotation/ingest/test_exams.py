@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from annotation.audit.verifying import verify
+from annotation.audit.recording import verify
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, ViewPosition
 from annotation.imaging.kernels.deidentification import VERSION
 from annotation.imaging.kernels.rendering import payload_of

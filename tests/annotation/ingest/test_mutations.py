@@ -20,7 +20,7 @@ from pydicom.uid import (
     JPEGLSLossless,
 )
 
-from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.ingest.sandbox import Decoder
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_compressed, make_data_set
 

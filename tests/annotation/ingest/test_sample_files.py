@@ -13,7 +13,7 @@ from django.apps import apps
 from django.core import serializers
 
 from annotation.enums import ImageState
-from annotation.imaging.kernels.rejections import SENTENCES
+from annotation.imaging.kernels.codestreams import SENTENCES
 from annotation.ingest.exams import IngestResult
 from annotation.ingest.searching import check_text
 from annotation.models import AuditEvent, Image, SourceIdentifier

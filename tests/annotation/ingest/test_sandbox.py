@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from pydicom.uid import RLELossless
 
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.image_files import read_image
-from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.ingest import sandbox
 from annotation.ingest.decoding_child import FACTS, PIXELS, answer_for
 from annotation.ingest.sandbox import Decoder, source_from

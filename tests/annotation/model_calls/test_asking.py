@@ -16,8 +16,8 @@ from annotation.call_enums import BatchState, CallOutcome
 from annotation.endpoints.probing import lease_until, take_lease
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import BatchRefused, ask_first, change_cap, pause, start, stop
+from annotation.model_calls.next_calls import tally
 from annotation.model_calls.request_bodies import request_of
-from annotation.model_calls.tallies import tally
 from annotation.models import AuditEvent, CallAttempt, CallBatch, EndpointLease, ModelCall, SendingPermission
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.model_calls.simulated_calls import (

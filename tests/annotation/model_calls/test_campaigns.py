@@ -10,9 +10,9 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import EndpointPlace, PromptPurpose, SentImages
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.model_calls.campaigns import (
+from annotation.model_calls.attempts import (
     Asking,
     CallPlan,
     add_calls,

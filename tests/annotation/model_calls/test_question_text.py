@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from annotation.model_calls.kernels.question_text import canonical, question_values, rotated
+from annotation.model_calls.kernels.extraction import canonical, question_values, rotated
 
 OPTIONS = ["one", "two", "three", "four"]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from annotation.model_calls.sent_pictures import SwappableExam, swapped
+from annotation.model_calls.request_bodies import SwappableExam, swapped
 
 TWO, ONE = ("LL", "PA"), ("AP",)
 

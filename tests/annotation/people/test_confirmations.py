@@ -12,8 +12,8 @@ from pytest_django.fixtures import Settings
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.accounts import add_person
-from annotation.people.confirmations import is_confirmed
 from annotation.people.invitations import Grant, invite
+from annotation.people.mailing import is_confirmed
 from tests.emails import delivered
 
 NEW = {"name": "Nina", "password": "another staple 77", "password_again": "another staple 77", "time_zone": "UTC"}

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from annotation.audit.verifying import verify
+from annotation.audit.recording import verify
 from annotation.enums import LinkState, Role, RoundState
 from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
 from annotation.people import accounts, invitations

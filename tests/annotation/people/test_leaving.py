@@ -17,14 +17,13 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from annotation.audit.verifying import verify
+from annotation.audit.recording import verify
 from annotation.enums import AssignmentState, Role, RoundState, Verdict
 from annotation.models import AnswerKey, AuditEvent, Competence, Invitation, Membership, Review, User
 from annotation.people import invitations, mailing
-from annotation.people.accounts import change_profile, reactivate
+from annotation.people.accounts import change_profile, check_can_go, places_with, reactivate, remove_person
 from annotation.people.links import PeopleRefused
 from annotation.people.person_data import export_person
-from annotation.people.removing import check_can_go, places_with, remove_person
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy

@@ -59,7 +59,7 @@ def test_an_address_that_is_refused_is_told_without_its_secret(
 def test_a_traceback_is_told_without_its_secret(client: Client, db: None, log: io.StringIO) -> None:
     client.raise_request_exception = False
     failing = mock.patch(
-        "annotation.views.people.links.find_invitation", side_effect=KeyError(f"/invitation/{PLANTED}/")
+        "annotation.views.people.invitations.find_invitation", side_effect=KeyError(f"/invitation/{PLANTED}/")
     )
     with failing:
         assert client.get(f"/invitation/{PLANTED}/").status_code == 500

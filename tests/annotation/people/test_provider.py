@@ -24,11 +24,11 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, User
-from annotation.people import provider as provider_of_settings
 from annotation.people import provider_accounts
+from annotation.people import provider_accounts as provider_of_settings
 from annotation.people.invitations import Grant, invite
 from annotation.people.kernels.provider_settings import Provider
-from annotation.people.provider import waiting_place
+from annotation.people.provider_accounts import waiting_place
 from annotation.site.permissions import site_roles
 from tests.annotation.people.oidc_provider import (
     CLIENT_ID,

@@ -7,7 +7,7 @@ from typing import Any
 
 from annotation.call_enums import PromptPurpose, ReportSource, SentImages
 from annotation.enums import Flag, ImportKind, ImportState
-from annotation.generation.kernels.generation_prompts import QUESTIONS
+from annotation.generation.kernels.answer_forms import QUESTIONS
 from annotation.models import (
     Assignment,
     BankImport,

@@ -8,9 +8,8 @@ from datetime import datetime
 import pytest
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.endpoints.kernels.model_requests import ChatSettings, Message, chat_request
-from annotation.model_calls.kernels.extraction import extract
-from annotation.model_calls.kernels.question_text import question_values
+from annotation.endpoints.kernels.completions import ChatSettings, Message, chat_request
+from annotation.model_calls.kernels.extraction import extract, question_values
 from annotation.models import PromptVersion, User
 from annotation.prompts.kernels.filling import fill
 from annotation.prompts.versions import LETTER_ALONE, OUR_READING, SHIPPED, make_version, prompt_named, store_shipped

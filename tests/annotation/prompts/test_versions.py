@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.model_calls.kernels.question_text import question_values
+from annotation.model_calls.kernels.extraction import question_values
 from annotation.models import AuditEvent, PromptVersion, User
 from annotation.prompts.kernels.filling import KNOWN
 from annotation.prompts.versions import LONGEST_TEXT, PromptRefused, make_version, prompt_named

@@ -11,7 +11,7 @@ from annotation.models import AuditEvent, Exam, Finding, QuestionBank, Revision,
 from annotation.quality import checking
 from annotation.quality.checking import CheckResult, QualityRefused, check_revisions, dismiss, findings_of
 from annotation.quality.kernels.rules import RULES
-from annotation.questionbank.failed_imports import sweep_import
+from annotation.questionbank.bank_life import sweep_import
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import run_import, write_file
 

@@ -24,9 +24,9 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank import listing
-from annotation.questionbank.category_tree import category_tree
 from annotation.questionbank.editing import revise, wording_of
 from annotation.questionbank.filters import BankSearch
+from annotation.questionbank.listing import category_tree
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.review.cases import make_round
 from tests.annotation.rounds.made import say, theirs

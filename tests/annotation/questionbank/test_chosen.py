@@ -13,9 +13,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.audit.verifying import verify
+from annotation.audit.recording import verify
 from annotation.discussion import selected_questions
-from annotation.discussion.tagging import add_tag
+from annotation.discussion.selected_questions import add_tag
 from annotation.enums import JobState, QuestionState, Role
 from annotation.jobs import queueing, running
 from annotation.jobs.handlers import JobCancelled

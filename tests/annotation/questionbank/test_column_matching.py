@@ -19,9 +19,9 @@ from annotation.questionbank.kernels.column_matching import (
     TEXT,
     Matching,
     faults_of,
+    guess_matching,
 )
 from annotation.questionbank.kernels.foreign_rows import FileColumns, columns_to_match
-from annotation.questionbank.kernels.matching_guess import guess_matching
 from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
 from tests.annotation.questionbank.sheets import RAD, SHEET, SHEET_MATCHING, SLAKE, YES_NO, as_list

@@ -26,7 +26,7 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.questionbank import batches, failed_imports, importing
+from annotation.questionbank import bank_life, batches, importing
 from annotation.questionbank.bank_life import delete_bank_job
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.records import QuestionRecord
@@ -312,12 +312,12 @@ def test_a_killed_import_is_swept_and_nothing_else(
     leave_behind(monkeypatch, write_file(tmp_path / "second", changed))
     assert Revision.objects.filter(superseded_by__isnull=False).count() == 6
     assert n_rows()["Image"] > whole["Image"]
-    assert failed_imports.sweep_imports(NOON + timedelta(seconds=30)) == 0
-    assert failed_imports.sweep_imports(NOON + timedelta(minutes=5)) == 1
+    assert bank_life.sweep_imports(NOON + timedelta(seconds=30)) == 0
+    assert bank_life.sweep_imports(NOON + timedelta(minutes=5)) == 1
     assert n_rows() == {**whole, "Report": n_rows()["Report"]}
     assert not Revision.objects.filter(superseded_by__isnull=False).exists()
     assert set(Revision.objects.current().values_list("pk", flat=True)) == published
-    assert failed_imports.sweep_imports(NOON + timedelta(minutes=5)) == 0
+    assert bank_life.sweep_imports(NOON + timedelta(minutes=5)) == 0
     assert run_import(first).counts.unchanged == 10
 
 

@@ -14,8 +14,7 @@ from django.test import Client
 from annotation.enums import Role
 from annotation.models import AnswerKey, BankImport, ColumnMatching, Job, Question, User
 from annotation.models.people import TokenScope
-from annotation.questionbank.kernels.column_matching import FROM_0, FROM_1, LETTER, NUMBER, TEXT
-from annotation.questionbank.kernels.matching_guess import guess_matching
+from annotation.questionbank.kernels.column_matching import FROM_0, FROM_1, LETTER, NUMBER, TEXT, guess_matching
 from tests.annotation.api.asking import problem_of, program_of
 from tests.annotation.api.test_incoming import send as send_over_api
 from tests.annotation.questionbank.files import make_record, run_import, write_file

@@ -27,11 +27,10 @@ from annotation.models import (
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.editing import current_revision, revise, undo, wording_of
 from annotation.questionbank.filters import BankSearch
-from annotation.questionbank.importing import import_questions, locate
+from annotation.questionbank.importing import bring_back_question, import_questions, locate, withdraw_question
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.listing import PageStart, questions_page
-from annotation.questionbank.question_states import bring_back_question, withdraw_question
 from annotation.review.assigning import who_knows_keys
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round

@@ -8,13 +8,6 @@ from typing import Any
 import pytest
 
 from annotation.enums import Degree, Difficulty, Flag, GradeName, Verdict
-from annotation.review.kernels.anchors import (
-    DIFFICULTY_ANCHORS,
-    GRADE_ANCHORS,
-    NEEDS_IMAGE_ANCHORS,
-    RELEVANT_ANCHORS,
-    anchor_of,
-)
 from annotation.review.kernels.form import (
     TEXT_LIMIT,
     Blind,
@@ -30,7 +23,15 @@ from annotation.review.kernels.form import (
     parse_judgement,
     stored_disagreement,
 )
-from annotation.review.kernels.form_design import CHOSEN, FOLLOWING
+from annotation.review.kernels.form_design import (
+    CHOSEN,
+    DIFFICULTY_ANCHORS,
+    FOLLOWING,
+    GRADE_ANCHORS,
+    NEEDS_IMAGE_ANCHORS,
+    RELEVANT_ANCHORS,
+    anchor_of,
+)
 from tests.annotation.review.cases import as_post, good_judgement
 
 

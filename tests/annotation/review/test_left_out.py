@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.case.kernels.parsing import CaseRefused, readable_trace
+from annotation.case.kernels.traces import CaseRefused, readable_trace
 from annotation.enums import ImageState
 from annotation.models import Assignment, Image, Revision, User
 from annotation.review.answering import answer_blind

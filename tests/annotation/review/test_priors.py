@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation.case.kernels.parsing import Trace, readable_trace
+from annotation.case.kernels.traces import Trace, readable_trace
 from annotation.enums import ImageState, ReturnReason, Role
 from annotation.ingest.completeness import lost_exams
 from annotation.ingest.quarantine import quarantine_image

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.audit.verifying import verify
+from annotation.audit.recording import verify
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, AuditEvent, Membership, ReviewRound, User
 from annotation.review.ending import close_round

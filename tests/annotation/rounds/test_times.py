@@ -11,8 +11,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.case.kernels.durations import RULE
-from annotation.case.kernels.time_flags import TimeFlag
+from annotation.case.kernels.durations import RULE, TimeFlag
 from annotation.exports.reviews import export_reviews
 from annotation.exports.tables import Format
 from annotation.models import BlindAnswer, ReviewRound, User

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.audit.recording import record
-from annotation.backup.kept import ask_for_backup, is_backup_due, kept_backups, run_backup
+from annotation.backup.taking import ask_for_backup, is_backup_due, kept_backups, run_backup
 from annotation.enums import JobState, Role
 from annotation.models import AccessToken, AuditEvent, Invitation, Job, User
 from annotation.people.invitations import Grant, invite
@@ -22,7 +22,7 @@ from annotation.site.site_overview import parts_of_site
 from annotation.views.site.decorators import ROLES, By, policies_by_room
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.models import CaseSet, ResultsLink
-from readerstudy.sharing.linking import share_results
+from readerstudy.results.linking import share_results
 from rexvqa_site.env import HIDDEN, env_provider, env_secret, env_str, env_url, settings_read, without_password
 from tests.annotation.api.asking import program_of
 from tests.conftest import NOON

@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Assignment, User
-from annotation.site.kept_queries import KeptQuery, KeptSQL
+from annotation.site.sorted_tables import KeptQuery, KeptSQL
 from tests.annotation.review.cases import assignments_of, make_round
 
 pytestmark = pytest.mark.django_db

@@ -19,9 +19,9 @@ from annotation.statistics.kernels.multireader import (
     Design,
     MultiReader,
     mean_of_readers,
+    mean_squares,
     model_minus_readers,
 )
-from annotation.statistics.kernels.variance_parts import mean_squares
 from tests.annotation.statistics.goldencases import Found, Golden
 from tests.annotation.statistics.paper_study import PaperStudy
 from tests.annotation.statistics.test_multireader import paired_difference

@@ -17,9 +17,9 @@ from annotation.statistics.kernels.multireader import (
     Inference,
     MultiReader,
     mean_of_readers,
+    mean_squares,
     model_minus_readers,
 )
-from annotation.statistics.kernels.variance_parts import mean_squares
 
 Correct = NDArray[np.int64]
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 
 import requests
 
-from annotation.endpoints.kernels.model_requests import ChatSettings, Message, ModelRequest, chat_request
+from annotation.endpoints.kernels.completions import ChatSettings, Message, ModelRequest, chat_request
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
-from annotation.model_calls.kernels.question_text import LETTERS, question_values
+from annotation.model_calls.kernels.extraction import LETTERS, question_values
 from annotation.prompts.kernels.filling import fill
-from annotation.quality.kernels.validity_parts import VALIDATORS
+from annotation.quality.kernels.question_checks import VALIDATORS
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.kernels.validator_prompts import PROMPTS, WrittenVerdict

@@ -26,8 +26,7 @@ from annotation.models import (
 )
 from annotation.quality.checking import check_revisions, findings_of
 from annotation.refusals import Refused
-from annotation.validators.taking_verdicts import KIND, take_verdicts
-from annotation.validators.validator_overview import act_on_run, runs_of
+from annotation.validators.taking_verdicts import KIND, act_on_run, runs_of, take_verdicts
 from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check, plan_checks
 from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run

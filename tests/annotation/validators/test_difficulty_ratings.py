@@ -16,8 +16,8 @@ from annotation.quality.validity import count_parts
 from annotation.review.kernels.sampling import RatedBy, StratifyBy
 from annotation.review.onlookers import withheld_questions
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
-from annotation.validators.difficulty_ratings import compare_sources, difficulty_of_share
 from annotation.validators.taking_verdicts import take_verdicts
+from annotation.validators.validator_exams import compare_sources, difficulty_of_share
 from tests.annotation.model_calls.simulated_calls import NOON, answer_with
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round
 from tests.annotation.validators.validated import begun, judged_bank

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Finding, QuestionBank, SamplingPlan, User
 from annotation.quality.checking import QualityRefused, dismiss
-from annotation.quality.kernels.validity_parts import CAN_FAIL, PARTS
+from annotation.quality.kernels.question_checks import CAN_FAIL, PARTS
 from annotation.quality.validity import keep_out
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample

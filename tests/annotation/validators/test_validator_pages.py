@@ -92,7 +92,7 @@ def test_failing_questions_come_with_reasons_and_reading_them_is_noted(
 def test_failing_questions_are_paged(
     client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.views.validators.bank_validators.PER_PAGE", 1)
+    monkeypatch.setattr("annotation.views.bank_validators.PER_PAGE", 1)
     client.force_login(cora)
     first = page(client, bank, "c3")
     assert first.count("REASON-WORDS") == 1

@@ -15,7 +15,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
-from annotation.discussion.tagging import add_tag
+from annotation.discussion.selected_questions import add_tag
 from annotation.enums import AssignmentState, Flag, ImageState, Role, RoundState
 from annotation.ingest import storage
 from annotation.models import (
@@ -49,7 +49,7 @@ from annotation.review.kernels.form_design import ANCHOR_LIMIT, make_design
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.round_design import store_form
 from annotation.review.samples import draw_sample
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from tests.annotation.case.sent import seen
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import answer_with

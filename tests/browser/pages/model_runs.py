@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
-from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.enums import RoundState
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, Job, ModelCall

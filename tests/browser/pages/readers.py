@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.design.voiding import void_case
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import Block, StudyState

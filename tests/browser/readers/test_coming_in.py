@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.participation import corners_now
 from readerstudy.models import Enrolment, ReaderStudy

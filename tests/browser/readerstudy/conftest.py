@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.models import Enrolment
 from tests.browser.entering import give_session
 from tests.browser.readerstudy.reading import Device

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from annotation.enums import RenditionKind
 from annotation.models import Image, Rendition
 from readerstudy.models import Enrolment, Response
-from readerstudy.reading.write_checks import rules_of
+from readerstudy.reading.prefetched import rules_of
 from tests.readerstudy.studies import places_of
 
 KEPT = "kept on this device, sending"

@@ -17,7 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.ingest import storage
 from annotation.models import User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium

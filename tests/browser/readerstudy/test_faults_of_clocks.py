@@ -12,7 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotation.case.kernels.time_flags import is_counted
+from annotation.case.kernels.durations import is_counted
 from readerstudy.models import Enrolment, Reading, Remark, Response
 from readerstudy.reading.case_opening import close_reading
 from tests.browser.readerstudy.conftest import MakeStudy

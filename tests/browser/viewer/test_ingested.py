@@ -21,9 +21,9 @@ from pydicom.dataset import Dataset
 from pydicom.encaps import generate_frames
 
 from annotation.imaging.kernels.attributes import read_attributes
+from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.elements import parse_dicom
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind, read_frames, read_geometry, read_image
-from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.imaging.kernels.rendering import full_depth, prepare
 from tests.annotation.imaging.greyscale import screen_greys
 from tests.browser.viewer.conftest import SIZE, Looker

@@ -16,7 +16,7 @@ from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import State, Voided
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.marking import mark_of
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enums import PredictionState, ResponseState, StudyState
 from readerstudy.models import (
     Enrolment,

@@ -20,7 +20,7 @@ from readerstudy.enums import StudyState
 from readerstudy.exports.report_writing import fresh_inputs
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.studies import make_study
 from tests.refusals import refuses

@@ -18,7 +18,7 @@ from annotation.models import AuditEvent, Job, User
 from annotation.models.people import TokenScope
 from readerstudy.conducting import lifecycle
 from readerstudy.enums import StudyState
-from readerstudy.exports import report_contents
+from readerstudy.exports import report_writing
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON
@@ -34,7 +34,7 @@ def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) ->
     """A home of its own, a queue that nobody listens to, and reports with the flow diagram alone."""
     settings.HOME = tmp_path / "home"
     monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
-    monkeypatch.setattr(report_contents, "figures_of", lambda _result: [])
+    monkeypatch.setattr(report_writing, "figures_of", lambda _result: [])
 
 
 @pytest.fixture

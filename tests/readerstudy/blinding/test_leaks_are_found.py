@@ -17,7 +17,7 @@ from pytest_django import Settings
 from annotation.imaging.kernels import rendering
 from annotation.ingest import serving, storage
 from annotation.models import AnswerKey, Report
-from annotation.views.ingest import images as images_views
+from annotation.views.ingest import uploads as images_views
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
 from readerstudy.views import reading as reading_api

@@ -30,11 +30,11 @@ from annotation.models import (
     User,
 )
 from readerstudy.conducting.lifecycle import open_study
+from readerstudy.design.checking import cases_with_information, sha256_of_information
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import cases_with_information, sha256_of_information
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase
-from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Block, Information, RemarkKind, ResponseState
 from readerstudy.models import (
     Analysis,

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from annotation.enums import Task
-from annotation.statistics.kernels.comparing import PairedTable, mcnemar_exact_p, paired_table
-from annotation.statistics.kernels.ranking import RankBand, rank_bands, ranked_pairs
+from annotation.statistics.kernels.comparing import (
+    PairedTable,
+    RankBand,
+    mcnemar_exact_p,
+    paired_table,
+    rank_bands,
+    ranked_pairs,
+)
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.comparison.kernels.bank_comparison import (
     EARLIER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
-from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.models import (
     AnswerKey,
     ModelCall,

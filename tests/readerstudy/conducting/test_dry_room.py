@@ -11,7 +11,7 @@ from django.test import Client
 
 from annotation.ingest.serving import may_see
 from annotation.models import Image, Report, User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.models import ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.drafts import make_draft, study_coordinator

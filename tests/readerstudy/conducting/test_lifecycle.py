@@ -14,14 +14,14 @@ from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.conducting.diagrams import study_states
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.case_selection import list_cases
+from readerstudy.design.checking import cases_with_information, sha256_of_information
 from readerstudy.design.creating import copy_study, create_study, next_free_name
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import cases_with_information, sha256_of_information
 from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.study.kernels.states import TRANSITIONS
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.annotation.review.pixels import give_pixels
 from tests.readerstudy.design.made import make_questions, plan_for

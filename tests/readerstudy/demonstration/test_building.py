@@ -9,16 +9,24 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from annotation.demonstration.simulated_exams import EXAMS
+from annotation.demonstration.registry import EXAMS
 from annotation.enums import Role
 from annotation.models import Assignment, Image, QuestionBank, Review, User
 from readerstudy.comparison.comparing_models import inputs_now
 from readerstudy.comparison.comparison_job import newest_comparison
 from readerstudy.demonstration import building
-from readerstudy.demonstration.accounts import ACCOUNTS
-from readerstudy.demonstration.answering import MODELS, READERS, Predicted, Read, SimulatedCase, simulate
-from readerstudy.demonstration.building import OPEN_STUDY, add_studies
-from readerstudy.demonstration.finished import ASKED_TWICE, BANK, STUDY
+from readerstudy.demonstration.building import ACCOUNTS, OPEN_STUDY, add_studies
+from readerstudy.demonstration.finished import (
+    ASKED_TWICE,
+    BANK,
+    MODELS,
+    READERS,
+    STUDY,
+    Predicted,
+    Read,
+    SimulatedCase,
+    simulate,
+)
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Analysis, PredictionRun, ReaderStudy, Response, Voiding
 from readerstudy.results.looking import stored_result

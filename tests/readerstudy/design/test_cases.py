@@ -15,7 +15,7 @@ from annotation.models import Revision, SourceIdentifier, User
 from readerstudy.design.drafting import update_assumptions
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.kernels.documents import read_rules
 from readerstudy.models import ReaderStudy, StudyCase
 from tests.annotation.review.cases import make_revision
 from tests.conftest import NOON

@@ -8,12 +8,12 @@ from annotation.models import AuditEvent, QuestionBank, User
 from readerstudy.design.case_selection import CaseRequest, preview_cases, store_cases
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import update_rules
+from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.kernels.plan import Plan
-from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.questions import pool_cells
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import assignments_of, make_revision, make_round
 from tests.annotation.rounds.made import say
 from tests.conftest import NOON

@@ -23,12 +23,12 @@ from readerstudy.design.drafting import (
 )
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.design.kernels.drawing import DrawRequest, Quota
-from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enrolment.inviting import KIND
 from readerstudy.enums import Block, Information
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import REASON, make_questions, plan_for, same_patient
 

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from annotation.models import User
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.analysis_plan import FIXED_READERS, MADE, AnalysisPlan, read_analysis
-from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.enrolment.participation import NAMES_SHOWN
 from readerstudy.models import Arm, ReaderStudy
 from tests.conftest import NOON

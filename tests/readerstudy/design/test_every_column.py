@@ -21,9 +21,9 @@ from django.urls import reverse
 from annotation.enums import Role
 from annotation.models import Exam, Image, Report
 from readerstudy.conducting.lifecycle import open_study
+from readerstudy.design.checking import cases_with_information, sha256_of_information
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import cases_with_information, sha256_of_information
 from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information
 from readerstudy.models import Enrolment

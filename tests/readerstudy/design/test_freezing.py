@@ -14,12 +14,11 @@ from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.drafting import update_readers
 from readerstudy.design.freezing import commitment_holds, freeze_study, opening_of
-from readerstudy.design.kernels.documents import canonical, sha256_of
+from readerstudy.design.kernels.documents import Rules, canonical, read_rules, sha256_of
 from readerstudy.design.kernels.plan import plan_document, read_plan
-from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import PresentedCase, ReaderStudy
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, SECRETS
 from tests.readerstudy.design.made import make_questions, plan_for, revision_of, same_patient
 

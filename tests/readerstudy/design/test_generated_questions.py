@@ -13,7 +13,7 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.questions import awaiting_review, candidates_of, pool_cells
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, make_round
 from tests.readerstudy.design.made import REASON, make_questions, plan_for, revision_of
 from tests.readerstudy.design.test_pool import review

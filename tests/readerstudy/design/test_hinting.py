@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readerstudy.design.kernels.options import marked, shared_words
+from readerstudy.design.kernels.ordering import marked, shared_words
 
 OPTIONS = ["Pneumothorax", "Pleural effusion on the left", "Pleural thickening on the right", "None of the above"]
 

@@ -11,12 +11,12 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotation.models import AnswerKey, Report, User
+from readerstudy.design.checking import cases_with_information, indication_notes, sha256_of_information, statement_on
 from readerstudy.design.creating import copy_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import cases_with_information, indication_notes, sha256_of_information, statement_on
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.conftest import NOON
 from tests.readerstudy.design.drafts import make_draft
 from tests.refusals import refuses

@@ -16,7 +16,7 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.questions import candidates_of
 from readerstudy.models import ReaderStudy, ShownImage
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.pages import markup
 from tests.readerstudy.design.made import REASON, make_questions, plan_for

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readerstudy.design.kernels.options import keeps_its_place, names_letters, shown_order
+from readerstudy.design.kernels.ordering import keeps_its_place, names_letters, shown_order
 
 PLAIN = ["Pneumothorax", "Pleural effusion", "Cardiomegaly", "Both lungs are clear"]
 

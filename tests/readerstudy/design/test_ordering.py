@@ -12,8 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.review.kernels.sampling import random_ranks
-from readerstudy.design.kernels.chance import branch, rank_of, shuffled
-from readerstudy.design.kernels.ordering import draw_orders, group_size, latin_square, orders_needed, parts_of
+from readerstudy.design.kernels.ordering import (
+    branch,
+    draw_orders,
+    group_size,
+    latin_square,
+    orders_needed,
+    parts_of,
+    rank_of,
+    shuffled,
+)
 
 NUMBERS = st.sets(st.integers(1, 10_000), min_size=1, max_size=60).map(sorted)
 SEEDS = st.integers(0, 2**63 - 1)

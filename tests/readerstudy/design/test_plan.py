@@ -22,10 +22,9 @@ from readerstudy.design.kernels.analysis_plan import (
     with_choices,
 )
 from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.kernels.documents import DesignRefused, Rules
 from readerstudy.design.kernels.drawing import DrawRequest, Quota, cells_of, read_request, request_document
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet, plan_document, read_plan
-from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Aid, Information
 from tests.refusals import refuses
 

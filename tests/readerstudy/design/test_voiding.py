@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.kernels.case_files import VoidingRow
+from readerstudy.design.kernels.documents import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.studies import make_study
 

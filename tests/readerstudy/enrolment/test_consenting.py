@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.participation import NAMES_SHOWN, agree, consent_copy, consent_sha256, decline, withdraw
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, ReadingSession
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.studies import enrol, make_study
 from tests.refusals import refuses
 

@@ -8,11 +8,10 @@ from annotation.enums import Role
 from annotation.models import Assignment, BankImport, Membership, User
 from annotation.people.invitations import IssuedInvitation, find_invitation, revoke
 from readerstudy.enrolment import inviting
-from readerstudy.enrolment.inviting import KIND, invite_reader, open_invitations
-from readerstudy.enrolment.reader_eligibility import noted_reasons, reasons_against
+from readerstudy.enrolment.inviting import KIND, invite_reader, noted_reasons, open_invitations, reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, StudyInvitation, StudyRole
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import make_round
 from tests.readerstudy.studies import enrol, make_study
 

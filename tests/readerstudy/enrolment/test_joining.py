@@ -12,7 +12,7 @@ from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.enrolment.participation import decline, withdraw
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.studies import make_study
 from tests.refusals import refuses
 

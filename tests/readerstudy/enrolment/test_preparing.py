@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.kernels.steps import CORNERS, Corner, ReaderFacts, Screen
 from readerstudy.enrolment.participation import (
     check_display,
@@ -17,7 +17,7 @@ from readerstudy.enrolment.participation import (
     store_facts,
 )
 from readerstudy.models import Enrolment
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.studies import enrol, make_study
 from tests.refusals import refuses
 

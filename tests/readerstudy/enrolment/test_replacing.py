@@ -8,7 +8,7 @@ from annotation.models import AuditEvent, User
 from annotation.people.invitations import IssuedInvitation, accept_as
 from readerstudy.enrolment.participation import replace_reader
 from readerstudy.models import Enrolment, PresentationOrder, ReadingSession
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.studies import enrol, make_study, places_of
 

@@ -15,10 +15,10 @@ from annotation.people.mailing import send_invitation
 from readerstudy.enrolment.inviting import check_address, invite_reader
 from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.enrolment.participation import agree, consent_sha256, corners_now, declare, instruct, withdraw
-from readerstudy.exports.plain_tables import READER_COLUMNS, reader_rows
+from readerstudy.exports.exporting import READER_COLUMNS, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.predictions.eligibility import banks_judged
-from readerstudy.study.locking import StudyRefused
+from readerstudy.predictions.entries import banks_judged
+from readerstudy.study.permissions import StudyRefused
 from tests.emails import delivered
 from tests.readerstudy.design.drafts import study_coordinator
 from tests.readerstudy.enrolment.test_entry_views import FACTS, WINDOW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
 
 

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.exports.tables import Format, restored
 from annotation.models import AuditEvent, SourceIdentifier, User
 from readerstudy.enums import StudyState
-from readerstudy.exports import plain_tables
+from readerstudy.exports import exporting
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
     StudyTable,
@@ -24,7 +24,7 @@ from readerstudy.exports.exporting import (
     export_table,
 )
 from readerstudy.models import ReaderStudy, ReadingSession
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.refusals import refuses
 
@@ -109,13 +109,13 @@ def test_a_sitting_that_begins_during_an_export_has_its_number(
     study: ReaderStudy, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers come in while a program exports: what was counted before the rows were read lacks the newest."""
-    whole, count = lines(study, StudyTable.EVENTS, noon), plain_tables._session_numbers
+    whole, count = lines(study, StudyTable.EVENTS, noon), exporting._session_numbers
     too_early: Iterator[dict[int, int]] = iter([{}])
-    monkeypatch.setattr(plain_tables, "_session_numbers", lambda of: next(too_early, count(of)))
+    monkeypatch.setattr(exporting, "_session_numbers", lambda of: next(too_early, count(of)))
     assert lines(study, StudyTable.EVENTS, noon) == whole
     assert {line["session"] for line in whole} >= {1}
     with CaptureQueriesContext(connection) as asked:
-        list(plain_tables.session_rows(study))
+        list(exporting.session_rows(study))
     assert sum("readingsession" in one["sql"] for one in asked) == 1
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from annotation.models import User
 from readerstudy.enrolment.kernels.steps import ReaderFacts
-from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable
-from readerstudy.exports.plain_tables import READER_COLUMNS, reader_rows
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, READER_COLUMNS, StudyTable, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.studies import enrol, later, make_study

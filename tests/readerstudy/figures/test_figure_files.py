@@ -10,10 +10,10 @@ from django.urls import reverse
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results import figure_files
-from readerstudy.results.figure_files import figure_file, prepare_figures
+from readerstudy.results import looking
 from readerstudy.results.kernels import rendering
-from readerstudy.study.locking import StudyRefused
+from readerstudy.results.looking import figure_file, prepare_figures
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.architecture.source import file_of, imports_of, name_of, python_files
 from tests.readerstudy.results.made import analysed_study
@@ -56,7 +56,7 @@ def test_another_analysis_and_another_version_have_files_of_their_own(
     analysis: Analysis, drawn: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO)
-    monkeypatch.setattr(figure_files, "drawing_version", lambda: "another")
+    monkeypatch.setattr(looking, "drawing_version", lambda: "another")
     figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO)
     analysis.result_sha256 = "f" * 64
     with pytest.raises(Analysis.DoesNotExist):  # the hash names the result: no other one is drawn under it
@@ -84,7 +84,7 @@ def test_a_full_disk_leaves_the_figure(analysis: Analysis, drawn: list[str], mon
     def refuse(*_given: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(figure_files, "_keep", refuse)
+    monkeypatch.setattr(looking, "_keep", refuse)
     assert figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO) == b"accuracy 1"
     assert figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO) == b"accuracy 2"
 
@@ -110,7 +110,7 @@ def test_a_kept_file_is_shown_to_nobody_else(client: Client, stan: User, ada: Us
 
 
 def test_a_change_of_any_module_that_figures_read_results_with_draws_anew() -> None:
-    drawing = {name_of(path) for path in figure_files.modules_that_draw()}
+    drawing = {name_of(path) for path in looking.modules_that_draw()}
     kernels = python_files("annotation/figures/kernels", "readerstudy/results/kernels")
     read = {name_of(path) for kernel in kernels for module in imports_of(kernel) if (path := file_of(module))}
     shown = {name for name in read if name.split("/")[1] in ("figures", "results")}

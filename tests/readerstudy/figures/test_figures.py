@@ -20,9 +20,9 @@ from readerstudy.results.kernels.agreement_figures import agreement_figure
 from readerstudy.results.kernels.agreement_tables import COLOURS, N_STEPS, luminance, step_of, words_on
 from readerstudy.results.kernels.calibration_figures import calibration_figure
 from readerstudy.results.kernels.difference_figures import difference_figure, inferences_figure
+from readerstudy.results.kernels.flow_figures import time_figure
 from readerstudy.results.kernels.legends import LEGENDS, figure_legend, mark_of
 from readerstudy.results.kernels.rendering import FIGURES, figures_of, render
-from readerstudy.results.kernels.time_figures import time_figure
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.analysis.made import computed, make_arrays

@@ -10,18 +10,17 @@ from pytest_django import Settings
 
 from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, SentImages
 from annotation.endpoints.client import Limits
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.kernels.model_requests import ChatSettings
-from annotation.generation.continuing import continue_run
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions
-from annotation.generation.making import answers_of
+from annotation.generation.making import answers_of, continue_run
 from annotation.jobs import queueing
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.request_bodies import request_of
 from annotation.models import Bullet, CallAttempt, CallBatch, GenerationRun
 from annotation.prompts.versions import OUR_READING, SHIPPED
+from readerstudy.model_runs.following import ask_first_questions, start_run
 from readerstudy.model_runs.publishing import publish
-from readerstudy.model_runs.starting import ask_first_questions, start_run
 from readerstudy.models import ModelRun, Prediction
 from readerstudy.predictions.listing import Target
 from tests.annotation.endpoints.llama_server import MODEL, llama_server

@@ -12,10 +12,10 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.endpoints.kernels.model_requests import ChatSettings
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImageState
-from annotation.ingest.model_pictures import PictureRefused
+from annotation.ingest.serving import PictureRefused
 from annotation.model_calls.call_batches import BatchRefused
 from annotation.models import AuditEvent, CallBatch, Exam, Image, ModelCall, Question, QuestionBank, Revision, User
 from annotation.questionbank.bank_life import check_unused

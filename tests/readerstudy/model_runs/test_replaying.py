@@ -13,8 +13,7 @@ from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.endpoints.client import ModelClient
 from annotation.models import AuditEvent, CallAttempt, ModelCall, QuestionBank
 from readerstudy.model_runs.asked_questions import RunningRefused
-from readerstudy.model_runs.publishing import publish
-from readerstudy.model_runs.replaying import ReadOtherwise, replay
+from readerstudy.model_runs.publishing import ReadOtherwise, publish, replay
 from readerstudy.models import ModelRun, Prediction, PredictionRun
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, images_are_there

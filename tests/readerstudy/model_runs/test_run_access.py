@@ -12,11 +12,9 @@ from annotation.models import AuditEvent, Exam, Question, SeenKey, User
 from annotation.review.assigning import who_knows_keys
 from readerstudy.design.conflicts import may_not_read
 from readerstudy.enums import StudyState
-from readerstudy.model_runs.asked_questions import RunningRefused
-from readerstudy.model_runs.planning import plan_run, store_run, targets_to_run
-from readerstudy.model_runs.raw_answers import open_call, readable_calls
-from readerstudy.model_runs.run_access import runs_seen_by, shows_results
-from readerstudy.model_runs.starting import ask_first_questions, resume_run, start_run
+from readerstudy.model_runs.asked_questions import RunningRefused, open_call, readable_calls
+from readerstudy.model_runs.following import ask_first_questions, resume_run, start_run
+from readerstudy.model_runs.planning import plan_run, runs_seen_by, shows_results, store_run, targets_to_run
 from readerstudy.models import Enrolment, ModelRun, ReaderStudy
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, make_bank, make_revisions, make_round

@@ -19,8 +19,14 @@ from annotation.model_calls.call_batches import BatchRefused, pause, stop
 from annotation.model_calls.request_bodies import request_of
 from annotation.models import EndpointProbe, Image, Job, QuestionBank, User
 from readerstudy.model_runs.asked_questions import RunningRefused
+from readerstudy.model_runs.following import (
+    ask_first_questions,
+    estimate_of,
+    outlasts_permission,
+    resume_run,
+    start_run,
+)
 from readerstudy.model_runs.kernels.estimates import METHOD, N_FIRST
-from readerstudy.model_runs.starting import ask_first_questions, estimate_of, outlasts_permission, resume_run, start_run
 from readerstudy.models import ModelRun, PredictionRun
 from readerstudy.predictions.listing import Target
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault

@@ -10,7 +10,7 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from readerstudy.analysis.storing import analyse_study, is_stale, see_analysis
-from readerstudy.design.kernels.case_files import VoidingRow
+from readerstudy.design.kernels.documents import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from annotation.audit.verifying import verify
+from annotation.audit.recording import verify
 from annotation.enums import RoundState
 from annotation.models import Assignment, AuditEvent, ReviewRound, SampledQuestion, SamplingPlan, User
 from readerstudy.conducting.rereviewing import mixture_of, rereviews_of, send_to_rereview
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.participation import may_see_results, see_own_results
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, Response
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from readerstudy.unblinding.looks import accuracy_of, looks_before_closing, tallies, view_interim_results
 from tests.readerstudy.exports.read_study import read, read_study, void
 from tests.readerstudy.studies import enrol, make_study, places_of

@@ -20,8 +20,8 @@ from readerstudy.enrolment.reader_status import (
 )
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.study.deadlines import deadline_of
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.overview import deadline_of
+from readerstudy.study.permissions import StudyRefused
 from tests.conftest import NOON
 from tests.emails import delivered
 from tests.readerstudy.studies import enrol, make_study

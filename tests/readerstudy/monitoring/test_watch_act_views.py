@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.models import AuditEvent, ReviewRound, User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Voiding
 from tests.emails import delivered

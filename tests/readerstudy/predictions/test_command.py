@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.models import AnswerKey, Question
-from annotation.questionbank.known import keys_of_questions
+from annotation.questionbank.priors import keys_of_questions
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
 from tests.annotation.questionbank.files import run_import
 from tests.readerstudy.predictions.made import answers, entry_named, keyed_bank

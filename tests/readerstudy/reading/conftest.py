@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.studies import enrol, make_study
 

@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.traces import SentEvent, Trace
 from annotation.enums import EventKind
 from annotation.models import Image, User
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response

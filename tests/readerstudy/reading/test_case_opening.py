@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import User
 from readerstudy.models import Reading, TimingEvent
-from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.reading.prefetched import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, reading_at
 from tests.readerstudy.studies import enrol, later

@@ -8,7 +8,7 @@ import pytest
 from django.db.models import F
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.exports.columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy, Reading, Remark, TimingEvent

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.models import Enrolment, RefusedAnswer, Response
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.page import ReadingPage, new_key

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.case.kernels.parsing import CaseRefused, Trace
+from annotation.case.kernels.traces import CaseRefused, Trace
 from annotation.enums import EventKind
 from annotation.models import AuditEvent, User
 from readerstudy.enums import Refusal
@@ -14,7 +14,7 @@ from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
 from readerstudy.reading.committing import CommittedAnswer, commit_answer
 from readerstudy.reading.kernels.limits import Judged, judge
-from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.reading.prefetched import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at
 from tests.readerstudy.studies import later

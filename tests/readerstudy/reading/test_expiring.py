@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.traces import SentEvent, Trace
 from annotation.contributions import contributing_apps
 from annotation.enums import EventKind
 from annotation.models import AuditEvent

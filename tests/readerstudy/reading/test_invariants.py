@@ -21,11 +21,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from annotation.audit.verifying import verify
-from annotation.case.kernels.parsing import CaseRefused
+from annotation.audit.recording import verify
+from annotation.case.kernels.traces import CaseRefused
 from annotation.models import User
 from readerstudy.conducting.diagrams import TRANSITIONS, CaseAct, CaseState
-from readerstudy.design.kernels.rules import GRACE_MS, Rules
+from readerstudy.design.kernels.documents import GRACE_MS, Rules
 from readerstudy.enums import Block, Refusal
 from readerstudy.models import (
     Enrolment,
@@ -38,10 +38,9 @@ from readerstudy.models import (
     Response,
     Voiding,
 )
-from readerstudy.reading.case_opening import sweep_readings
+from readerstudy.reading.case_opening import feedback_of, sweep_readings
 from readerstudy.reading.kernels.limits import is_over
-from readerstudy.reading.practice import feedback_of
-from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.reading.prefetched import ReadingRefused
 from readerstudy.views.reading import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key

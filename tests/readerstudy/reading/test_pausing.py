@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import AuditEvent
 from readerstudy.models import Enrolment
-from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.reading.prefetched import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.studies import later

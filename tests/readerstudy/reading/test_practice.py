@@ -7,8 +7,8 @@ import pytest
 from annotation.models import AuditEvent, User
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, Response
-from readerstudy.reading.practice import Feedback, feedback_of, let_pass, n_right
-from readerstudy.study.locking import StudyRefused
+from readerstudy.reading.case_opening import Feedback, feedback_of, let_pass, n_right
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk

@@ -21,13 +21,13 @@ from readerstudy.design.checking import hindrances_of, problems_of
 from readerstudy.design.conflicts import may_not_read
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.design.questions import candidates_of, mates_of_patient
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown
 from readerstudy.results.kernels.agreement_tables import Disagreement
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior

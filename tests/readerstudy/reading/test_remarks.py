@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import CHANCES
+from readerstudy.design.kernels.documents import CHANCES
 from readerstudy.models import ReaderStudy, Remark, Response, Voiding
 from readerstudy.reading.committing import MOST_TEXT
-from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.reading.prefetched import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later

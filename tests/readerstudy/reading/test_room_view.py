@@ -6,7 +6,7 @@ import pytest
 
 from annotation.enums import Role
 from annotation.models import Membership, User
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyRole
 from tests.annotation.review.cases import NOON, OPTIONS, SECRETS
 from tests.readerstudy.reading.page import ReadingPage, new_key

@@ -8,7 +8,7 @@ from annotation.models import AuditEvent
 from readerstudy.models import Response, TimingEvent
 from readerstudy.reading.case_opening import sweep_readings
 from readerstudy.reading.committing import save_choice
-from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.reading.prefetched import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later

@@ -9,8 +9,8 @@ from annotation.models import AuditEvent, User
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.case_opening import end_left_sessions
+from readerstudy.reading.prefetched import ReadingRefused
 from readerstudy.reading.sessions import take_write_lease
-from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.studies import enrol, later, make_study

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from annotation.case.kernels import traces
-from annotation.case.kernels.parsing import Trace
+from annotation.case.kernels.traces import Trace
 from annotation.enums import EventKind
 from readerstudy.models import ReadingSession, TimingEvent
-from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.reading.prefetched import ReadingRefused
 from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later
 from tests.refusals import refuses

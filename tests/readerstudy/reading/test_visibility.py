@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from readerstudy.enums import Block, Information
-from readerstudy.reading.kernels.visibility import QUESTION, CaseProgress, Part, visible_parts
+from readerstudy.reading.kernels.limits import QUESTION, CaseProgress, Part, visible_parts
 
 TRUTH = (True, False)
 EVERY = [

@@ -9,7 +9,7 @@ from annotation.tables.kernels.latex import tex
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
-from readerstudy.exports.report_contents import printed_tables
+from readerstudy.exports.report_writing import printed_tables
 from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.test_gathering import predict

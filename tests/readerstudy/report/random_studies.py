@@ -19,7 +19,7 @@ from readerstudy.analysis.kernels.arrays import TASKS, MeasuredTimes, Questions,
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from readerstudy.design.kernels.rules import CHANCES
+from readerstudy.design.kernels.documents import CHANCES
 from readerstudy.exports.ratings import ratings_csv
 from tests.readerstudy.analysis.made import computed
 from tests.readerstudy.report.oracle import differences

@@ -20,7 +20,7 @@ from readerstudy.enums import StudyState
 from readerstudy.exports.agreement_sheets import agreement_sheets
 from readerstudy.exports.fact_finding import facts_of, flow_of
 from readerstudy.exports.methods import methods_text
-from readerstudy.exports.report_contents import readme_text
+from readerstudy.exports.report_writing import readme_text
 from readerstudy.models import PredictionRun
 from readerstudy.results.kernels.accuracy_figures import accuracy_figure
 from readerstudy.results.kernels.agreement_figures import agreement_figure

@@ -28,7 +28,7 @@ from readerstudy.analysis.kernels.arrays import MeasuredTimes, Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.exports.agreement_sheets import agreement_sheets
-from readerstudy.exports.report_contents import printed_tables
+from readerstudy.exports.report_writing import printed_tables
 from readerstudy.exports.sheets import accuracy_sheets
 from tests.readerstudy.analysis.made import changed, computed, make_arrays
 from tests.readerstudy.report.made import HOSTILE, printed_tex

@@ -12,7 +12,7 @@ from annotation.figures.kernels.style import rendered
 from annotation.models import User
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.exports.checklists import ITEMS, NOT_KNOWN, checklist_rows, facts_for_items
 from readerstudy.exports.fact_finding import facts_of, flow_of
 from readerstudy.exports.methods import StudyFacts, methods_text

@@ -16,10 +16,10 @@ from annotation.exports.kernels import recompute
 from annotation.exports.report_files import SCRIPT, zip_folder
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.design.kernels.rules import Rules
+from readerstudy.design.kernels.documents import Rules
 from readerstudy.exports.report_writing import write_report
 from readerstudy.models import Analysis, Enrolment, Reading, Remark
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import void
 from tests.readerstudy.report.made import HOSTILE, QUICK, reported_analysis, reported_study

@@ -20,15 +20,14 @@ from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.storing import as_text, see_analysis
-from readerstudy.design.kernels.rules import Rules
-from readerstudy.exports import report_contents
+from readerstudy.design.kernels.documents import Rules
+from readerstudy.exports import report_writing
 from readerstudy.exports.report_writing import write_report
 from readerstudy.models import Analysis, Enrolment
-from readerstudy.results.figure_files import figure_file
 from readerstudy.results.kernels import rendering
 from readerstudy.results.kernels.stored import with_names
-from readerstudy.results.looking import reader_names, stored_result
-from readerstudy.sharing.linking import share_results
+from readerstudy.results.linking import share_results
+from readerstudy.results.looking import figure_file, reader_names, stored_result
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import computed
 from tests.readerstudy.report.made import reported_analysis
@@ -151,7 +150,7 @@ def test_the_report_holds_pseudonyms_in_every_file(
     rita: User, remo: User, drawn: list[StoredAnalysis], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     analysis = reported_analysis(rita, remo, rules=NAMED)
-    monkeypatch.setattr(report_contents, "rendered", lambda *_given: b"flow")
+    monkeypatch.setattr(report_writing, "rendered", lambda *_given: b"flow")
     write_report(analysis, tmp_path)
     assert "R1" in (tmp_path / "figures" / "accuracy-one.svg").read_text()
     assert stored_result(analysis)["order"][0] == "R1"

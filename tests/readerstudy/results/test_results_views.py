@@ -18,7 +18,7 @@ from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.exports.agreement_sheets import agreement_sheets
-from readerstudy.exports.report_contents import printed_tables
+from readerstudy.exports.report_writing import printed_tables
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.templatetags.results import as_kappa

@@ -17,8 +17,8 @@ from annotation.models import AuditEvent, User
 from annotation.people.links import token_sha256
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
-from readerstudy.sharing.linking import share_results
-from readerstudy.study.locking import StudyRefused
+from readerstudy.results.linking import share_results
+from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, SECRETS
 from tests.readerstudy.results.made import analysed_study, stored
 from tests.readerstudy.studies import enrol, make_study

@@ -6,10 +6,10 @@ import pytest
 
 from annotation.models import Question, User
 from annotation.review.kernels.sampling import RatedBy
-from annotation.validators.difficulty_ratings import compare_sources
+from annotation.validators.validator_exams import compare_sources
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.unblinding.readers_right import readers_right_on
+from readerstudy.unblinding.looks import readers_right_on
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import read_study, void
 

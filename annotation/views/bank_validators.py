@@ -1,0 +1,176 @@
+"""V(Q) of a bank with its validators: what they are asked, their verdicts, and what is kept out of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation.endpoints.configured_endpoints import endpoints
+from annotation.enums import Role
+from annotation.forms.model_endpoints import KeepingOutForm, ValidatorForm
+from annotation.models import Question, QuestionBank, ValidatorRun
+from annotation.quality.kernels.question_checks import BIAS, JUDGED, PARTS, RATING, STATED
+from annotation.quality.validity import count_parts, keep_out, n_kept_out
+from annotation.review.onlookers import withheld_questions
+from annotation.site.sorted_tables import numbered_page
+from annotation.validators.asked_about import ValidatorRefused, check_reads_none
+from annotation.validators.taking_verdicts import (
+    act_on_run,
+    asked_with,
+    failing,
+    note_read,
+    prompts_to_check,
+    runs_of,
+)
+from annotation.validators.validator_plans import begin_checks, plan_checks
+from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+
+PER_PAGE = 50
+
+
+def bank_of(request: AuthenticatedRequest, slug: str) -> QuestionBank:
+    """Whoever reads its questions in a study that is not over is refused."""
+    bank = get_object_or_404(QuestionBank, slug=slug)
+    try:
+        check_reads_none(request.user, bank)
+    except ValidatorRefused as refusal:
+        raise PermissionDenied(str(refusal)) from None
+    return bank
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """All seven parts of V(Q) over the bank; a validator is asked from here."""
+    bank = bank_of(request, slug)
+    form = ValidatorForm(prompts_to_check(), request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        begun = run_on_form(form, lambda: begin_checks(plan_checks(form.wanted(bank), **by(request)), **by(request)))
+        if begun is not None:
+            n_calls = sum(len(plan.found.asked) for plan in begun)
+            messages.success(
+                request,
+                ngettext("Started: a worker asks %(n)d question.", "Started: a worker asks %(n)d questions.", n_calls)
+                % {"n": n_calls},
+            )
+            return redirect("bank-validators", slug)
+    hidden = withheld_questions(request.user)
+    counts = count_parts(bank, hidden)
+    context = {
+        "bank": bank,
+        "form": form,
+        "has_endpoints": bool(endpoints()),
+        "rows": [
+            {
+                "count": one,
+                "is_validator": one.part.code in JUDGED,
+                "keeps_out": one.part.code in bank.kept_out_by,
+            }
+            for one in counts
+        ],
+        "n_questions": counts[0].n_questions,
+        "n_hidden": hidden.filter(bank=bank).count(),
+        "n_kept_out": n_kept_out(bank, hidden),
+        "runs": runs_of(bank),
+    }
+    return render(request, "annotation/validators/bank.html", context, status=422 if form.errors else 200)
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_GET
+def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
+    """One validator: what it asks, its verdicts, and the questions that fail with reasons, which tell keys."""
+    from annotation.validators.validator_exams import bias_tables, examined
+
+    bank = bank_of(request, slug)
+    if code not in JUDGED:
+        raise Http404
+    hidden = withheld_questions(request.user)
+    page = numbered_page(request.GET, failing(bank, code, request.user), PER_PAGE)
+    shown = list(page.object_list)
+    note_read(shown, person=request.user, at=timezone.now())
+    context: dict[str, Any] = {
+        "bank": bank,
+        "part": PARTS[code],
+        "count": next(one for one in count_parts(bank, hidden) if one.part.code == code),
+        "n_hidden": hidden.filter(bank=bank).count(),
+        "prompt": asked_with(code),
+        "runs": runs_of(bank, code),
+        **({"by_change": bias_tables(bank, hidden), "is_bias": True} if code == BIAS else _exams(bank, code, hidden)),
+        "examined": examined(bank, shown),
+        "page": page,
+        "shown": shown,
+    }
+    return render(request, "annotation/validators/validator.html", context)
+
+
+def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[str, Any]:
+    from annotation.validators.kernels.validator_exam import REFERENCES
+    from annotation.validators.validator_exams import exams_by_reviewers
+
+    return {
+        "reference": REFERENCES[code],
+        "by_reviewers": exams_by_reviewers(bank, code, hidden),
+    }
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """How bank, model, reviewers and readers agree on what is difficult. No rating of any one question."""
+    from annotation.validators.validator_exams import compare_sources  # loads numpy: not at every start
+
+    bank = bank_of(request, slug)
+    hidden = withheld_questions(request.user)
+    found = compare_sources(bank, hidden)
+    context = {
+        "bank": bank,
+        "found": found,
+        "rows": [(_(name.label), counts.values(), sum(counts.values())) for name, counts in found.counts.items()],
+        "levels": STATED,
+        "n_hidden": hidden.filter(bank=bank).count(),
+        "runs": runs_of(bank, RATING),
+    }
+    return render(request, "annotation/validators/difficulties.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Which failing parts keep a question out of new samples."""
+    bank = bank_of(request, slug)
+
+    def act() -> str:
+        changed = keep_out(bank, valid_data(KeepingOutForm(request.POST))["parts"], **by(request))
+        return _("The rule is stored; samples drawn before stay as they are.") if changed else _("Nothing differs.")
+
+    run_and_flash(request, act)
+    return redirect("bank-validators", slug)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def validator_run_act(request: AuthenticatedRequest, slug: str, public_id: str, act: str) -> HttpResponse:
+    """Pause, resume or stop."""
+    bank_of(request, slug)
+    runs = ValidatorRun.objects.select_related("batch__permission", "batch__bank")
+    run = get_object_or_404(runs, bank__slug=slug, public_id=public_id)
+
+    def done() -> str:
+        act_on_run(run, act, **by(request))
+        return _("Done: the run is %(state)s.") % {"state": run.batch.get_state_display()}
+
+    run_and_flash(request, done)
+    return redirect("bank-validators", slug)

@@ -1,0 +1,122 @@
+"""What people say about a question: its comments, and the page of what mentions a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.discussion import commenting as acts
+from annotation.discussion.commenting import parts_of
+from annotation.discussion.selected_questions import tags_at, tags_in
+from annotation.models import Assignment, Question, QuestionComment
+from annotation.review.kernels.visibility import DiscussionPart
+from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+
+UNSENT = "unsent_comment"  # in the session: the text by the question, until its page is shown again
+MOST_KEPT = 20_000  # characters of it
+MOST_SHOWN = 100  # of what mentions a person; the next come when these are read and done
+
+
+@person_required
+@never_cache
+@require_safe
+def review_comments(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Comments on a question for a person who judged it, beside the wording that they judged."""
+    theirs = Assignment.objects.select_related("revision__question__bank", "round")
+    assignment = get_object_or_404(theirs, public_id=public_id, reviewer=request.user)
+    revision = assignment.revision
+    parts = acts.check_reads(revision.question, request.user)
+    context = {
+        "assignment": assignment,
+        "revision": revision,
+        "options": list(zip("ABCD", revision.options, strict=False)),
+        **discussion_context(request, revision.question, parts),
+    }
+    acts.note_seen(revision.question, request.user, parts, by(request)["at"])
+    return render(request, "annotation/discussion/comments.html", context)
+
+
+def discussion_context(
+    request: AuthenticatedRequest, question: Question, parts: frozenset[DiscussionPart]
+) -> dict[str, object]:
+    """What the fragments of comments and tags need; nothing for whoever may see neither."""
+    if DiscussionPart.COMMENTS not in parts:
+        return {}
+    return {
+        "question": question,
+        "unsent": request.session.pop(UNSENT, {}).get(question.public_id, ""),
+        "comments": acts.comments_of(question, request.user, parts),
+        "mentionable": acts.mentionable(question, request.user, parts),
+        "tags": tags_at(question, parts),
+        "may_tag": DiscussionPart.CHANGE in parts,
+        "known_tags": tags_in(question.bank, request.user) if DiscussionPart.CHANGE in parts else [],
+    }
+
+
+@person_required
+@require_POST
+def comment_add(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    question = get_object_or_404(Question.objects.select_related("bank"), public_id=public_id)
+    mentioned = [int(text) for text in request.POST.getlist("mentioned") if text.isascii() and text.isdecimal()]
+
+    def added() -> str:
+        text, is_todo = request.POST.get("text", ""), "is_todo" in request.POST
+        acts.add_comment(question, text, mentioned=mentioned, is_todo=is_todo, **by(request))
+        return _("The comment is stored.")
+
+    return _answered(request, question, added, unsent=request.POST.get("text", ""))
+
+
+@person_required
+@require_POST
+def comment_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    comment = get_object_or_404(QuestionComment.objects.select_related("question__bank"), public_id=public_id)
+
+    def withdrawn() -> str:
+        acts.withdraw_comment(comment, **by(request))
+        return _("The comment is withdrawn.")
+
+    return _answered(request, comment.question, withdrawn)
+
+
+@person_required
+@require_POST
+def comment_done(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    comment = get_object_or_404(QuestionComment.objects.select_related("question__bank"), public_id=public_id)
+
+    def done() -> str:
+        acts.finish_todo(comment, **by(request))
+        return _("Done.")
+
+    return _answered(request, comment.question, done)
+
+
+def _answered(
+    request: AuthenticatedRequest, question: Question, act: Callable[[], str], *, unsent: str = ""
+) -> HttpResponse:
+    """Run an act at a question and go back to it; to whoever may read nothing there, it does not exist.
+
+    ``unsent``: a text that is shown in its field again where the act is refused.
+    """
+    if DiscussionPart.COMMENTS not in parts_of(request.user, question):
+        raise Http404
+    if not run_and_flash(request, act) and unsent:
+        request.session[UNSENT] = {question.public_id: unsent[:MOST_KEPT]}
+    if request.POST.get("back") == "mentions":
+        return redirect("mentions")
+    return redirect(acts.places_of([question], request.user)[question.pk])
+
+
+@person_required
+@never_cache
+@require_safe
+def mentions(request: AuthenticatedRequest) -> HttpResponse:
+    """What is to be done and what is new, of the comments that mention this person."""
+    rows = acts.mentions_of(request.user, MOST_SHOWN)
+    return render(request, "annotation/discussion/mentions.html", {"rows": rows})

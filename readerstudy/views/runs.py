@@ -1,0 +1,202 @@
+"""Runs of models: listed, planned by a form, watched; and the runs of one model beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.call_enums import CallOutcome
+from annotation.endpoints.configured_endpoints import endpoints
+from annotation.ingest.serving import picture_bytes
+from annotation.models import Revision, User
+from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import numbered_page
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from readerstudy.acts.model_runs import run_of
+from readerstudy.forms.models import ModelRunCapForm, ModelRunForm
+from readerstudy.model_runs.asked_questions import open_call, picture_of_call, readable_calls
+from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
+from readerstudy.model_runs.planning import (
+    plan_run,
+    prompts_to_answer,
+    runs_seen_by,
+    shows_results,
+    store_run,
+    targets_to_run,
+)
+from readerstudy.model_runs.publishing import is_plain, target_of_run
+from readerstudy.models import ModelRun
+from readerstudy.study.permissions import coordinates_a_study
+
+if TYPE_CHECKING:
+    from readerstudy.comparison.variants import RunFamily
+
+PER_PAGE = 50
+
+
+@person_required
+@require_GET
+def model_runs(request: AuthenticatedRequest) -> HttpResponse:
+    """All runs that this person may watch, newest first."""
+    check_runs_models(request.user)
+    page = numbered_page(request.GET, runs_seen_by(request.user), PER_PAGE)
+    return render(request, "readerstudy/model_runs/list.html", {"page": page})
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def model_run_new(request: AuthenticatedRequest) -> HttpResponse:
+    """Plan a run. Nothing is sent by it."""
+    check_runs_models(request.user)
+    targets, prompts, plan = targets_to_run(request.user), prompts_to_answer(), None
+    form = ModelRunForm(targets, prompts, request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        plan = run_on_form(form, lambda: store_run(plan_run(form.wanted(), **by(request)), **by(request)))
+    if plan is not None:
+        messages.success(request, _("The run is planned. Nothing was sent yet."))
+        return redirect("model-run", plan.stored_run.batch.public_id)
+    context = {"form": form, "has_endpoints": endpoints(), "has_targets": targets, "has_prompts": prompts.exists()}
+    return render(request, "readerstudy/model_runs/new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@never_cache
+@require_GET
+@vary_on_headers("HX-Request")
+def model_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """One run: the plan with its estimate, then how far it is and what it cost."""
+    run = run_of(request.user, public_id)
+    template = "readerstudy/model_runs/_run.html" if asks_for_part(request) else "readerstudy/model_runs/run.html"
+    return render(request, template, _context(run))
+
+
+def _context(run: ModelRun) -> dict[str, Any]:
+    found = RunProgress(run)
+    estimate = found.estimate
+    context: dict[str, Any] = {
+        "run": run,
+        "batch": run.batch,
+        "found": found,
+        "is_plain": is_plain(run),
+        "shows_results": shows_results(run),
+        "cap_form": ModelRunCapForm(initial={"cap": run.batch.cap}),
+        "estimate": estimate,
+    }
+    if found.state == "planned":
+        is_unknown = estimate is None or estimate.cost is None
+        context |= {
+            "rows": estimate_rows(estimate.as_json() if estimate else {}, run.batch.n_calls, found.currency),
+            "outlasts": estimate is not None and outlasts_permission(run, estimate, timezone.now()),
+            "cost_unknown": why_unknown(run, estimate) if is_unknown else "",
+        }
+    return context
+
+
+def check_runs_models(person: User) -> None:
+    """Raises PermissionDenied."""
+    if not is_coordinator(person) and not coordinates_a_study(person):
+        raise PermissionDenied(_("This page is for people who coordinate."))
+
+
+# --- the raw answers of a run ---
+@person_required
+@never_cache
+@require_GET
+def model_run_calls(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Which calls there are and what became of each. It tells no answer, so that looking through it notes nothing."""
+    run = run_of(request.user, public_id)
+    asked = request.GET.get("outcome", "")
+    outcome = CallOutcome(asked) if asked in CallOutcome.values() else None
+    calls = readable_calls(run, request.user, outcome).select_related("revision__question")
+    page = numbered_page(request.GET, calls, PER_PAGE)
+    context = {"run": run, "found": RunProgress(run), "page": page, "outcome": outcome}
+    return render(request, "readerstudy/model_runs/calls.html", context)
+
+
+@person_required
+@never_cache
+@require_GET
+def model_run_call(request: AuthenticatedRequest, public_id: str, number: int) -> HttpResponse:
+    """One call word by word. That it was opened is stored."""
+    run = run_of(request.user, public_id)
+    opened = open_call(run, number, **by(request))
+    return render(request, "readerstudy/model_runs/call.html", {"run": run, "opened": opened, "call": opened.call})
+
+
+@person_required
+@never_cache
+@require_GET
+def model_run_picture(request: AuthenticatedRequest, public_id: str, number: int, sha256: str) -> HttpResponse:
+    """A picture as the model got it with this call."""
+    run = run_of(request.user, public_id)
+    if not picture_of_call(run, number, sha256, request.user):
+        raise Http404
+    return HttpResponse(picture_bytes(sha256), content_type="image/png")
+
+
+SETTINGS = {
+    "endpoint": gettext_lazy("endpoint"),
+    "model": gettext_lazy("model"),
+    "picture_policy": gettext_lazy("size of the pictures"),
+}
+
+
+@person_required
+@never_cache
+@require_GET
+@vary_on_headers("HX-Request")
+def model_run_variants(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Computed as a job when it is first asked for; the page looks again until it is there.
+
+    The table beside reviewers is read at once, since it depends on who looks.
+    """
+    from readerstudy.comparison.image_need import image_need  # loads numpy: not at every start
+    from readerstudy.comparison.variants import family_of, tables_for
+
+    run = run_of(request.user, public_id)
+    family = family_of(run)
+    context: dict[str, Any] = {"run": run, "family": family, "target": target_of_run(run)}
+    if family.has_tables:
+        found = tables_for(family, at=timezone.now())
+        computing = not found.result and not found.error
+        context |= {"result": _shown(found.result, family), "error": found.error, "computing": computing}
+    if asks_for_part(request):
+        return render(request, "readerstudy/model_runs/_variants.html", context)
+    need = image_need(family, request.user)
+    context |= {"need": need, "opens_questions": is_coordinator(request.user)}
+    if need is not None:
+        page = numbered_page(request.GET, need.right_without, PER_PAGE)
+        wordings = Revision.objects.in_bulk([one.revision_id for one in page.object_list])
+        context |= {"page": page, "listed": [(one, wordings[one.revision_id]) for one in page.object_list]}
+    return render(request, "readerstudy/model_runs/variants.html", context)
+
+
+def _shown(result: dict[str, Any] | None, family: RunFamily) -> dict[str, Any] | None:
+    """Each entry with its runs beside their ids."""
+    if result is None:
+        return None
+    runs = {run.batch.public_id: run for run in family.complete}
+    named = {
+        name: [
+            {
+                **row,
+                "of": runs.get(row["run"]),
+                "plain_run": runs.get(row.get("plain")),
+                "differ": [SETTINGS.get(one, one) for one in row.get("other_settings", ())],
+            }
+            for row in result[name]
+        ]
+        for name in ("variants", "orders", "repeats")
+    }
+    return {**result, **named}
