@@ -32,7 +32,7 @@ ONLY_TYPES = {"annotation/contributions.py"}
 
 def rooms_on_disk(app: str) -> set[str]:
     entries = (ROOT / app).iterdir()
-    found = {p.name if p.is_dir() else p.stem for p in entries if p.suffix == ".py" or (p / "__init__.py").is_file()}
+    found = {p.stem for p in entries if p.suffix == ".py" or next(p.rglob("*.py"), None)}
     return found - {"__init__", "migrations"}
 
 
