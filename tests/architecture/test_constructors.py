@@ -56,10 +56,12 @@ def makers(path: Path, model: str) -> set[tuple[str, str]]:
     """File and function of every call that makes such a row."""
     tree = tree_of(path)
     names = names_of(tree, model)
+    if not names:
+        return set()
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     within = {node: function.name for function in functions for node in ast.walk(function)}
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return {(name_of(path), within.get(call, "")) for call in calls if makes(call, names)} if names else set()
+    return {(name_of(path), within.get(call, "")) for call in calls if makes(call, names)}
 
 
 def product() -> list[Path]:
