@@ -7,7 +7,7 @@ import warnings
 from dataclasses import replace
 from functools import cache
 from html import unescape
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.results.made import QUICK, TASKS, small_result
+from tests.sweeps import share
 
 
 @pytest.fixture(scope="module")
@@ -75,15 +76,15 @@ def written_in(svg: bytes) -> set[str]:
     return {unescape(line) for line in re.findall(r"<text[^>]*>(.*?)</text>", svg.decode(), re.DOTALL)}
 
 
-@pytest.mark.parametrize("name", ["a$b^2$c", "$x$", "100$ and $\\alpha_{1", r"\$5_\$6", "a__b^c"])
-def test_names_stand_in_figures_as_they_are(name: str) -> None:
+def test_names_stand_in_figures_as_they_are() -> None:
     """A name is no formula: neither set as one, nor a reason why there is no figure."""
-    models = {name: "BBBA", "Poor": "CxBA"}
+    names = ["a$b^2$c", "$x$", "100$ and $\\alpha_{1", r"\$5_\$6", "a__b^c"]
+    models = {**dict.fromkeys(names, "BBBA"), "Poor": "CxBA"}
     result = computed(make_arrays({"R1": "BBBA", "R2$": "BBCA"}, models, "BBBB", tasks=TASKS), QUICK)
     for figure in figures_of(result):
         found = written_in(render(figure, result, FigureForm.SVG, Width.TWO))
-        shown = [line for line in found if line.startswith(name)]
-        assert shown, (figure, sorted(found))
+        unseen = [name for name in names if not any(line.startswith(name) for line in found)]
+        assert not unseen, (figure, sorted(found))
 
 
 def test_columns_of_a_journal(result: Any) -> None:
@@ -217,8 +218,8 @@ def of_eleven(name: str) -> Any:
     return computed(make_arrays(readers, models, key, tasks=tasks), QUICK)
 
 
-@pytest.mark.parametrize("width", list(Width), ids=str)
-@pytest.mark.parametrize("name", ["Model ", "an_assistant_for_chest_radiographs_"], ids=["short", "long"])
+@pytest.mark.sweep
+@pytest.mark.parametrize(("width", "name"), share(product(Width, ["Model ", "an_assistant_for_chest_radiographs_"])))
 def test_the_heatmap_of_eleven_raters_can_be_read_in_print(width: Width, name: str) -> None:
     """Letters of 5.5 points and more, no word wider than its cell, and a figure that fits on a page of a journal."""
     with in_style():

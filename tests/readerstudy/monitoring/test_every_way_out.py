@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import AuditEvent, User
-from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
@@ -61,22 +58,10 @@ WAYS: dict[str, ResultsRoutes] = {
 }
 
 
-@pytest.fixture(scope="module")
-def drawn() -> dict[Any, bytes]:
-    return {}
-
-
 @pytest.fixture(autouse=True)
-def _each_figure_is_drawn_once(monkeypatch: pytest.MonkeyPatch, drawn: dict[Any, bytes]) -> None:
-    """Of whichever analysis came first: here it matters that files leave, not what is drawn in them."""
-    real = rendering.render
-
-    def render(name: str, result: StoredAnalysis, form: FigureForm, width: Width) -> bytes:
-        if (name, form, width) not in drawn:
-            drawn[name, form, width] = real(name, result, form, width)
-        return drawn[name, form, width]
-
-    monkeypatch.setattr(rendering, "render", render)
+def _nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here it matters that files leave, not what is drawn in them."""
+    monkeypatch.setattr(rendering, "render", lambda *_args: b"drawn")
 
 
 @pytest.fixture(params=["read elsewhere", "closed"])
