@@ -17,6 +17,7 @@ from tests.readerstudy.analysis import result_page
 from tests.readerstudy.analysis.made import computed
 from tests.readerstudy.analysis.test_stored_bytes import WRITTEN
 from tests.readerstudy.report.random_studies import random_study
+from tests.sweeps import share
 
 SEEDS = range(1, 40)
 
@@ -28,15 +29,17 @@ def stored(seed: int) -> Any:
 @pytest.fixture(scope="module")
 def analyses() -> list[Any]:
     then = [json.loads(line) for line in gzip.decompress(WRITTEN.read_bytes()).decode().splitlines()]
-    return [*then, *map(stored, SEEDS)]
+    return [*then, *map(stored, share(SEEDS))]
 
 
+@pytest.mark.sweep
 def test_an_analysis_holds_what_is_declared_and_nothing_else(analyses: list[Any]) -> None:
     """What is not declared would be lost on the way, and what is not there refused."""
     for one in analyses:
         assert msgspec.convert(one, StoredAnalysis) == one
 
 
+@pytest.mark.sweep
 def test_every_value_is_in_the_catalogue_with_its_cautions_and_its_method(analyses: list[Any]) -> None:
     """Nothing reaches a page, a codebook or a table without a name, a meaning and a rule."""
     for one in analyses:

@@ -12,6 +12,7 @@ from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import difference, record
 from tests.readerstudy.blinding.truth import ONE, OTHER
 from tests.readerstudy.blinding.worlds import FIRST_PRACTICE, INDICATION
+from tests.sweeps import share
 
 pytestmark = pytest.mark.django_db
 CASES = (*range(1, 41), *range(FIRST_PRACTICE, FIRST_PRACTICE + 3))
@@ -26,7 +27,8 @@ def test_the_two_worlds_differ_in_every_case_and_every_part() -> None:
     assert {ONE.key(number) for number in CASES} == set("ABCD")
 
 
-@pytest.mark.parametrize("information", [Information.AGE_SEX, Information.INDICATION])
+@pytest.mark.sweep
+@pytest.mark.parametrize("information", share([Information.AGE_SEX, Information.INDICATION]))
 def test_what_an_arm_shows_beside_the_images_is_all_that_it_shows(information: Information, tmp_path: Path) -> None:
     """The indication is shown by design, so it is the same in both worlds; the rest of the report is not."""
     small: dict[str, Any] = {"n_cases": 4, "n_practice": 1, "information": information}

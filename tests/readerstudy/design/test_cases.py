@@ -21,6 +21,7 @@ from tests.annotation.review.cases import make_revision
 from tests.conftest import NOON
 from tests.readerstudy.design.drafts import make_draft, study_coordinator
 from tests.readerstudy.design.made import same_patient
+from tests.sweeps import share
 
 ADDRESS = "/studies/trial/cases/"
 REASON = "read by two of us"
@@ -270,17 +271,20 @@ def mark_on(page: str) -> str:
 LISTED = {"how": "list", "numbers": "9, 3, 5", "practice_numbers": "1"}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("first", "second", "differs"),
-    [
-        ({"seed": "7"}, {"seed": "8"}, "Cases, Seed"),
-        ({"n": "6"}, {"n": "5"}, "Cases, Cases to draw"),
-        ({}, LISTED, "Cases"),
-        (LISTED, {}, "Cases"),
-        (LISTED, {**LISTED, "numbers": "9, 3, 6"}, "Cases"),
-        (LISTED, {**LISTED, "practice_numbers": ""}, "Cases"),
-        (LISTED, {**LISTED, "accepted_because": "other"}, "Reason to take questions that no review has accepted"),
-    ],
+    share(
+        [
+            ({"seed": "7"}, {"seed": "8"}, "Cases, Seed"),
+            ({"n": "6"}, {"n": "5"}, "Cases, Cases to draw"),
+            ({}, LISTED, "Cases"),
+            (LISTED, {}, "Cases"),
+            (LISTED, {**LISTED, "numbers": "9, 3, 6"}, "Cases"),
+            (LISTED, {**LISTED, "practice_numbers": ""}, "Cases"),
+            (LISTED, {**LISTED, "accepted_because": "other"}, "Reason to take questions that no review has accepted"),
+        ]
+    ),
 )
 def test_two_coordinators_do_not_replace_each_others_cases(
     coordinator: Client, draft: ReaderStudy, first: dict[str, str], second: dict[str, str], differs: str
