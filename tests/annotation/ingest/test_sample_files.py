@@ -45,6 +45,7 @@ def test_the_26_dicom_files_come_in_or_get_their_reason(ingest: Ingest, shared_d
     assert Image.objects.filter(photometric_interpretation="MONOCHROME1").count() == 13
 
 
+@pytest.mark.check
 def test_all_49_real_radiographs_come_in(ingest: Ingest, shared_data: Path) -> None:
     result = ingest(shared_data / "cxr").as_json()
     assert (result["files"], result["images"], result["refused"]) == (49, 49, [])

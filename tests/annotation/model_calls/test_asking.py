@@ -323,6 +323,7 @@ def test_two_batches_share_an_endpoint_and_the_older_one_comes_first() -> None:
     assert second.state == BatchState.COMPLETE
 
 
+@pytest.mark.check
 def test_five_percent_of_each_fault_change_no_answer() -> None:
     ways = [fault for fault in Fault if fault not in {Fault.REFUSAL, Fault.LENGTH, Fault.KEY_ECHOED}]
     draw = random.Random(7)
