@@ -14,7 +14,7 @@ Rule = Callable[[str], object]
 def slow_shapes(rule: Rule, parts: list[str], *, ends: tuple[str, ...] = ("", "x", "\n!")) -> list[str]:
     """The parts of which a repeated text costs more than its length explains.
 
-    Processor time of this thread, the least of three unless one is free, so that other work of the machine is not counted.
+    Processor time of this thread, the least of three unless one is free: other work of the machine is not counted.
     """
     return [f"{part!r} ... {end!r}" for part in parts for end in ends if _is_slow(rule, part, end)]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
-from pytest import TempPathFactory
 from pytest_django import DjangoDbBlocker
 
 from annotation.enums import Degree, Flag, GradeName, Verdict
@@ -107,7 +106,9 @@ def test_every_number_is_found_again(
 
 
 @pytest.fixture(scope="module")
-def written(django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: TempPathFactory) -> Path:
+def written(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """One report, whose rows are gone again: what follows reads files alone."""
     folder = tmp_path_factory.mktemp("made") / "report"
     with django_db_blocker.unblock(), transaction.atomic(), pytest.MonkeyPatch.context() as patch:

@@ -167,7 +167,7 @@ def test_every_number_of_a_lively_study(tmp_path: Path, shared_exams: bool, n_re
     assert result["panels"]["All tasks"]["unit"] == ("cluster" if shared_exams else "question")
     assert result["panels"]["All tasks"]["raters"][0]["accuracy_bank_mix"]["value"]
     assert sum(one["n_guessed"] for one in result["panels"]["All tasks"]["raters"]) > 2
-    assert [one["name"] for one in result["tables"]["calibration"]] == ["R0", "R1", "R2"][:n_readers] + ["M0, =1"]
+    assert [one["name"] for one in result["tables"]["calibration"]] == [*["R0", "R1", "R2"][:n_readers], "M0, =1"]
     runs = [one["runs"] for one in result["panels"]["All tasks"]["raters"] if one["kind"] == "model"]
     assert [one["n_runs"] for one in runs] == [3, 1]
     assert result["panels"]["presence"]["expert_ceiling"]["value"] == 0.5
