@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from annotation.diversity.judging_pairs import draw_pairs, judge_pair
+from annotation.diversity.judging_pairs import draw_pairs
 from annotation.management.base import ShownProgress
-from annotation.models import Embedding, PairTrial, QuestionBank, QuestionVector, Revision, User
+from annotation.models import Embedding, PairJudgement, PairTrial, QuestionBank, QuestionVector, Revision, User
 from tests.annotation.model_calls.simulated_calls import NOON
 
 
@@ -38,5 +38,9 @@ def trial_of(bank: QuestionBank, embedding: Embedding, first: User, second: User
 
 
 def judge_all(trial: PairTrial, person: User, *, same_from: float) -> None:
-    for pair in trial.pairs.all():
-        judge_pair(trial, pair.number, is_same=pair.similarity >= same_from, actor=person, at=NOON)
+    """As ``judge_pair`` stores it, of all pairs at once and unlogged."""
+    rows = (
+        PairJudgement(pair=pair, judge=person, is_same=pair.similarity >= same_from, judged_at=NOON)
+        for pair in trial.pairs.all()
+    )
+    PairJudgement.objects.bulk_create(rows, ignore_conflicts=True)  # the first word stays
