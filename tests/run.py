@@ -14,7 +14,7 @@ from pathlib import Path
 from tests import browsers, sweeps
 from tests.processes import ROOT, postgres_url
 
-SHARE = {sweeps.PARTS: "8"}  # of each sweep, in "make test"
+SHARE = {sweeps.PARTS: "16"}  # of each sweep, in "make test"
 FEWER_RUNS = {"PROOF_RUNS": "5"}  # on PostgreSQL; in full they have run on SQLite
 TESTS_FAILED = 1  # pytest's status
 NO_TEST_RAN = 5  # pytest's status when the selection was empty
