@@ -24,8 +24,10 @@ from readerstudy.models import (
 )
 from tests.annotation.review.cases import NOON, make_bank, make_revisions
 from tests.annotation.review.pixels import give_pixels_to
+from tests.made_once import made_once
 
 
+@made_once
 def make_study(
     name: str = "Trial",
     *,

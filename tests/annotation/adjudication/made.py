@@ -10,6 +10,7 @@ from annotation.review.kernels.form import Judgement
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.review.cases import NOON
 from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.made_once import made_once
 
 N_OPEN = 3  # assignments that nobody submitted: question 3 by Remo, question 4 by both
 JUDGEMENT = Judgement(
@@ -24,6 +25,7 @@ def by_number(reviewer: User, review_round: ReviewRound) -> dict[int, Assignment
     return {one.revision.question.number: one for one in theirs(reviewer) if one.round_id == review_round.pk}
 
 
+@made_once
 def make_reviewed(cora: User, rita: User, remo: User, *, name: str = "Spring") -> ReviewRound:
     """1: agreed. 2: other answers and a flag. 3: one review of two. 4: none."""
     plan = make_sample(4, name=f"Sample of {name}")
@@ -38,6 +40,7 @@ def make_reviewed(cora: User, rita: User, remo: User, *, name: str = "Spring") -
     return made
 
 
+@made_once
 def make_adjudicated(cora: User, rita: User, remo: User, judge: User, *, name: str = "Spring") -> ReviewRound:
     """The same in adjudication by ``judge``."""
     made = make_reviewed(cora, rita, remo, name=name)

@@ -11,8 +11,10 @@ from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, R
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import draw_sample
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
+from tests.made_once import made_once
 
 
+@made_once
 def make_sample(n_questions: int = 12, *, bank: QuestionBank | None = None, name: str = "Sample") -> SamplingPlan:
     """All questions of a bank; three in a row share an exam, and every key is B."""
     bank = bank or make_bank(f"Bank of {name}")

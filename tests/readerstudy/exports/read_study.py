@@ -20,6 +20,7 @@ from readerstudy.models import (
     Voiding,
 )
 from tests.annotation.review.cases import NOON
+from tests.made_once import made_once
 from tests.readerstudy.studies import enrol, later, make_study, places_of
 
 
@@ -52,6 +53,7 @@ def read(place: PresentedCase, *responses: dict[str, Any]) -> Reading:
     return reading
 
 
+@made_once
 def read_study(rita: User, remo: User, **fields: Any) -> ReaderStudy:
     """Rita has read in all ways and has not reached the last case; Remo has left; the key of every case is B."""
     study = make_study("Trial", n_cases=8, n_practice=1, **fields)

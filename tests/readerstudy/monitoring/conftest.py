@@ -17,8 +17,10 @@ WATCH = "/studies/trial/watch/"
 
 @pytest.fixture
 def study(rita: User, remo: User) -> ReaderStudy:
-    deadline = timezone.now() + timedelta(days=30)
-    return read_study(rita, remo, deadline_at=deadline, time_zone="Europe/Berlin")
+    study = read_study(rita, remo, time_zone="Europe/Berlin")
+    study.deadline_at = timezone.now() + timedelta(days=30)
+    study.save()
+    return study
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from readerstudy.enums import StudyState
 from readerstudy.exports.report_writing import printed_tables
 from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.review.cases import NOON
+from tests.made_once import made_once
 from tests.readerstudy.analysis.test_gathering import predict
 from tests.readerstudy.exports.read_study import read_study, void
 
@@ -19,6 +20,7 @@ QUICK = Settings(seed=1, draws=100)
 HOSTILE = "=cmd|'/C calc'!A1 & {100%}_\\~^$#"
 
 
+@made_once
 def reported_study(rita: User, remo: User, **fields: Any) -> ReaderStudy:
     """Rita has read eight cases, Remo has left; one case is voided before unblinding and one after."""
     study = read_study(rita, remo, **{"state": StudyState.CLOSED, **fields})
@@ -31,6 +33,7 @@ def reported_study(rita: User, remo: User, **fields: Any) -> ReaderStudy:
     return study
 
 
+@made_once
 def reported_analysis(rita: User, remo: User, **fields: Any) -> Analysis:
     analysis = analyse_study(reported_study(rita, remo, **fields), actor=None, at=NOON, settings=QUICK)
     analysis.study.refresh_from_db()
