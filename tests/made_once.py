@@ -15,6 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Rows = dict[str, set[tuple[Any, ...]]]  # by table
 DIFFERENT = {"password", "created_at"}  # of a person, whenever one is made
+FILES = {"pixels", "give_images"}  # words that ask for some
 MOST = 20  # of which as much is remembered
 
 
@@ -24,7 +25,7 @@ def made_once(make: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(make)
     def once(*args: P.args, **kwargs: P.kwargs) -> T:
-        if connection.vendor != "sqlite":
+        if connection.vendor != "sqlite" or FILES & kwargs.keys():
             return make(*args, **kwargs)
         before, wanted = _stored(), [_word(one) for one in (*args, *sorted(kwargs.items()))]
         asked = repr((wanted, {table: sorted(_alike(table, rows)) for table, rows in sorted(before.items())})).encode()
@@ -78,7 +79,6 @@ def _select(table: str) -> str:
 
 
 def _alike(table: str, rows: Iterable[tuple[Any, ...]]) -> Iterable[str]:
-    told = [
-        place for place, name in enumerate(_columns(table)) if table != User._meta.db_table or name not in DIFFERENT
-    ]
+    is_person = table == User._meta.db_table
+    told = [place for place, name in enumerate(_columns(table)) if not (is_person and name in DIFFERENT)]
     return (repr([row[place] for place in told]) for row in rows)
