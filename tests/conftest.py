@@ -59,6 +59,8 @@ SLOWEST = (
     "tests/readerstudy/durability/",
     "tests/readerstudy/reading/test_invariants.py",
     "tests/torture/",
+    "tests/readerstudy/report/test_recompute.py",
+    "tests/test_linear_rules.py",
 )
 
 # Locks, statements by hand, and what a database refuses: of these the two databases may differ.

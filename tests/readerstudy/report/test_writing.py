@@ -19,7 +19,7 @@ from annotation.exports.report_files import SCRIPT, zip_folder
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.documents import Rules
-from readerstudy.exports import report_contents
+from readerstudy.exports import report_writing
 from readerstudy.exports.report_writing import write_report
 from readerstudy.models import Analysis, Enrolment, Reading, Remark
 from readerstudy.study.permissions import StudyRefused
@@ -47,7 +47,7 @@ def folder(django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_f
     """One report, whose rows are gone again: what takes it reads files alone."""
     folder = tmp_path_factory.mktemp("report")
     with django_db_blocker.unblock(), transaction.atomic(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_contents, "figures_of", lambda _result: [])
+        patch.setattr(report_writing, "figures_of", lambda _result: [])
         write_report(analysed(make_person("Rita"), make_person("Remo")), folder)
         transaction.set_rollback(True)
     return folder
