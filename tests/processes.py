@@ -13,10 +13,11 @@ import sys
 import tempfile
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg2
@@ -103,6 +104,13 @@ class Server:
 def manage(*arguments: str, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "manage.py"), *arguments]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False, cwd=ROOT)
+
+
+def printed_by(module: str, *words: object, env: Mapping[str, str] | None = None) -> Any:
+    """What a process of its own, ``python -m MODULE WORDS``, prints last: one JSON value."""
+    command = [sys.executable, "-m", module, *map(str, words)]
+    done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @cache

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,8 +19,8 @@ from types import ModuleType
 from typing import Any
 
 from tests.bench.bank_page import N_QUESTIONS
+from tests.bench.measuring import told_by
 from tests.bench.rows import Row, median, on_both_databases, percentile
-from tests.processes import ROOT, environment
 
 N_EVENTS, N_PREDICTIONS = 600_000, 10_000
 TIMES, POSTS = 60, 5
@@ -35,11 +33,8 @@ def measure() -> list[Row]:
 
 def _measured(name: str, url: str) -> list[Row]:
     n = int(os.environ.get("REXVQA_BENCH_BANK", N_QUESTIONS))
-    with tempfile.TemporaryDirectory(prefix="api-bench-") as home:
-        limit = {"REXVQA_API_REQUESTS_PER_MINUTE": "1000000", "TEST_DATABASE_URL": url}
-        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="tests.settings", **limit)
-        command = [sys.executable, "-m", "tests.bench.api_requests", str(n)]
-        told = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
+    told = told_by("api_requests", n, database_url=url, REXVQA_API_REQUESTS_PER_MINUTE="1000000", **test)
     pages, tenth = told["pages"], max(1, len(told["pages"]) // 10)
     first, last = median(pages[:tenth]), median(pages[-tenth:])
     return [

@@ -10,15 +10,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
+from tests.bench.measuring import coordinator, told_by
 from tests.bench.rows import Row, median, on_both_databases, percentile
-from tests.processes import ROOT, environment
 
 N_QUESTIONS = 572_419
 N_ANSWERED, N_MODELS, N_SETTLED = 41_007, 8, 4_000
@@ -60,10 +57,8 @@ def measure() -> list[Row]:
 
 def _measured(name: str, url: str) -> list[Row]:
     n = int(os.environ.get("REXVQA_BENCH_BANK", N_QUESTIONS))
-    with tempfile.TemporaryDirectory(prefix="bank-bench-") as home:
-        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="tests.settings", TEST_DATABASE_URL=url)
-        command = [sys.executable, "-m", "tests.bench.bank_page", str(n)]
-        told = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
+    told = told_by("bank_page", n, database_url=url, **test)
     times, offset = told["times"], told["offset"]
     every = [ms for of_one in times.values() for ms in of_one]
     worst = max(times, key=lambda one: median(times[one]))
@@ -90,21 +85,12 @@ def run(n: int) -> dict[str, Any]:
     django.setup()
     from django.core.management import call_command
     from django.db import connection
-    from django.test import Client
     from django.test.utils import CaptureQueriesContext
     from django.urls import reverse
-    from django.utils import timezone
-
-    from annotation.enums import Role
-    from annotation.models import Membership, User
-    from tests.bench.review_site import BACKEND
 
     call_command("migrate", verbosity=0)
     bank = fill(n)
-    person = User.objects.create_user("coordinator@example.org", None, name="Coordinator")
-    Membership.objects.create(user=person, role=Role.COORDINATOR, granted_at=timezone.now())
-    client = Client(headers={"host": "localhost"})
-    client.force_login(person, backend=BACKEND)
+    client = coordinator()
     page = reverse("bank", args=[bank.slug])
     first: dict[str, float] = {}
     for asked in ASKED.values():  # what is kept of the bank is made once

@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.bench.measuring import told_by
 from tests.bench.question_file import write_question_file
 from tests.bench.rows import Row, on_both_databases, percentile
-from tests.processes import ROOT, environment
 
 if TYPE_CHECKING:
     from annotation.models import QuestionBank, SourceIdentifier
@@ -38,11 +38,7 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, path: Path, url: str) -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="import-bench-") as home:
-        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-        command = [sys.executable, "-m", "tests.bench.import_questions", str(path)]
-        done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    told = json.loads(done.stdout)
+    told = told_by("import_questions", path, database_url=url)
     waits, written = told["waits"], told["written"]
     return [
         Row(

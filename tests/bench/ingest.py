@@ -20,20 +20,11 @@ from annotation.imaging.kernels import deidentification, rendering
 from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED, picture_of, policy_named
 from tests.bench.rows import Row, median
+from tests.bench.viewer import HEIGHT, WIDTH, radiograph
 
-ROWS, COLUMNS = 2500, 2048
 DX = UID("1.2.840.10008.5.1.4.1.1.1.1")
 REPEATS = 7
 POLICIES = (QUARTER, "longest-1024-1", STORED)
-
-
-def radiograph(seed: int) -> NDArray[np.uint16]:
-    """Smooth shapes with the noise of a real chest radiograph (sigma 10 of 4095), so that it packs like one."""
-    rng = np.random.default_rng(seed)
-    y, x = np.mgrid[0:ROWS, 0:COLUMNS].astype(np.float32)
-    body = 2000 + 900 * np.sin(x / 310) + 600 * np.cos(y / 270) + 60 * np.sin(x / 23) * np.sin(y / 31)
-    noisy: NDArray[np.uint16] = np.rint(body + rng.normal(0, 10, body.shape)).clip(0, 4095).astype(np.uint16)
-    return noisy
 
 
 def dicom(pixels: NDArray[np.uint16]) -> bytes:
@@ -74,7 +65,7 @@ def renditions(file: bytes) -> tuple[bytes, bytes]:
 
 def picture_for_model(stored: bytes, display: Mapping[str, Any], policy: str) -> bytes:
     """As it is made before the first call that sends the image."""
-    payload = rendering.payload_of(stored, COLUMNS, ROWS)
+    payload = rendering.payload_of(stored, WIDTH, HEIGHT)
     return picture_of(payload, display, policy_named(policy))[0]
 
 

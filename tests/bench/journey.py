@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import base64
 import io
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.bench.review_site import make_site
+from tests.bench.measuring import filled, served_in_chromium, site_env
+from tests.bench.review_page import logged_in
 from tests.bench.rows import Row, median, percentile
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
-from tests.processes import Server, environment
 
 N_CASES = 40
 FILM = Path("journey.webp")
@@ -32,18 +30,10 @@ STEP_TWO = (
 
 def measure() -> list[Row]:
     """Rows of the table; the film beside them."""
-    with tempfile.TemporaryDirectory(prefix="reading-room-journey-") as folder:
-        home = Path(folder) / "home"
-        way_in = make_site(home, N_CASES)
-        server = Server(environment(home))
-        try:
-            server.wait_until_greeted()
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_ARGUMENTS)
-                times = _journey(browser, f"http://127.0.0.1:{server.port}", way_in)
-                browser.close()
-        finally:
-            server.stop()
+    with site_env() as env:
+        way_in = filled("review_site", env, N_CASES)
+        with served_in_chromium(env) as (browser, address):
+            times = _journey(browser, address, way_in)
     return [
         Row(f"{what}, {n}", value, "ms")
         for what, of_one in times.items()
@@ -75,8 +65,7 @@ class Film:
 
 
 def _journey(browser: Browser, address: str, way_in: dict[str, Any]) -> dict[str, list[float]]:
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
-    context.add_cookies([{"name": "sessionid", "value": way_in["session"], "url": address}])
+    context = logged_in(browser, address, way_in["session"])
     page = context.new_page()
     page.goto(f"/review/rounds/{way_in['round']}/continue/?begin")
     film = Film(page)

@@ -13,7 +13,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -23,8 +22,9 @@ from typing import Any
 
 from rexvqa_site import serving
 from rexvqa_site.children import Children
-from tests.bench.rows import Row, percentile
-from tests.processes import ROOT, environment, free_port, manage, postgres_url, temporary_database
+from tests.bench.measuring import filled, site_env
+from tests.bench.rows import Row, on_both_databases, percentile
+from tests.processes import ROOT, free_port, manage
 
 N_READERS, N_PROCESSES, N_SLOW = 32, 4, 8
 N_WARM, N_PACED, N_FLAT_OUT, N_BARE = 1, 3, 5, 12  # cases, and rows of the baseline, of each reader
@@ -34,18 +34,11 @@ STEPS = ("open", "answer", "submit")
 
 
 def measure() -> list[Row]:
-    rows = _on("SQLite", "")
-    server = postgres_url()
-    if server is None:
-        print("PostgreSQL does not answer: its rows are left out", file=sys.stderr)
-        return rows
-    with temporary_database(server, "bench_load") as url:
-        return rows + _on("PostgreSQL", url)
+    return on_both_databases(_on, "bench_load")
 
 
 def _on(name: str, database_url: str) -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
-        env = environment(Path(folder), database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
+    with site_env(database_url) as env:
         way_in = _fill(env, N_READERS + N_SLOW, N_WARM + N_PACED + N_FLAT_OUT)
         with _served(env, is_sqlite=not database_url) as site, _slow_readers(site.port, way_in):
             _load(site, way_in, slice(0, N_WARM))
@@ -72,12 +65,9 @@ def _rows(name: str, found: dict[str, Any], bare: dict[str, Any]) -> list[Row]:
 
 
 # --- the site -------------------------------------------------------------------------------------
-def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> dict[str, Any]:
-    manage("migrate", "--verbosity", "0", env=env).check_returncode()
+def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> Any:
+    way_in = filled("load_site", env, n_readers, n_cases)
     manage("collectstatic", "--verbosity", "0", "--no-input", env=env).check_returncode()
-    command = [sys.executable, "-m", "tests.bench.load_site", str(n_readers), str(n_cases)]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
-    way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return way_in
 
 

@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import turns_beside_calls
+from tests.bench.measuring import told_by
 from tests.bench.rows import Row, median, on_both_databases
 from tests.browser.conftest import find_chromium
-from tests.processes import ROOT, environment
+from tests.processes import ROOT
 
 N_QUESTIONS = 2_000
 N_SLOW = 3_200
@@ -37,18 +37,10 @@ def measure() -> list[Row]:
 def _measured(name: str, url: str) -> list[Row]:
     rows = []
     for milliseconds, n_questions in ((0, N_QUESTIONS), (SLOW_MS, N_SLOW)):
-        with tempfile.TemporaryDirectory(prefix="calls-bench-") as home, _stand_in(milliseconds) as endpoint:
-            connections = SLOW_CONNECTIONS if milliseconds else CONNECTIONS
-            env = environment(
-                Path(home),
-                url,
-                DJANGO_SETTINGS_MODULE="rexvqa_site.settings",
-                REXVQA_MODEL_ENDPOINTS=f"{endpoint} connections={connections}",
-            )
-            command = [sys.executable, "-m", "tests.bench.model_calls", str(milliseconds), str(n_questions)]
-            told = json.loads(
-                subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1]
-            )
+        connections = SLOW_CONNECTIONS if milliseconds else CONNECTIONS
+        with _stand_in(milliseconds) as endpoint:
+            asked = {"REXVQA_MODEL_ENDPOINTS": f"{endpoint} connections={connections}"}
+            told = told_by("model_calls", milliseconds, n_questions, database_url=url, **asked)
         what = f"answering after {milliseconds} ms, {connections} connections" if milliseconds else "answering at once"
         goal = "144" if milliseconds else "100"
         title = f"{name}: questions with 2 images a second, {what} ({told['mb']:.0f} MB)"
@@ -68,7 +60,7 @@ def _painted(name: str, url: str) -> list[Row]:
         print("No Chromium: what a reviewer sees beside calls was not measured.")
         return []
     with _stand_in(0) as endpoint:
-        return turns_beside_calls.measure_painted(name, url, endpoint, executable)
+        return turns_beside_calls.measure_painted(name, url, endpoint)
 
 
 @contextmanager

@@ -14,9 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import django
-
 from annotation.enums import GradeName
+from tests.bench.measuring import in_test_database
 from tests.bench.rows import Row
 
 N_QUESTIONS = 5_000
@@ -26,15 +25,8 @@ CHOICES = {"needs_image": ("yes", "partly", "no"), "relevant": ("yes", "partly",
 
 
 def measure() -> list[Row]:
-    """Rows for the table; the database is made for this and removed afterwards."""
-    django.setup()
-    from django.db import connection
-
-    connection.creation.create_test_db(verbosity=0, autoclobber=True)
-    try:
-        return _rows()
-    finally:
-        connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+    """Rows for the table."""
+    return in_test_database(_rows)
 
 
 def _rows() -> list[Row]:

@@ -7,16 +7,14 @@ object.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from tests.bench.import_questions import prepared_file
+from tests.bench.measuring import told_by
 from tests.bench.rows import Row, median, on_both_databases
-from tests.processes import ROOT, environment
 
 N_QUESTIONS = 41_007
 TIMES = 3
@@ -33,10 +31,7 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, path: Path, url: str) -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="predictions-bench-") as home:
-        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-        command = [sys.executable, "-m", "tests.bench.predictions", str(path)]
-        told = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    told = told_by("predictions", path, database_url=url)
     title = f"{name}: import of {told['n']:,} predictions, {told['mb']:.0f} MB"
     return [Row(title, told["seconds"], "s", "3", "storing alone, Django bulk_create", told["baseline"])]
 

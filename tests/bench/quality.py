@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
+from typing import Any
 
 from tests.bench.made_up_questions import made_up
 from tests.bench.rows import Row
-from tests.processes import ROOT
+from tests.processes import printed_by
 
 N_CHECKED, N_COMPARED = 20_000, 41_007
 ROWS = 2_000
@@ -40,12 +40,9 @@ def measure() -> list[Row]:
     ]
 
 
-def _told(way: str, n: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "tests.bench.quality", way, str(n)]
+def _told(way: str, n: int) -> Any:
     alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # as in the processes of the site
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, env=alone)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    return printed_by("tests.bench.quality", way, n, env=alone)
 
 
 def _texts(n: int) -> list[str]:

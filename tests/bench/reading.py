@@ -6,17 +6,13 @@ sitting of 200 cases counts, and the memory of the page is looked at early and l
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tests.bench.reading_site import make_site
+from tests.bench.measuring import filled, served_in_chromium, site_env
 from tests.bench.review_page import EARLY, LATE, _memory, logged_in
 from tests.bench.rows import Row, median, percentile
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
-from tests.processes import Server, environment
 
 N_WARM = 2
 WATCH = """() => addEventListener("keydown", (event) => {
@@ -27,22 +23,10 @@ SHOWN = "() => performance.getEntriesByName('case shown').length"
 
 def measure() -> list[Row]:
     """Rows of the table. Raises RuntimeError when there is no Chromium."""
-    executable = find_chromium()
-    if not executable or not Path(executable).exists():
-        raise RuntimeError("The reading page is measured in Chromium: install it, or name it in REXVQA_CHROMIUM.")
-    with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
-        home = Path(folder) / "home"
-        way_in = make_site(home, N_WARM + LATE + 3)
-        server = Server(environment(home))
-        try:
-            server.wait_until_greeted()
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
-                rows = _rows(browser, f"http://127.0.0.1:{server.port}", way_in)
-                browser.close()
-        finally:
-            server.stop()
-    return rows
+    with site_env() as env:
+        way_in = filled("reading_site", env, N_WARM + LATE + 3)
+        with served_in_chromium(env) as (browser, address):
+            return _rows(browser, address, way_in)
 
 
 def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
+from tests.bench.measuring import coordinator, told_by
 from tests.bench.rows import Row, median
 from tests.large_frames import with_large_frame
-from tests.processes import ROOT, environment
 
 CASES = (200, 41_007)
 TIMES = 7
@@ -39,10 +36,7 @@ def measure() -> list[Row]:
     """Rows of both sizes."""
     rows = []
     for n in CASES:
-        with tempfile.TemporaryDirectory(prefix="results-bench-") as home:
-            env = environment(Path(home), DJANGO_SETTINGS_MODULE="tests.settings")
-            command = [sys.executable, "-m", "tests.bench.results_pages", str(n)]
-            told = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+        told = told_by("results_pages", n, DJANGO_SETTINGS_MODULE="tests.settings")
         beside = ("the form for a new study", told.pop("form"))
         rows += [Row(f"{n:,} cases: {name}", ms, "ms", "300", *beside) for name, ms in told.items()]
     return rows
@@ -54,23 +48,18 @@ def run(n_cases: int) -> dict[str, Any]:
 
     django.setup()
     from django.core.management import call_command
-    from django.test import Client
     from django.urls import reverse
-    from django.utils import timezone
 
     from annotation.enums import Role
     from annotation.models import Membership, User
     from readerstudy.results.looking import prepare_figures
+    from readerstudy.results.figure_files import prepare_figures
     from tests.bench.analysed_site import analysed, made_study
-    from tests.bench.review_site import BACKEND
 
     call_command("migrate", verbosity=0)
     analysis = analysed(made_study(n_cases))
     prepare_figures(analysis)
-    person = User.objects.create_user("coordinator@example.org", None, name="Coordinator")
-    Membership.objects.create(user=person, role=Role.COORDINATOR, granted_at=timezone.now())
-    client = Client(headers={"host": "localhost"})
-    client.force_login(person, backend=BACKEND)
+    client = coordinator()
     found = {"form": _milliseconds(client, reverse("study-new"))[1]}
     for name, (view, more, query) in PAGES.items():
         address = reverse(view, args=[analysis.study.slug, analysis.public_id, *more]) + query

@@ -12,9 +12,8 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlencode
 
-import django
-
 from tests.bench import review_page
+from tests.bench.measuring import in_test_database
 from tests.bench.rows import Row, median, percentile
 
 N_CASES = 220
@@ -23,16 +22,8 @@ GOAL = "p50 8, p95 15"
 
 
 def measure() -> list[Row]:
-    """Rows for the table; the database is made for this and removed afterwards. Then the page in Chromium."""
-    django.setup()
-    from django.db import connection
-
-    connection.creation.create_test_db(verbosity=0, autoclobber=True)
-    try:
-        rows = _rows(*_times())
-    finally:
-        connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
-    return rows + review_page.measure()
+    """Rows for the table, then the page in Chromium."""
+    return in_test_database(lambda: _rows(*_times())) + review_page.measure()
 
 
 def _rows(bare: list[float], turns: dict[str, list[float]]) -> list[Row]:

@@ -7,19 +7,16 @@ Studio, where BENCH_LABEL_STUDIO names an environment that has it.
 from __future__ import annotations
 
 import resource
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 from tests.bench import label_studio
 from tests.bench.label_studio import Measured
-from tests.bench.review_site import make_site
+from tests.bench.measuring import chromium, filled, served_in_chromium, site_env
 from tests.bench.rows import Row, median, percentile
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
-from tests.processes import Server, environment
 
 N_TURNS, N_WARM, N_COLD = 40, 2, 5
 EARLY, LATE = 10, 200  # cases after which the memory of one page is measured
@@ -38,23 +35,11 @@ UNPREPARED = """() => {
 
 def measure() -> list[Row]:
     """Rows of the table. Raises RuntimeError when there is no Chromium."""
-    executable = find_chromium()
-    if not executable or not Path(executable).exists():
-        raise RuntimeError("The case page is measured in Chromium: install it, or name it in REXVQA_CHROMIUM.")
-    theirs = label_studio.measure(executable)
-    with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
-        home = Path(folder) / "home"
-        way_in = make_site(home, LATE + N_TURNS + N_WARM + 3)
-        server = Server(environment(home))
-        try:
-            server.wait_until_greeted()
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
-                rows = _rows(browser, f"http://127.0.0.1:{server.port}", way_in, theirs)
-                browser.close()
-        finally:
-            server.stop()
-    return rows
+    theirs = label_studio.measure(chromium())
+    with site_env() as env:
+        way_in = filled("review_site", env, LATE + N_TURNS + N_WARM + 3)
+        with served_in_chromium(env) as (browser, address):
+            return _rows(browser, address, way_in, theirs)
 
 
 def _rows(browser: Browser, address: str, way_in: dict[str, Any], theirs: Measured | None) -> list[Row]:

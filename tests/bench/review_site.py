@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import django
@@ -29,23 +27,19 @@ def make_site(home: Path, n_questions: int, database_url: str = "") -> dict[str,
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
     way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return way_in
+from tests.ways_in import session_of
 
 
 def main(n_questions: int) -> None:
     django.setup()
-    from django.test import Client
-
     from annotation.models import User
     from tests.annotation.review.cases import assignments_of, make_round
 
     reviewer = User.objects.create_user("reviewer@example.org", "correct horse battery", name="Reviewer")
     review_round = make_round(reviewer, n_questions=n_questions, name="Bench")
     give_radiographs()
-    client = Client()
-    client.force_login(reviewer, backend=BACKEND)
     first = assignments_of(reviewer, review_round)[0]
-    way_in = {"session": client.cookies["sessionid"].value, "round": review_round.slug, "case": first.public_id}
-    print(json.dumps(way_in))
+    print(json.dumps({"session": session_of(reviewer), "round": review_round.slug, "case": first.public_id}))
 
 
 def previews() -> dict[str, bytes]:

@@ -7,16 +7,13 @@ Beside each page stands one query that counts the calls by their option, for whi
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from tests.bench.measuring import coordinator, told_by
 from tests.bench.rows import Row, median, on_both_databases, percentile
-from tests.processes import ROOT, environment
 
 N_QUESTIONS, N_ORDERS = 41_007, 4
 TIMES = 30  # each address
@@ -29,10 +26,8 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, url: str) -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="run-page-bench-") as home:
-        env = environment(Path(home), url, DJANGO_SETTINGS_MODULE="tests.settings", TEST_DATABASE_URL=url)
-        command = [sys.executable, "-m", "tests.bench.run_page", str(N_QUESTIONS)]
-        measured = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
+    measured = told_by("run_page", N_QUESTIONS, database_url=url, **test)
     n_calls = f"{N_QUESTIONS * N_ORDERS:,} calls"
     return [
         *(
@@ -46,21 +41,14 @@ def _measured(name: str, url: str) -> list[Row]:
 def run(n: int) -> dict[str, Any]:
     from django.core.management import call_command
     from django.db import connection
-    from django.test import Client, override_settings
+    from django.test import override_settings
     from django.test.utils import CaptureQueriesContext
     from django.urls import reverse
-    from django.utils import timezone
 
-    from annotation.enums import Role
-    from annotation.models import Membership, User
-    from tests.bench.review_site import BACKEND
     from tests.readerstudy.model_runs.made import STAND_IN
 
     call_command("migrate", verbosity=0)
-    person = User.objects.create_user("coordinator@example.org", None, name="Coordinator")
-    Membership.objects.create(user=person, role=Role.COORDINATOR, granted_at=timezone.now())
-    client = Client(headers={"host": "localhost"})
-    client.force_login(person, backend=BACKEND)
+    client = coordinator()
     with override_settings(MODEL_ENDPOINTS=(STAND_IN,)):
         batch = asked(n)
         with connection.cursor() as cursor:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tests.bench.rows import Row
-from tests.processes import ROOT
+from tests.processes import printed_by
 
 TASKS = {"negation": 15_408, "presence": 14_452, "differential": 8_585, "location": 2_383, "geometric": 179}
 N_EXAMS, N_OPTIONS, SEED = 10_000, 4, 41_007
@@ -48,12 +48,9 @@ def measure() -> list[Row]:
     return rows
 
 
-def _told(way: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "tests.bench.statistics", way]
+def _told(way: str) -> Any:
     alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # as in the processes of the site
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, env=alone)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    return printed_by("tests.bench.statistics", way, env=alone)
 
 
 @dataclass(frozen=True)

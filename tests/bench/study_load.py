@@ -13,15 +13,15 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from tests.bench.load import Site, _served, _tell
-from tests.bench.rows import Row, percentile
-from tests.processes import ROOT, environment, manage, postgres_url, temporary_database
+from tests.bench.measuring import filled, site_env
+from tests.bench.rows import Row, on_both_databases, percentile
+from tests.processes import ROOT, manage
 
 INTERVAL = 10.0  # seconds between two answers of a reader
 RAMP = 3 * INTERVAL  # seconds in which all of them have come: the first cases are three at once
@@ -33,22 +33,13 @@ GOAL = "p95 100 ms, no error"
 
 def measure() -> list[Row]:
     turns = (False, True) if os.environ.get("REXVQA_LOAD_BESIDE") else (False,)
-    rows = [row for turn in turns for row in _on("SQLite", "", READERS_SQLITE, is_beside=turn)]
-    server = postgres_url()
-    if server is None:
-        print("PostgreSQL does not answer: its rows are left out", file=sys.stderr)
-        return rows
-    for turn in turns:
-        with temporary_database(server, "bench_study_load") as url:
-            rows += _on("PostgreSQL", url, READERS_POSTGRES, is_beside=turn)
-    return rows
+    return [row for turn in turns for row in on_both_databases(partial(_on, is_beside=turn), "bench_study_load")]
 
 
-def _on(name: str, database_url: str, n_readers: int, *, is_beside: bool) -> list[Row]:
+def _on(name: str, database_url: str, *, is_beside: bool) -> list[Row]:
+    n_readers = READERS_POSTGRES if database_url else READERS_SQLITE
     n_turns = math.ceil(int(os.environ.get("REXVQA_LOAD_SECONDS", SECONDS)) / INTERVAL)
-    with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
-        env = environment(Path(folder), database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-        env["REXVQA_API_REQUESTS_PER_MINUTE"] = "1000000"
+    with site_env(database_url, REXVQA_API_REQUESTS_PER_MINUTE="1000000") as env:
         way_in = _fill(env, n_readers, n_turns + 4)
         with _served(env, is_sqlite=not database_url) as site:
             with _program(site, way_in, is_beside) as program:
@@ -78,12 +69,9 @@ def _program(site: Site, way_in: dict[str, Any], is_beside: bool) -> Iterator[di
         told |= json.loads(program.communicate()[0])
 
 
-def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> dict[str, Any]:
-    manage("migrate", "--verbosity", "0", env=env).check_returncode()
+def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> Any:
+    way_in = filled("study_load_site", env, n_readers, n_cases)
     manage("collectstatic", "--verbosity", "0", "--no-input", env=env).check_returncode()
-    command = [sys.executable, "-m", "tests.bench.study_load_site", str(n_readers), str(n_cases)]
-    done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return way_in
 
 

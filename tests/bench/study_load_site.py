@@ -13,23 +13,14 @@ import django
 
 def main(n_readers: int, n_cases: int) -> None:
     django.setup()
-    from django.test import Client
-
-    from annotation.models import User
     from tests.bench.api_requests import bank_token
-    from tests.bench.review_site import BACKEND, give_radiographs
-    from tests.readerstudy.studies import enrol, make_study
+    from tests.bench.review_site import give_radiographs
+    from tests.readerstudy.studies import make_study
+    from tests.ways_in import sessions_of_readers
 
     study = make_study("Load", n_cases=n_cases, n_orders=n_readers, give_images=give_radiographs)
-    sessions = []
-    for n in range(n_readers):
-        reader = User.objects.create_user(f"reader{n}@example.org", None, name=f"Reader {n}")
-        enrol(study, reader)
-        client = Client()
-        client.force_login(reader, backend=BACKEND)
-        sessions.append(client.cookies["sessionid"].value)
-    way_in = {"study": study.slug, "bank": study.bank.slug, "token": bank_token(study.bank), "sessions": sessions}
-    print(json.dumps(way_in))
+    token, sessions = bank_token(study.bank), sessions_of_readers(study, n_readers)
+    print(json.dumps({"study": study.slug, "bank": study.bank.slug, "token": token, "sessions": sessions}))
 
 
 if __name__ == "__main__":

@@ -7,21 +7,15 @@ and paused by processes of their own (``python -m tests.bench.turns_beside_calls
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import sync_playwright
-
 from tests.bench.load import Site, _fill, _load, _served
+from tests.bench.measuring import filled, served_in_chromium, site_env
 from tests.bench.review_page import logged_in, turn
-from tests.bench.review_site import make_site
 from tests.bench.rows import Row, percentile
-from tests.browser.conftest import CHROMIUM_ARGUMENTS
-from tests.processes import ROOT, Server, environment
+from tests.processes import printed_by
 
 N_QUESTIONS, CONNECTIONS = 60_000, 8
 N_BLOCKS, N_TURNS, N_WARM = 3, 30, 5  # blocks with and without calls, cases of each
@@ -30,13 +24,7 @@ MADE, RESUMED, PAUSED = "made", "resumed", "paused"
 
 def measure_on(name: str, database_url: str, stand_in: str) -> list[Row]:
     """Rows for the table; ``stand_in``: its entry of REXVQA_MODEL_ENDPOINTS."""
-    with tempfile.TemporaryDirectory(prefix="calls-bench-") as folder:
-        env = environment(
-            Path(folder),
-            database_url,
-            DJANGO_SETTINGS_MODULE="rexvqa_site.settings",
-            REXVQA_MODEL_ENDPOINTS=f"{stand_in} connections={CONNECTIONS}",
-        )
+    with site_env(database_url, **_asked(stand_in)) as env:
         way_in = _fill(env, 1, N_WARM + 2 * N_BLOCKS * N_TURNS)
         _order(env, MADE)
         with _served(env, is_sqlite=not database_url) as site:
@@ -48,33 +36,27 @@ def measure_on(name: str, database_url: str, stand_in: str) -> list[Row]:
     ]
 
 
-def measure_painted(name: str, database_url: str, stand_in: str, executable: str) -> list[Row]:
+def _asked(stand_in: str) -> dict[str, str]:
+    return {"REXVQA_MODEL_ENDPOINTS": f"{stand_in} connections={CONNECTIONS}"}
+
+
+def measure_painted(name: str, database_url: str, stand_in: str) -> list[Row]:
     """The same in Chromium: from the key that submits to the next question with both images at full depth."""
     alone: list[float] = []
     beside: list[float] = []
-    with tempfile.TemporaryDirectory(prefix="calls-bench-") as folder:
-        home = Path(folder) / "home"
-        way_in = make_site(home, N_WARM + 2 * N_BLOCKS * N_TURNS + 1, database_url)
-        named = {"REXVQA_MODEL_ENDPOINTS": f"{stand_in} connections={CONNECTIONS}"}
-        env = environment(home, database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings", **named)
+    with site_env(database_url, **_asked(stand_in)) as env:
+        way_in = filled("review_site", env, N_WARM + 2 * N_BLOCKS * N_TURNS + 1)
         _order(env, MADE)
-        server = Server(env)
-        try:
-            server.wait_until_greeted()
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
-                page = logged_in(browser, f"http://127.0.0.1:{server.port}", way_in["session"]).new_page()
-                page.goto(f"/review/rounds/{way_in['round']}/continue/?begin")
-                for _ in range(N_WARM):
-                    turn(page)
-                for _block in range(N_BLOCKS):
-                    alone += [max(turn(page)) for _ in range(N_TURNS)]
-                    _order(env, RESUMED)
-                    beside += [max(turn(page)) for _ in range(N_TURNS)]
-                    _order(env, PAUSED)
-                browser.close()
-        finally:
-            server.stop()
+        with served_in_chromium(env) as (browser, address):
+            page = logged_in(browser, address, way_in["session"]).new_page()
+            page.goto(f"/review/rounds/{way_in['round']}/continue/?begin")
+            for _ in range(N_WARM):
+                turn(page)
+            for _block in range(N_BLOCKS):
+                alone += [max(turn(page)) for _ in range(N_TURNS)]
+                _order(env, RESUMED)
+                beside += [max(turn(page)) for _ in range(N_TURNS)]
+                _order(env, PAUSED)
     what = f"{name}: submit to the whole next case in Chromium beside calls"
     return [
         Row(f"{what}, p50", percentile(beside, 0.5), "ms", "60", "without calls", percentile(alone, 0.5)),
@@ -106,9 +88,7 @@ def _submits(site: Site, way_in: dict[str, Any], first: int) -> list[float]:
 
 def _order(env: dict[str, str], order: str) -> int:
     """How many calls are answered by then."""
-    command = [sys.executable, "-m", "tests.bench.turns_beside_calls", order]
-    done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return int(json.loads(done.stdout.splitlines()[-1]))
+    return int(printed_by("tests.bench.turns_beside_calls", order, env=env))
 
 
 def main(order: str) -> None:

@@ -133,14 +133,10 @@ def _work(bank: Any, actor: Any) -> None:
 
 
 def _session(person: Any) -> dict[str, str]:
-    from django.test import Client
+    from tests.ways_in import session_of
 
-    from tests.bench.review_site import BACKEND
-
-    client = Client()
-    client.force_login(person, backend=BACKEND)
     csrf = "fuzz" * 8
-    return {"Cookie": f"sessionid={client.cookies['sessionid'].value}; csrftoken={csrf}", "X-CSRFToken": csrf}
+    return {"Cookie": f"sessionid={session_of(person)}; csrftoken={csrf}", "X-CSRFToken": csrf}
 
 
 def _tokens(owners: list[Any], slugs: set[str]) -> dict[str, dict[str, str]]:

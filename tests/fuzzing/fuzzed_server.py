@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rexvqa_site import serving
-from tests.processes import ROOT, free_port, migrated_site
+from tests.processes import ROOT, free_port, migrated_site, printed_by
 
 PATIENCE = 60
 
@@ -60,11 +58,7 @@ def fuzzed_site(place: Path) -> Iterator[FuzzedSite]:
 
 
 def _told(env: Mapping[str, str], *words: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.fuzzing.fuzzed_rows", *words]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2_000:])
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    told: dict[str, Any] = printed_by("tests.fuzzing.fuzzed_rows", *words, env=env)
     return told
 
 

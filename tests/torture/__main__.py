@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from tests.torture.calls import CallsOutcome, torture_calls
+from tests.torture.calls import torture_calls
 from tests.torture.database import Postgres, binaries
-from tests.torture.run import Outcome, torture
+from tests.torture.run import torture
 
 N_READERS = 20
 N_CALLS, CALL_KILLS = 5_000, 50
@@ -26,45 +29,31 @@ def main() -> int:
     seed, foreign = int(os.environ.get("TORTURE_SEED", "1")), float(os.environ.get("TORTURE_FOREIGN", "0.1"))
     if len(kinds) == 1:
         print("PostgreSQL is not installed: everything runs on SQLite")
-    outcomes = [_on(kind, n_kills, n_cases, seed, foreign) for kind in kinds]
-    calls = [_calls_on(kind, seed) for kind in kinds]
-    is_whole = all(outcome.n_kills == n_kills for outcome in outcomes) and all(
-        one.n_kills == CALL_KILLS for one in calls
-    )
-    is_clean = all(outcome.is_clean for outcome in outcomes) and all(one.is_clean for one in calls)
-    return 0 if is_whole and is_clean else 1
+    is_clean = True
+    for kind in kinds:
+        with _site_on(kind) as (home, database):
+            more: dict[str, Any] = {"n_readers": N_READERS, "n_cases": n_cases, "seed": seed, "foreign": foreign}
+            read = torture(home, n_kills=n_kills, database=database, **more)
+        print(f"{kind}: {read}", flush=True)
+        is_clean &= read.is_clean and read.n_kills == n_kills
+    for kind in kinds:
+        with _site_on(kind) as (home, database):
+            asked = torture_calls(home, n_calls=N_CALLS, n_kills=CALL_KILLS, seed=seed, database=database)
+        print(f"{kind}, calls of a model: {asked}", flush=True)
+        is_clean &= asked.is_clean and asked.n_kills == CALL_KILLS
+    return 0 if is_clean else 1
 
 
-def _on(kind: str, n_kills: int, n_cases: int, seed: int, foreign: float) -> Outcome:
+@contextmanager
+def _site_on(kind: str) -> Iterator[tuple[Path, Postgres | None]]:
+    """A new home, and the server of PostgreSQL where it is one."""
     with tempfile.TemporaryDirectory(prefix="reading-room-torture-") as home:
         database = Postgres() if kind == "PostgreSQL" else None
         try:
-            outcome = torture(
-                Path(home),
-                n_kills=n_kills,
-                n_readers=N_READERS,
-                n_cases=n_cases,
-                seed=seed,
-                foreign=foreign,
-                database=database,
-            )
+            yield Path(home), database
         finally:
             if database is not None:
                 database.stop()
-    print(f"{kind}: {outcome}", flush=True)
-    return outcome
-
-
-def _calls_on(kind: str, seed: int) -> CallsOutcome:
-    with tempfile.TemporaryDirectory(prefix="reading-room-torture-") as home:
-        database = Postgres() if kind == "PostgreSQL" else None
-        try:
-            outcome = torture_calls(Path(home), n_calls=N_CALLS, n_kills=CALL_KILLS, seed=seed, database=database)
-        finally:
-            if database is not None:
-                database.stop()
-    print(f"{kind}, calls of a model: {outcome}", flush=True)
-    return outcome
 
 
 if __name__ == "__main__":

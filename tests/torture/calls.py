@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -16,7 +14,7 @@ from typing import Any
 
 from rexvqa_site import serving
 from tests.annotation.endpoints.stand_in import StandIn
-from tests.processes import ROOT, environment, manage
+from tests.processes import ROOT, environment, manage, printed_by
 from tests.torture.database import Postgres
 
 CONNECTIONS = 8
@@ -59,7 +57,7 @@ def torture_calls(
     with StandIn(seed=1) as server:
         site = _Site(home, server, database)
         try:
-            site.told("fill", str(n_calls))
+            site.told("fill", n_calls)
             start = time.monotonic()
             site.start()
             n_killed = 0
@@ -113,13 +111,9 @@ class _Site:
         self.worker: subprocess.Popen[bytes] | None = None
         self.lock = threading.Lock()
 
-    def told(self, *arguments: str) -> Any:
+    def told(self, *words: object) -> Any:
         """What a process of the site prints as JSON."""
-        command = [sys.executable, "-m", "tests.torture.call_rows", *arguments]
-        done = subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(done.stderr[-2_000:])
-        return json.loads(done.stdout.splitlines()[-1])
+        return printed_by("tests.torture.call_rows", *words, env=self.env)
 
     def start(self) -> None:
         self.worker = subprocess.Popen(

@@ -25,6 +25,27 @@ def binaries() -> Path | None:
     return found[-1].parent if found else Path(on_path).parent if on_path else None
 
 
+def children_of(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(child) for child in listed.stdout.split()]
+
+
+def kill(pid: int) -> bool:
+    """Whether there was such a process."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill_whole(process: subprocess.Popen[bytes]) -> None:
+    """With its children."""
+    for pid in (process.pid, *children_of(process.pid)):
+        kill(pid)
+    process.wait(timeout=PATIENCE)
+
+
 class Postgres:
     """Durable as in operation: fsync and synchronous_commit stay on. PostgreSQL refuses to run as root."""
 
@@ -75,15 +96,8 @@ class Postgres:
 
     def kill(self) -> None:
         """The whole server at once, by the ids of its processes."""
-        from tests.torture.site import children_of
-
         assert self.process is not None
-        for pid in (self.process.pid, *children_of(self.process.pid)):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        self.process.wait(timeout=PATIENCE)
+        kill_whole(self.process)
 
     def stop(self) -> None:
         self.kill()

@@ -13,23 +13,17 @@ import django
 
 def fill(n_readers: int, n_cases: int) -> dict[str, object]:
     from django.db import transaction
-    from django.test import Client
 
     from annotation.models import User
     from readerstudy.design.kernels.documents import Rules
+    from readerstudy.design.kernels.rules import Rules
     from readerstudy.models import Enrolment
-    from tests.bench.review_site import BACKEND
-    from tests.readerstudy.studies import enrol, make_study
+    from tests.readerstudy.studies import make_study
+    from tests.ways_in import sessions_of_readers
 
-    sessions = []
     with transaction.atomic():
         study = make_study("Torture", n_cases=n_cases, n_orders=n_readers, rules=Rules(cannot_tell=True))
-        for n in range(n_readers):
-            reader = User.objects.create_user(f"reader{n}@example.org", None, name=f"Reader {n}")
-            enrol(study, reader)
-            client = Client()
-            client.force_login(reader, backend=BACKEND)
-            sessions.append(client.cookies["sessionid"].value)
+        sessions = sessions_of_readers(study, n_readers)
     return {"slug": study.slug, "sessions": sessions, "n": Enrolment.objects.count() * n_cases}
 
 

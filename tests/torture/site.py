@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import signal
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -17,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rexvqa_site import serving
-from tests.processes import ROOT, environment, free_port, manage
-from tests.torture.database import Postgres
+from tests.processes import ROOT, environment, free_port, manage, printed_by
+from tests.torture.database import Postgres, children_of, kill, kill_whole
 from tests.torture.ledger import Entry
 
 PATIENCE = 120.0
@@ -32,7 +28,7 @@ class Site:
         url = database.url if database is not None else ""
         self.env = environment(home, url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings", PYTHONPATH=str(ROOT))
         manage("migrate", "--verbosity", "0", env=self.env).check_returncode()
-        self.way_in = self.told("fill", str(n_readers), str(n_cases))
+        self.way_in = self.told("fill", n_readers, n_cases)
         self.port = free_port()
         self.env["PORT"] = str(self.port)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -47,13 +43,9 @@ class Site:
             self.stop()
             raise
 
-    def told(self, *arguments: str) -> Any:
+    def told(self, *words: object) -> Any:
         """What a process of the site prints as JSON."""
-        command = [sys.executable, "-m", "tests.torture.rows", *arguments]
-        done = subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(done.stderr[-2_000:])
-        return json.loads(done.stdout.splitlines()[-1])
+        return printed_by("tests.torture.rows", *words, env=self.env)
 
     def stored(self) -> list[Entry]:
         return [Entry(*row) for row in self.told("stored")["answers"]]
@@ -106,11 +98,9 @@ class Site:
             process = self.processes[victim.removesuffix(" child")]
             children = children_of(process.pid)
             if victim == "web child":
-                return bool(children) and _kill(chance.choice(children))
+                return bool(children) and kill(chance.choice(children))
             struck = process.poll() is None
-            for pid in (process.pid, *children):
-                _kill(pid)
-            process.wait(timeout=PATIENCE)
+            kill_whole(process)
             self.start(victim)
             return struck
 
@@ -126,20 +116,4 @@ class Site:
         self.stopping.set()
         self.keeper.join()
         for process in self.processes.values():
-            for pid in (process.pid, *children_of(process.pid)):
-                _kill(pid)
-            process.wait(timeout=PATIENCE)
-
-
-def children_of(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    return [int(child) for child in listed.stdout.split()]
-
-
-def _kill(pid: int) -> bool:
-    """Whether there was such a process."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True
+            kill_whole(process)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.bench.review_site import make_site
+from tests.bench.measuring import filled
+from tests.bench.review_page import logged_in
 from tests.browser.review.test_journey import JUDGE, answer, checked, press
 from tests.processes import Server, environment, migrated_home
 
@@ -19,11 +20,9 @@ pytestmark = pytest.mark.browser
 def test_nothing_typed_is_lost_when_the_server_is_killed(browser: Browser, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(migrated_home(), home)
-    way_in = make_site(home, 2)
+    way_in = filled("review_site", environment(home, DJANGO_SETTINGS_MODULE="rexvqa_site.settings"), 2)
     server = Server(environment(home))
-    address = f"http://127.0.0.1:{server.port}"
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
-    context.add_cookies([{"name": "sessionid", "value": way_in["session"], "url": address}])
+    context = logged_in(browser, f"http://127.0.0.1:{server.port}", way_in["session"])
     page = context.new_page()
     try:
         server.wait_until_greeted()

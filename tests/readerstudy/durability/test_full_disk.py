@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.bench.study_load_client import Line
-from tests.processes import ROOT, Server, environment, manage, migrated_home
+from tests.processes import Server, environment, manage, migrated_home, printed_by
 
 pytestmark = pytest.mark.services
 
@@ -41,7 +40,7 @@ class Page:
     def __init__(self, port: int, way_in: dict[str, Any]) -> None:
         self.line = Line(port, way_in["sessions"][0])
         self.session = ""
-        _status, said = self.post(f"/read/{way_in['study']}/session/", {"take": "yes"})
+        _status, said = self.post(f"/read/{way_in['slug']}/session/", {"take": "yes"})
         self.session, self.case = said["session"], said["state"]["cases"][0]
 
     def post(self, path: str, fields: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -79,8 +78,7 @@ def stored_keys(env: dict[str, str]) -> list[str]:
 def test_a_full_disk_acknowledges_nothing_that_is_not_stored(small_disk: Path) -> None:
     shutil.copytree(migrated_home(), small_disk, dirs_exist_ok=True)
     env = environment(small_disk, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-    command = [sys.executable, "-m", "tests.readerstudy.durability.site", "1", "60"]
-    way_in = json.loads(subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    way_in = printed_by("tests.torture.rows", "fill", 1, 60, env=env)
     server = Server(env)
     try:
         server.wait_until_greeted()
