@@ -27,11 +27,6 @@ def test_words_are_unique_and_labelled(words: type[Word]) -> None:
     assert all(word.label for word in words if word)  # the empty word: none of them
 
 
-def test_home_asks_a_stranger_to_log_in(client: Client) -> None:
-    response = client.get("/")
-    assert response.status_code == 302
-
-
 def test_home_greets_a_person(client: Client, rita: User) -> None:
     client.force_login(rita)
     assert client.get("/").status_code == 200

@@ -70,18 +70,6 @@ def test_a_coordinator_takes_a_round_from_its_reviews_to_its_end(
     assert made.state == "closed"
 
 
-def test_nobody_but_coordinators_moves_a_round(client: Client, cora: User, rita: User, remo: User, stan: User) -> None:
-    made = make_reviewed(cora, rita, remo)
-    for act in ("complete", "adjudicate", "adjudicators/add", "fresh"):
-        client.force_login(rita)
-        assert client.post(f"/rounds/spring/{act}/").status_code == 403
-        client.force_login(stan)
-        assert client.post(f"/rounds/spring/{act}/").status_code == 404
-        assert client.get(f"/rounds/spring/{act}/").status_code == 405
-    made.refresh_from_db()
-    assert made.state == "open"
-
-
 def test_a_refused_act_says_why_on_the_page_of_the_round(
     coordinator: Client, cora: User, rita: User, remo: User
 ) -> None:
@@ -207,18 +195,6 @@ def test_an_adjudicator_sees_the_images_that_count(
     page = hers.get(decide_url(settlement)).content.decode()
     assert lateral.public_id in page
     assert pa.public_id not in page
-
-
-@pytest.mark.parametrize("name", ["cora", "rita", "stan", "ada"])
-def test_the_decision_is_for_its_adjudicator_alone(
-    client: Client, settlement: Settlement, name: str, request: pytest.FixtureRequest
-) -> None:
-    client.force_login(request.getfixturevalue(name))
-    assert client.get(decide_url(settlement)).status_code == 404
-    assert client.post(decide_url(settlement), {"decision": "accept", "reason": "x"}).status_code == 404
-    assert client.get(f"{decide_url(settlement)}revise/").status_code == 404
-    assert settlement.assignment is not None
-    assert client.get(f"/adjudication/question/{settlement.assignment.public_id}/").status_code == 404
 
 
 @pytest.mark.parametrize(("name", "status"), [("cora", 403), ("rita", 403), ("stan", 404)])

@@ -231,11 +231,6 @@ def test_to_strangers_no_comment_exists(
     assert client.get(address(rita, question)).status_code == 403
     client.force_login(cora)
     assert client.get(address(rita, question)).status_code == 404
-    for path in paths:
-        assert client.get(f"/comments/{path}/").status_code == 405
-    assert client.post("/mentions/").status_code == 405
-    client.logout()
-    assert client.get("/mentions/")["Location"].startswith("/login/")
     assert QuestionComment.objects.count() == 1
 
 

@@ -146,15 +146,9 @@ def test_the_page_of_a_question_adds_and_removes(client: Client, bank: QuestionB
 
 
 @pytest.mark.parametrize("act", ["add", "remove"])
-def test_others_neither_add_nor_remove(
-    client: Client, bank: QuestionBank, ada: User, rita: User, cora: User, act: str
-) -> None:
-    for person in (ada, rita):
-        client.force_login(person)
-        assert client.post(f"/banks/chest/1/tags/{act}/", {"tag": "x"}).status_code == 403
+def test_no_question_that_is_not_there_is_tagged(client: Client, bank: QuestionBank, cora: User, act: str) -> None:
     client.force_login(cora)
     assert client.post(f"/banks/chest/99/tags/{act}/", {"tag": "x"}).status_code == 404
-    assert client.get(f"/banks/chest/1/tags/{act}/").status_code == 405
     assert not QuestionTag.objects.exists()
 
 

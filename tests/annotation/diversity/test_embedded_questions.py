@@ -278,12 +278,6 @@ def test_the_page_asks_in_the_background(
     assert "error" in answered.content.decode()
 
 
-@pytest.mark.parametrize("name", ["ada", "rita", "dina"])
-def test_only_coordinators_ask(client: Client, bank: QuestionBank, name: str, request: pytest.FixtureRequest) -> None:
-    client.force_login(request.getfixturevalue(name))
-    assert client.post(reverse("bank-embed", args=[bank.slug])).status_code == 403
-
-
 def test_vectors_go_with_the_questions_of_an_import_that_is_taken_back(bank: QuestionBank) -> None:
     with asked_server():
         embedded(bank)

@@ -322,17 +322,6 @@ def test_the_list_says_how_far_each_trial_is(
     assert states()[trial.pk] == "complete"
 
 
-@pytest.mark.parametrize("name", ["ada", "rita", "dina"])
-def test_only_coordinators_meet_these_pages(
-    client: Client, trial: PairTrial, name: str, request: pytest.FixtureRequest
-) -> None:
-    client.force_login(request.getfixturevalue(name))
-    assert client.get(page_of(trial)).status_code == 403
-    assert client.get(reverse("pair-trials", args=[trial.bank.slug])).status_code == 403
-    for name_of_page in ("pair-judge", "pair-end", "pair-threshold"):
-        assert client.post(page_of(trial, name_of_page)).status_code == 403
-
-
 def test_another_coordinator_judges_nothing(client: Client, trial: PairTrial) -> None:
     client.force_login(make_person("Omni", Role.COORDINATOR))
     assert client.post(page_of(trial, "pair-judge"), {"number": 1, "said": "same"}).status_code == 403

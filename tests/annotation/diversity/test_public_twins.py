@@ -188,15 +188,6 @@ def test_the_button_compares_in_the_background(
     assert Job.objects.count() == 1
 
 
-@pytest.mark.parametrize("name", ["ada", "rita", "dina"])
-def test_only_coordinators_see_or_compare(
-    client: Client, bank: QuestionBank, name: str, request: pytest.FixtureRequest
-) -> None:
-    client.force_login(request.getfixturevalue(name))
-    assert client.get(page_of(bank)).status_code == 403
-    assert client.post(reverse("bank-compare", args=[bank.slug])).status_code == 403
-
-
 @pytest.mark.parametrize("side", ["Private", "Public"])
 def test_who_reviews_one_of_the_two_hears_nothing_of_the_pair(
     client: Client, bank: QuestionBank, noon: datetime, side: str

@@ -65,13 +65,6 @@ def test_the_table_of_ids_names_every_question_and_is_noted(client: Client, bank
     assert (event.actor, event.facts["rows"]) == (cora, 3)
 
 
-def test_nobody_else_takes_the_table(client: Client, bank: QuestionBank, rita: User, ada: User, stan: User) -> None:
-    for person in (rita, ada, stan):
-        client.force_login(person)
-        assert client.get("/banks/chest/ids.csv").status_code == 403
-    assert not AuditEvent.objects.filter(act="bank.source_ids_taken").exists()
-
-
 def test_reviews_of_a_closed_round_can_carry_them(client: Client, reviewed: ReviewRound, cora: User) -> None:
     client.force_login(cora)
     address = "/rounds/round/export/csv/"

@@ -42,16 +42,6 @@ def test_the_list_asks_as_much_for_many_as_for_few(
         assert client.get(reverse("images")).status_code == 200
 
 
-@pytest.mark.parametrize("who", ["rita", "dina", "stan", "ada"])
-def test_other_roles(client: Client, make_image: MakeImage, who: str, request: pytest.FixtureRequest) -> None:
-    image = make_image()
-    client.force_login(request.getfixturevalue(who))
-    assert client.get(reverse("images")).status_code == 403
-    assert client.get(reverse("image", args=[image.public_id])).status_code == 403
-    for act in ("image-view", "image-credits", "image-quarantine"):
-        assert client.post(reverse(act, args=[image.public_id]), {"reason": "x"}).status_code == 403
-
-
 @pytest.mark.parametrize(
     ("state", "words"),
     [

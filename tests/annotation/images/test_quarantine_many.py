@@ -274,13 +274,3 @@ def test_the_list_asks_for_no_row_by_row(
         client.get(reverse("quarantine"))
     with django_assert_max_num_queries(9):
         client.post(reverse("quarantine-decide"), sent(images, "release"))
-
-
-@pytest.mark.parametrize("who", ["cora", "ada", "rita", "stan"])
-def test_other_roles_are_refused(client: Client, who: str, held: list[Image], request: pytest.FixtureRequest) -> None:
-    client.force_login(request.getfixturevalue(who))
-    for decision in ("release", "remove"):
-        answer = client.post(reverse("quarantine-decide"), sent(held, decision, confirmed="yes", reason="x"))
-        assert answer.status_code == 403
-    assert client.post(reverse("quarantine-undo")).status_code == 403
-    assert states(held) == [HELD, HELD]

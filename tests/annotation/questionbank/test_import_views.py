@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.models import AuditEvent, Job, Question, QuestionBank, Revision, Upload, User
+from annotation.models import AuditEvent, Job, Question, QuestionBank, Revision, Upload
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
 from tests.annotation.files.test_tables import parquet
 from tests.annotation.questionbank.files import make_record, run_import, write_file
@@ -251,18 +251,3 @@ def test_a_nul_in_the_name_of_a_column_is_told(coordinator: Client) -> None:
     work()
     assert "The text holds a NUL character" in coordinator.get(address).content.decode()
     assert not Question.objects.exists()
-
-
-def test_only_coordinators_import(client: Client, rita: User, ada: User, cora: User) -> None:
-    client.force_login(cora)
-    address = send(client, GOOD)
-    for person in (rita, ada):
-        client.force_login(person)
-        assert client.get(NEW).status_code == 403
-        assert client.post(NEW, {"file": json_file(GOOD)}).status_code == 403
-        assert client.get(address).status_code == 403
-        assert client.post(address + "store/").status_code == 403
-        assert client.get(address + "report.json").status_code == 403
-    client.force_login(cora)
-    assert client.get(address + "store/").status_code == 405
-    assert client.get("/banks/import/nonesuch/").status_code == 404

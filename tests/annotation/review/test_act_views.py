@@ -307,25 +307,6 @@ def test_categories_come_after_the_blind_answer(
 
 # --- who ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ACTS)
-@pytest.mark.parametrize("person", ["remo", "cora", "ada", "stan"])
-def test_nobody_acts_on_somebody_elses_question(
-    client: Client, mine: list[Assignment], name: str, person: str, request: pytest.FixtureRequest
-) -> None:
-    client.force_login(request.getfixturevalue(person))
-    assert client.post(to(name, mine[0]), {**BLIND, "reason": "r", "images": "x"}).status_code == 404
-    assert not BlindAnswer.objects.exists()
-    assert not ReviewDraft.objects.exists()
-
-
-@pytest.mark.parametrize("name", ACTS)
-def test_acts_need_a_login_and_a_post(client: Client, mine: list[Assignment], rita: User, name: str) -> None:
-    assert client.post(to(name, mine[0]), BLIND, **HX).status_code == 401
-    assert client.post(to(name, mine[0]), BLIND).status_code == 302
-    client.force_login(rita)
-    assert client.get(to(name, mine[0])).status_code == 405
-
-
-@pytest.mark.parametrize("name", ACTS)
 def test_acts_need_the_token_of_the_form(rita: User, mine: list[Assignment], name: str) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(rita)

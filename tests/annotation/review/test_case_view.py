@@ -235,19 +235,6 @@ def test_markup_in_a_question_is_text(client: Client, rita: User, noon: datetime
     assert b"<script>alert" not in client.get(page(first)).content
 
 
-@pytest.mark.parametrize("person", ["remo", "cora", "ada", "stan"])
-def test_somebody_elses_question_is_not_there(
-    client: Client, first: Assignment, person: str, request: pytest.FixtureRequest
-) -> None:
-    client.force_login(request.getfixturevalue(person))
-    assert client.get(page(first)).status_code == 404
-
-
-def test_a_stranger_logs_in_first(client: Client, first: Assignment) -> None:
-    assert client.get(page(first)).status_code == 302
-    assert client.get(page(first), **HX).status_code == 401  # type: ignore[arg-type]
-
-
 def test_withdrawn_and_unopened_questions_are_not_there(browser_of_rita: Client, first: Assignment) -> None:
     Assignment.objects.filter(pk=first.pk).update(state=AssignmentState.WITHDRAWN)
     assert browser_of_rita.get(page(first)).status_code == 404

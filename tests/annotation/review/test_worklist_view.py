@@ -74,15 +74,6 @@ def test_a_closed_round_is_listed_and_leads_to_no_question(browser_of_rita: Clie
     assert b"can be read, not changed" in browser_of_rita.get(worklist(review_round)).content
 
 
-@pytest.mark.parametrize("person", ["remo", "cora", "stan"])
-@pytest.mark.parametrize("name", ["review-worklist", "review-continue"])
-def test_a_round_without_own_questions_is_not_there(
-    client: Client, review_round: ReviewRound, person: str, name: str, request: pytest.FixtureRequest
-) -> None:
-    client.force_login(request.getfixturevalue(person))
-    assert client.get(reverse(name, args=[review_round.slug])).status_code == 404
-
-
 def test_a_draft_round_is_not_there_yet(browser_of_rita: Client, review_round: ReviewRound) -> None:
     ReviewRound.objects.update(state=RoundState.DRAFT)
     assert browser_of_rita.get(worklist(review_round)).status_code == 404

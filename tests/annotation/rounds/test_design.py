@@ -397,8 +397,6 @@ def test_a_reviewer_is_given_questions_of_their_competences_only(
     with pytest.raises(ReviewRefused, match="other categories only"):
         create_round(plan, name="Two", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon)
     assert set_competences(rita, [], actor=ada, at=noon) == []
-    client.force_login(cora)
-    assert client.post(f"/people/{rita.pk}/competences/").status_code == 403
 
 
 # --- costs, copies and the pages ------------------------------------------------------------------
@@ -426,8 +424,6 @@ def test_what_a_round_costs(
     assert "20" in page.content.decode()
     assert "1.5" in page.content.decode()
     assert "Choose a sample" in client.get("/rounds/new/cost/").content.decode()
-    client.force_login(rita)
-    assert client.get("/rounds/new/cost/").status_code == 403
 
 
 def test_a_round_is_copied_with_its_design(
@@ -449,7 +445,7 @@ def test_a_round_is_copied_with_its_design(
 
 
 @pytest.mark.logs("form.stored")
-def test_a_form_is_made_on_its_page(client: Client, cora: User, rita: User) -> None:
+def test_a_form_is_made_on_its_page(client: Client, cora: User) -> None:
     client.force_login(cora)
     assert "No form of your own" in client.get("/rounds/new/forms/").content.decode()
     sent = {"name": "Chest", "grades": ["clinical_quality"], "anchor-clinical_quality-5": "exam standard"}
@@ -464,9 +460,6 @@ def test_a_form_is_made_on_its_page(client: Client, cora: User, rita: User) -> N
     nothing = client.post("/rounds/new/forms/add/", {"name": "Chest"})
     assert (nothing.status_code, list(nothing.context["form"].errors)) == (422, ["grades"])
     assert "Chest" in client.get("/rounds/new/forms/").content.decode()
-    client.force_login(rita)
-    for address in ("/rounds/new/forms/", "/rounds/new/forms/add/", f"/rounds/new/forms/{stored.pk}/"):
-        assert client.get(address).status_code == 403
 
 
 def test_judgements_are_sent_as_the_form_asks(client: Client, cora: User, rita: User, noon: datetime) -> None:

@@ -47,13 +47,6 @@ def test_pages_are_for_coordinators(
         assert client.get(address).status_code == status
 
 
-def test_administrators_look_and_do_not_draw(client: Client, plan: SamplingPlan, ada: User) -> None:
-    client.force_login(ada)
-    assert client.get("/samples/").status_code == 200
-    assert client.get("/samples/sample/").status_code == 200
-    assert client.get("/samples/new/").status_code == 403
-
-
 def test_the_preview_shows_strata_and_questions_and_stores_nothing(coordinator: Client, bank: QuestionBank) -> None:
     page = coordinator.get("/samples/new/", ASK)
     assert page.status_code == 200
@@ -107,19 +100,6 @@ def test_bad_input_is_explained_and_stores_nothing(
 def test_a_sample_that_is_not_there(coordinator: Client, plan: SamplingPlan) -> None:
     assert coordinator.get("/samples/other/").status_code == 404
     assert coordinator.post("/samples/other/archive/").status_code == 404
-
-
-@pytest.mark.parametrize("act", ["archive", "bring-back", "delete"])
-def test_acts_ask_for_post_and_the_role(client: Client, plan: SamplingPlan, cora: User, stan: User, act: str) -> None:
-    address = f"/samples/sample/{act}/"
-    client.force_login(stan)
-    assert client.post(address).status_code == 403
-    if act == "delete":
-        client.force_login(cora)
-        assert client.post(address).status_code == 403
-    else:
-        client.force_login(cora)
-        assert client.get(address).status_code == 405
 
 
 def test_archived_samples_stand_apart(coordinator: Client, plan: SamplingPlan, cora: User, noon: datetime) -> None:

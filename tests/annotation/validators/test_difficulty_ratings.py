@@ -119,14 +119,6 @@ def test_the_page_tells_agreement_and_no_single_rating(
     assert Finding.objects.values_list("detail", flat=True)[0] not in page
 
 
-@pytest.mark.parametrize("name", ["ada", "rita", "dina"])
-def test_who_does_not_coordinate_sees_none(
-    client: Client, bank: QuestionBank, name: str, request: pytest.FixtureRequest
-) -> None:
-    client.force_login(request.getfixturevalue(name))
-    assert client.get(reverse("bank-difficulties", args=[bank.slug])).status_code == 403
-
-
 def test_a_bank_without_any_rating(client: Client, cora: User) -> None:
     empty = make_bank("Unrated")
     make_revisions(empty, {1: {"difficulty": ""}})

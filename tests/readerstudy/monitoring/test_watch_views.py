@@ -23,7 +23,6 @@ from tests.readerstudy.studies import enrol, make_study, places_of
 pytestmark = pytest.mark.postgres
 
 READER_ACTS = ["extend/", "remind/", "pass/", "withdraw/", "replace/"]
-STUDY_ACTS = ["watch/extend/", "watch/remind/", "watch/interim/", "void/"]
 
 
 # --- who ---
