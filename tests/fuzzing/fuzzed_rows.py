@@ -16,20 +16,13 @@ from unittest.mock import patch
 
 import django
 
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
-    "3a7e9b550000000a49444154789c6360000000020001e221bc330000000049454e44ae426082"
-)
-QUESTIONS = b'{"q1": {"question": "Is there a mass?", "options": {}, "correct_answer": "A"}}'
-
 
 def fill() -> dict[str, Any]:
     """Tokens of every kind, the names by which things are found, and values that bodies may hold."""
     from django.utils import timezone
 
-    from annotation.enums import Role
-    from annotation.jobs import queueing, running
-    from annotation.models import Job, QuestionBank, ReviewRound, Revision
+    from annotation.jobs import queueing
+    from annotation.models import ReviewRound, Revision
     from annotation.quality.checking import check_revisions
     from readerstudy.design.creating import create_study
     from readerstudy.enums import PredictionForm
@@ -46,10 +39,10 @@ def fill() -> dict[str, Any]:
     from tests.readerstudy.predictions.made import keyed_bank
     from tests.readerstudy.report.made import reported_analysis
     from tests.readerstudy.studies import enrol, make_study
+    from annotation.review.samples import draw_sample
+    from readerstudy.predictions.listing import open_submissions
+    from tests.browser.pages.furnishing import furnish
 
-    people = {role: make_person(role.value.title(), role) for role in Role}
-    cora, rita = people[Role.COORDINATOR], people[Role.REVIEWER]
-    remo, hedda, lena = make_person("Remo", Role.REVIEWER), make_person("Hedda"), make_person("Lena")
     patch.object(queueing, "nudge", lambda public_id: None).start()
     patch.object(report_writing, "figures_of", lambda _result: []).start()
 
@@ -79,57 +72,14 @@ def fill() -> dict[str, Any]:
     banks = QuestionBank.objects.filter(slug__in=("keyed", "other"))
     places = {*banks.values_list("slug", flat=True), *ReviewRound.objects.values_list("slug", flat=True), "running", ""}
     ways = {**_tokens(owners, places), "coordinator, session": _session(cora), "nobody": {}}
+    place = furnish()
+    cora, bank, elsewhere, now = place.people["cora"], place.things["bank"], place.things["room"].bank, timezone.now()
+    open_submissions(bank, actor=cora, at=now)
+    draw_sample(elsewhere, name="Elsewhere", per_thousand=1000, actor=cora, at=now)
+    check_revisions(bank, Revision.objects.filter(bank=bank), actor=cora, at=now)
+    places = {bank.slug, elsewhere.slug, *ReviewRound.objects.values_list("slug", flat=True), "room", "openstudy", ""}
+    ways = {**_tokens([*place.people.values()], places), "coordinator, session": _session(cora), "nobody": {}}
     return {"ways_in": ways, "names": _names(), "values": _values()}
-
-
-def _files(bank: Any, actor: Any) -> None:
-    """One of every kind that a program may send."""
-    from django.core.files.uploadedfile import SimpleUploadedFile
-    from django.utils import timezone
-
-    from annotation.ingest import uploading
-    from annotation.questionbank.uploads import receive_file
-    from readerstudy.predictions import uploads
-    from readerstudy.predictions.listing import Target
-    from tests.readerstudy.predictions.made import answers, entry_named
-
-    by = {"actor": actor, "at": timezone.now()}
-    receive_file([QUESTIONS], "more.json", None, bank_name=bank.name, **by)
-    uploading.keep_upload(
-        [uploading.SentFile("a.png", SimpleUploadedFile("a.png", PNG))], credits_table=None, bank=bank, **by
-    )
-    asked = uploads.UploadRequest(entry_named("Model"), Target(bank))
-    uploads.receive_file([answers(Q1="B")], "a.jsonl", asked=asked, **by)
-
-
-def _work(bank: Any, actor: Any) -> None:
-    """Comments, a kept form and matching, and models that are asked: of a bank whose slug the tokens know."""
-    from django.utils import timezone
-
-    from annotation.discussion.commenting import add_comment
-    from annotation.discussion.selected_questions import QuestionsAct, SelectedAct, ask_for_change
-    from annotation.generation.generation_plans import plan_generation, store_generation
-    from annotation.models import ColumnMatching, Question, Report
-    from annotation.review.round_design import store_form
-    from annotation.validators.validator_plans import plan_check, store_check
-    from tests.annotation.generation.made import wanted_of
-    from tests.annotation.model_calls.simulated_calls import make_permission
-    from tests.annotation.questionbank.sheets import SHEET_MATCHING
-    from tests.annotation.rounds.test_design import SHORT
-    from tests.annotation.validators.validated import FINDINGS
-    from tests.annotation.validators.validated import wanted_of as check_of
-
-    now = timezone.now()
-    by = {"actor": actor, "at": now}
-    add_comment(Question.objects.get(bank=bank, number=1), "Is it right?", is_todo=True, **by)
-    ask_for_change(QuestionsAct.of(SelectedAct.TAG, "again", bank=bank, **by), [1, 2])
-    store_form("Chest", SHORT, **by)
-    given = {"columns": ["a"], "matching": SHEET_MATCHING.as_json(), "created_by": actor}
-    ColumnMatching.objects.create(name="sheet", created_at=now, changed_at=now, **given)
-    Report.objects.filter(exam__bank=bank).update(findings=FINDINGS, impression="")
-    make_permission(bank, reports=True)
-    store_generation(plan_generation(wanted_of(bank), at=now), **by)
-    store_check(plan_check(check_of(bank), **by), **by)
 
 
 def _session(person: Any) -> dict[str, str]:
@@ -202,10 +152,10 @@ def _names() -> dict[str, list[Any]]:
         return list(model.objects.filter(**wanted).order_by("pk").values_list(field, flat=True)[:6])
 
     return {
-        "banks": ["keyed", *of(QuestionBank, "slug")],
+        "banks": ["chest", *of(QuestionBank, "slug")],
         "imports": of(Upload, purpose=question_files.PURPOSE),
         "questions": [1, 2, 3],
-        "findings": of(Finding, bank__slug="keyed"),
+        "findings": of(Finding, bank__slug="chest"),
         "revisions": [1],
         "comments": of(QuestionComment),
         "prompts": of(PromptVersion),
@@ -221,7 +171,7 @@ def _names() -> dict[str, list[Any]]:
         "uploads": of(Upload, purpose=uploading.PURPOSE),
         "samples": of(SamplingPlan, "slug"),
         "rounds": of(ReviewRound, "slug"),
-        "studies": ["trial", "trial", "trial", *of(ReaderStudy, "slug")],
+        "studies": of(ReaderStudy, "slug"),
         "analyses": of(Analysis),
         "reports": of(AnalysisReport),
         "readers": of(Enrolment),
@@ -248,12 +198,12 @@ def _values() -> dict[str, list[Any]]:
     from readerstudy.models import ModelEntry, ReaderStudy
 
     return {
-        "bank": ["keyed", *QuestionBank.objects.values_list("slug", flat=True)],
+        "bank": ["chest", *QuestionBank.objects.values_list("slug", flat=True)],
         "sample": list(SamplingPlan.objects.values_list("slug", flat=True)),
         "study": list(ReaderStudy.objects.values_list("slug", flat=True)),
         "model": list(ModelEntry.objects.values_list("public_id", flat=True)),
-        "reviewers": [[], ["reviewer@example.org"], ["reviewer@example.org", "remo@example.org"]],
-        **{name: ["reviewer@example.org", "remo@example.org"] for name in ("reviewer", "to", "adjudicator")},
+        "reviewers": [[], ["rita@example.org"], ["rita@example.org", "remo@example.org"]],
+        **{name: ["rita@example.org", "remo@example.org"] for name in ("reviewer", "to", "adjudicator")},
         **{name: list(PromptVersion.objects.values_list("public_id", flat=True)) for name in ("first", "second")},
         "endpoint": ["stand-in"],
         "act": ["tag", "untag", "withdraw", "bring_back"],
@@ -296,9 +246,16 @@ def main(is_counting: bool) -> dict[str, Any]:
     django.setup()
     from django.test import override_settings
 
+    from tests.browser.pages.endpoints import ENDPOINTS
+    from tests.browser.pages.factors import PROVIDER
+    from tests.browser.pages.sending import NAMED
+    from tests.readerstudy.model_runs.made import STAND_IN
+
     if is_counting:
         return count()
-    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]), _without_triggers():
+    given: dict[str, Any] = {"MODEL_ENDPOINTS": (*NAMED, *ENDPOINTS, STAND_IN), "OIDC_PROVIDER": PROVIDER}
+    given["ALLOWED_HOSTS"] = ["testserver"]
+    with override_settings(**given), _without_triggers():
         return fill()
 
 

@@ -19,9 +19,9 @@ from tests.fuzzing.fuzzed_server import FuzzedSite, fuzzed_site
 
 N_REQUESTS = int(os.environ.get("PROOF_REQUESTS", "500"))
 SHARE_OF_CHAINS = 0.3
-WRITER, READER, ELSEWHERE = "coordinator, bank keyed", "coordinator, site", "coordinator, bank other"
-SAMPLE = {"bank": "keyed", "name": "Bad", "by": "none", "per_thousand": 1000}
-WITHDRAW = "banks/keyed/questions/1/withdraw/"
+WRITER, READER, ELSEWHERE = "coordinator, bank chest", "coordinator, site", "coordinator, bank room-cases"
+SAMPLE = {"bank": "chest", "name": "Bad", "by": "none", "per_thousand": 1000}
+WITHDRAW = "banks/chest/questions/1/withdraw/"
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ REQUESTS = [
     Bad("expired token", 401, "token_expired", "POST", "samples/", SAMPLE, "expired"),
     Bad("token of another bank", 404, "not_found", "POST", "samples/", SAMPLE, ELSEWHERE),
     Bad("token of another bank, one thing", 404, "not_found", "POST", WITHDRAW, {"reason": "x"}, ELSEWHERE),
-    Bad("token of a study", 403, "forbidden", "POST", "samples/", SAMPLE, "reader, study running"),
+    Bad("token of a study", 403, "forbidden", "POST", "samples/", SAMPLE, "reader, study room"),
     Bad("token for reading", 403, "forbidden", "POST", "samples/", SAMPLE, READER),
-    Bad("no such method", 405, "method_not_allowed", "DELETE", "banks/keyed/"),
+    Bad("no such method", 405, "method_not_allowed", "DELETE", "banks/chest/"),
     Bad("a method of another address", 405, "method_not_allowed", "GET", WITHDRAW),
     Bad("no JSON", 400, "not_json", "POST", "samples/", "{"),
     Bad("no text", 400, "not_json", "POST", "samples/", b"\xff\xfe"),
-    Bad("a name twice", 400, "not_json", "POST", "samples/", '{"bank": "keyed", "bank": "keyed"}'),
+    Bad("a name twice", 400, "not_json", "POST", "samples/", '{"bank": "chest", "bank": "chest"}'),
     Bad("no body", 422, "invalid", "POST", "samples/", ""),
     Bad("too deep", 422, "too_deep", "POST", "samples/", "[" * 50_000 + "]" * 50_000),
     Bad("too large", 413, "too_large", "POST", "samples/", {**SAMPLE, "name": "x" * (6 * 1024**2)}),
@@ -61,8 +61,8 @@ REQUESTS = [
     Bad("wrong type", 422, "invalid", "POST", "samples/", {**SAMPLE, "per_thousand": "many"}, names="per_thousand"),
     Bad("a list", 422, "invalid", "POST", "samples/", [SAMPLE]),
     Bad("other content", 415, "unsupported_media_type", "POST", "samples/", "x", headers={"Content-Type": "a/b"}),
-    Bad("id of another bank", 404, "not_found", "POST", "rounds/", {"sample": "sample-round", "name": "Bad"}),
-    Bad("study of another bank", 404, "not_found", "POST", "studies/running/close/", {}),
+    Bad("id of another bank", 404, "not_found", "POST", "rounds/", {"sample": "elsewhere", "name": "Bad"}),
+    Bad("study of another bank", 404, "not_found", "POST", "studies/room/close/", {}),
     Bad("stale If-Match", 412, "changed_since", "POST", WITHDRAW, {"reason": "x"}, headers={"If-Match": '"old"'}),
     Bad("key of another request", 422, "key_reused", "POST", "samples/", SAMPLE, headers={"Idempotency-Key": "used"}),
     Bad("key that is none", 400, "bad_key", "POST", "samples/", SAMPLE, headers={"Idempotency-Key": "x" * 101}),

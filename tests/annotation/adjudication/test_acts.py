@@ -33,26 +33,10 @@ from annotation.review.onlookers import may_see_outcomes
 from annotation.review.reviewer_progress import reviewer_progress
 from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.review.submitting import hand_back, submit_review
-from tests.annotation.adjudication.made import JUDGEMENT, N_OPEN, by_number, make_adjudicated, make_reviewed
+from tests.annotation.adjudication.made import JUDGEMENT, N_OPEN, by_number
 from tests.annotation.rounds.made import make_sample, say
 from tests.conftest import make_person
 from tests.refusals import refuses
-
-
-@pytest.fixture
-def judy(db: None) -> User:
-    """Judy adjudicates."""
-    return make_person("Judy")
-
-
-@pytest.fixture
-def reviewed(cora: User, rita: User, remo: User) -> ReviewRound:
-    return make_reviewed(cora, rita, remo)
-
-
-@pytest.fixture
-def adjudicated(cora: User, rita: User, remo: User, judy: User, without_pixels: None) -> ReviewRound:
-    return make_adjudicated(cora, rita, remo, judy)
 
 
 def states(review_round: ReviewRound) -> dict[int, str]:

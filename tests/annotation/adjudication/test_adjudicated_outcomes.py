@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.test import Client
 
 from annotation.enums import Flag
@@ -10,23 +9,11 @@ from annotation.models import ReviewRound, Settlement, User
 from annotation.outcomes.adjudicating import decide, show_reviews, take_next
 from annotation.review.outcomes import round_outcomes, rules_of
 from annotation.statistics.kernels.issues import CountingRule
-from tests.annotation.adjudication.made import make_adjudicated, make_reviewed
+from tests.annotation.adjudication.made import make_reviewed
 from tests.annotation.review.cases import NOON
 from tests.annotation.rounds.made import say
-from tests.conftest import make_person
 
 ADJUDICATED = CountingRule.ADJUDICATED
-
-
-@pytest.fixture
-def judy(db: None) -> User:
-    return make_person("Judy")
-
-
-@pytest.fixture
-def adjudicated(cora: User, rita: User, remo: User, judy: User) -> ReviewRound:
-    """1 settled; 2, flagged by one of two, and 3, which wait."""
-    return make_adjudicated(cora, rita, remo, judy)
 
 
 def adjudicate(review_round: ReviewRound, judge: User, *flags: Flag, decides: bool = True) -> None:

@@ -27,11 +27,6 @@ TO_BEGIN = ("waits", "Adjudication can begin")
 
 
 @pytest.fixture
-def reviewed(cora: User, rita: User, remo: User) -> ReviewRound:
-    return make_reviewed(cora, rita, remo)
-
-
-@pytest.fixture
 def completed(reviewed: ReviewRound, cora: User, noon: datetime) -> ReviewRound:
     complete_reviews(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
     return reviewed

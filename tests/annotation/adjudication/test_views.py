@@ -14,20 +14,10 @@ from annotation.outcomes.adjudicating import adjudicators_of, decide, name_adjud
 from annotation.people.roles import grant
 from annotation.questionbank.editing import current_revision, wording_of
 from annotation.review.ending import close_round, complete_reviews
-from tests.annotation.adjudication.made import N_OPEN, make_adjudicated, make_reviewed
+from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.adjudication.test_acts import judge_own, taken_and_judged
 from tests.annotation.review.pixels import give_pixels
 from tests.conftest import NOON, make_person
-
-
-@pytest.fixture
-def judy(db: None) -> User:
-    return make_person("Judy")
-
-
-@pytest.fixture
-def adjudicated(cora: User, rita: User, remo: User, judy: User, without_pixels: None) -> ReviewRound:
-    return make_adjudicated(cora, rita, remo, judy)
 
 
 @pytest.fixture

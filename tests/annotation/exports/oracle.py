@@ -20,15 +20,14 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from tests.readerstudy.report.oracle import NAN, Array, beyond_chance, divided, wilson
+
 Number = float | int | None
 Numbers = dict[str, Number]
 Table = dict[tuple[str, ...], Numbers]  # the numbers of each row by what it is about
 Question = tuple[str, str]  # number and wording
 Flags = tuple[frozenset[str], frozenset[str]]  # those set, and those asked for
 
-Z = float(stats.norm.ppf(0.975))
-NAN = math.nan
 GRADES = ("clinical_quality", "factual_correctness", "explanation_clarity", "image_alignment")
 LEVELS = ("easy", "medium", "hard")
 VERDICTS = ("accept", "revise", "reject", "cannot_judge")
@@ -142,12 +141,6 @@ def read_report(folder: Path) -> ReportFiles:
 
 
 # --- shares ---------------------------------------------------------------------------------------------------------
-def wilson(p: float, n: float) -> tuple[float, float]:
-    centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * math.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-    return (0.0 if p <= 0 else max(0.0, centre - half)), (1.0 if p >= 1 else min(1.0, centre + half))
-
-
 def share(holds: Iterable[bool]) -> Numbers:
     found = list(holds)
     k, n = sum(found), len(found)
@@ -292,15 +285,6 @@ def times(report: ReportFiles) -> Table:
 
 
 # --- agreement ------------------------------------------------------------------------------------------------------
-def divided(above: Array, below: Array) -> Array:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.true_divide(above, below))
-
-
-def beyond_chance(po: Array, pe: Array) -> Array:
-    return np.where(np.abs(1 - pe) < 1e-12, NAN, divided(po - pe, 1 - pe))
-
-
 def quadratic(q: int) -> Array:
     place = np.arange(q) / (q - 1)
     return 1 - (place[:, None] - place) ** 2

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
+from django.test import Client
 
 from annotation.enums import AssignmentState, ImportState, RoundState, Task
 from annotation.models import (
@@ -26,6 +27,12 @@ from annotation.people import mailing
 def nobody_asked_for_links_before() -> None:
     mailing.LINKS_OF_ACCOUNT.forget()
     mailing.LINKS_OF_ADDRESS.forget()
+
+
+@pytest.fixture
+def as_ada(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
 
 
 @pytest.fixture

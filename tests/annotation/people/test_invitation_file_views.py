@@ -27,7 +27,7 @@ from annotation.people import mailing
 from annotation.people.invitations import Grant, invite
 from tests.conftest import make_person
 from tests.emails import delivered
-from tests.pages import markup
+from tests.pages import faults_of
 
 SITE, ROUND = "/people/invite/file/", "/rounds/spring/invite/file/"
 HEAD = "name,email,roles\n"
@@ -57,11 +57,6 @@ def rows_of(page: HttpResponse, name: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(unquote(found.group(1)).removeprefix("\ufeff"))))
 
 
-def faults_of(page: HttpResponse) -> list[tuple[str, str, str]]:
-    found = r'<tr><td class="number">(\d+)</td><td class="mono nowrap">(\w+)</td><td><bdi>([^<]*)</bdi></td></tr>'
-    return [(row, column, unescape(words)) for row, column, words in re.findall(found, markup(page))]
-
-
 def longest_transaction(caught: CaptureQueriesContext) -> int:
     """How many statements the longest one holds."""
     longest = n = 0
@@ -74,12 +69,6 @@ def longest_transaction(caught: CaptureQueriesContext) -> int:
         elif is_open:
             n += 1
     return longest
-
-
-@pytest.fixture
-def as_ada(client: Client, ada: User) -> Client:
-    client.force_login(ada)
-    return client
 
 
 def test_the_preview_says_what_each_row_will_do_and_stores_nothing(

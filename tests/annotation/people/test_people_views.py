@@ -24,12 +24,6 @@ ADD = {"name": "Nina", "email": "Nina@example.org", "time_zone": "UTC", "roles":
 YES = {"confirmed": "yes"}
 
 
-@pytest.fixture
-def as_ada(client: Client, ada: User) -> Client:
-    client.force_login(ada)
-    return client
-
-
 # --- list ---
 
 

@@ -13,17 +13,11 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Job, User
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from tests.readerstudy.exports.read_study import read_study, void
 
 QUICK = Settings(seed=1, draws=100)
 PAGE = "/studies/trial/data/"
-
-
-@pytest.fixture
-def study(rita: User, remo: User) -> ReaderStudy:
-    return read_study(rita, remo, state=StudyState.CLOSED)
 
 
 def test_the_button_asks_for_one_analysis(coordinator: Client, study: ReaderStudy) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
-import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Assignment, BlindAnswer, User
@@ -30,7 +29,7 @@ from readerstudy.models import (
     StudyCase,
 )
 from tests.annotation.review.cases import images_are_there
-from tests.readerstudy.exports.read_study import read, read_study, void
+from tests.readerstudy.exports.read_study import read, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 
 STATES = [
@@ -43,11 +42,6 @@ STATES = [
     State.TIMED_OUT,
     State.MISSING,  # never reached
 ]
-
-
-@pytest.fixture
-def study(rita: User, remo: User) -> ReaderStudy:
-    return read_study(rita, remo, state=StudyState.CLOSED)
 
 
 def predict(study: ReaderStudy, name: str, options: str, at: datetime, *, is_named: bool = True) -> PredictionRun:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.models import User
 from annotation.statistics.kernels.multireader import Design, model_minus_readers
 from annotation.tables.prose import prose
 from readerstudy.analysis.gathering import gather
@@ -18,25 +17,18 @@ from readerstudy.analysis.kernels.result import MODEL
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.results.kernels.stored import runs_in_mean
 from readerstudy.results.wording import came
 from readerstudy.unblinding.looks import unblind
 from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.analysis.test_gathering import predict
-from tests.readerstudy.exports.read_study import read_study
 
 QUICK = Settings(seed=7, draws=100)
 MEAN = "mean of all runs"
 
 
 # --- which run stands -----------------------------------------------------------------------------
-@pytest.fixture
-def study(rita: User, remo: User) -> ReaderStudy:
-    return read_study(rita, remo, state=StudyState.CLOSED)
-
-
 def plan(study: ReaderStudy, *runs: tuple[str, str]) -> ReaderStudy:
     study.analysis = AnalysisPlan(runs=runs).as_json()
     ReaderStudy.objects.filter(pk=study.pk).update(analysis=study.analysis)

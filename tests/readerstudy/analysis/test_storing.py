@@ -30,11 +30,6 @@ REASON = "The sponsor asked for a safety look."
 FILE = b"reader,case,option,state\nR1,1,B,answered\nR1,2,A,answered\nR2,1,B,answered\nR2,2,B,answered\n"
 
 
-@pytest.fixture
-def study(rita: User, remo: User) -> ReaderStudy:
-    return read_study(rita, remo, state=StudyState.CLOSED)
-
-
 def run(*words: str) -> str:
     out = StringIO()
     call_command("analyse_study", *words, "--draws", "100", stdout=out, stderr=StringIO())

@@ -31,23 +31,17 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("endpoints")]
 MOST_QUERIES = 18
 
 
-@pytest.fixture
-def browser(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
 def page_of(run: ModelRun) -> str:
     return reverse("model-run-variants", args=[run.batch.public_id])
 
 
-def look(browser: Client, run: ModelRun) -> Any:
+def look(coordinator: Client, run: ModelRun) -> Any:
     """The page once what it asked for is computed."""
-    begun = browser.get(page_of(run))
+    begun = coordinator.get(page_of(run))
     assert begun.context["computing"], begun.content
     for job in Job.objects.filter(state=JobState.QUEUED):
         running.run(job.public_id, clock=timezone.now)
-    return browser.get(page_of(run))
+    return coordinator.get(page_of(run))
 
 
 def words(response: Any) -> str:
@@ -56,11 +50,11 @@ def words(response: Any) -> str:
 
 # --- the page -------------------------------------------------------------------------------------
 @pytest.mark.usefixtures("reviewed")
-def test_the_page(browser: Client, twelve: QuestionBank) -> None:
+def test_the_page(coordinator: Client, twelve: QuestionBank) -> None:
     plain = complete(Target(twelve), right_on(*range(1, 10)), n_repeats=2)
     blind = complete(Target(twelve), right_on(1, 2, 3, 10), images=SentImages.NONE, n_orders=4)
     waiting = planned(Target(twelve), prompt=reading(), images=SentImages.BLANK)
-    response = look(browser, blind)
+    response = look(coordinator, blind)
     said = words(response).replace("\N{NO-BREAK SPACE}", " ")
     assert "Incomplete, and left out of the tables: blank images (planned, 12 calls without an answer)" in said
     assert "no image of four orders 33.33 %13.81 to 60.94 %n = 12 75.00 %46.77 to 91.11 %n = 12 all images" in said
@@ -72,58 +66,60 @@ def test_the_page(browser: Client, twelve: QuestionBank) -> None:
     assert [one.number for one, _wording in response.context["listed"]] == [1, 2, 3]
     for run in (plain, blind, waiting):
         assert reverse("model-run", args=[run.batch.public_id]) in response.content.decode()
-    assert page_of(plain) in browser.get(reverse("model-run", args=[plain.batch.public_id])).content.decode()
+    assert page_of(plain) in coordinator.get(reverse("model-run", args=[plain.batch.public_id])).content.decode()
 
 
-def test_computed_once_for_the_whole_family_and_anew_with_another_run(browser: Client, twelve: QuestionBank) -> None:
+def test_computed_once_for_the_whole_family_and_anew_with_another_run(
+    coordinator: Client, twelve: QuestionBank
+) -> None:
     plain = complete(Target(twelve), right_on(1))
     blind = blind_run(twelve, 1)
-    look(browser, plain)
-    assert browser.get(page_of(blind)).context["result"]
+    look(coordinator, plain)
+    assert coordinator.get(page_of(blind)).context["result"]
     assert Job.objects.count() == 1
     complete(Target(twelve), right_on(1), images=SentImages.BLANK)
-    assert len(look(browser, plain).context["result"]["variants"]) == 2
+    assert len(look(coordinator, plain).context["result"]["variants"]) == 2
 
 
 def test_the_page_of_the_job_tells_how_many_questions_and_nothing_of_the_answers(
-    browser: Client, twelve: QuestionBank
+    coordinator: Client, twelve: QuestionBank
 ) -> None:
     run = complete(Target(twelve), right_on(1), n_repeats=2)
-    look(browser, run)
-    facts = browser.get(reverse("job", args=[Job.objects.get().public_id])).context["facts"]
+    look(coordinator, run)
+    facts = coordinator.get(reverse("job", args=[Job.objects.get().public_id])).context["facts"]
     assert facts == {"n": 12, "n_clusters": 12, "n_without_key": 0, "clustered": False}
 
 
-def test_htmx_gets_the_part_that_changes(browser: Client, twelve: QuestionBank) -> None:
+def test_htmx_gets_the_part_that_changes(coordinator: Client, twelve: QuestionBank) -> None:
     run = complete(Target(twelve), right_on(1), n_repeats=2)
-    part = browser.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
+    part = coordinator.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
     assert 'hx-trigger="every 1s"' in part
     assert "<html" not in part
 
 
-def test_what_cannot_be_computed_says_so(browser: Client, twelve: QuestionBank) -> None:
+def test_what_cannot_be_computed_says_so(coordinator: Client, twelve: QuestionBank) -> None:
     run = complete(Target(twelve), right_on(1), n_repeats=2)
-    browser.get(page_of(run))
+    coordinator.get(page_of(run))
     Job.objects.update(state=JobState.FAILED, error="The disk is full.")
-    assert "The runs could not be compared: The disk is full." in words(browser.get(page_of(run)))
+    assert "The runs could not be compared: The disk is full." in words(coordinator.get(page_of(run)))
 
 
-def test_variants_without_a_plain_run_say_which_run_is_missing(browser: Client, twelve: QuestionBank) -> None:
+def test_variants_without_a_plain_run_say_which_run_is_missing(coordinator: Client, twelve: QuestionBank) -> None:
     blank = complete(Target(twelve), right_on(1), images=SentImages.BLANK)
     lacking = "No complete run asks with the images that the prompt names (all images)."
-    assert lacking in words(browser.get(page_of(blank)))
+    assert lacking in words(coordinator.get(page_of(blank)))
     complete(Target(twelve), right_on(1))
-    assert lacking not in words(look(browser, blank))
+    assert lacking not in words(look(coordinator, blank))
 
 
-def test_without_anything_to_compare_the_page_says_what_to_run(browser: Client, twelve: QuestionBank) -> None:
-    said = words(browser.get(page_of(complete(Target(twelve), right_on(1)))))
+def test_without_anything_to_compare_the_page_says_what_to_run(coordinator: Client, twelve: QuestionBank) -> None:
+    said = words(coordinator.get(page_of(complete(Target(twelve), right_on(1)))))
     assert "There is nothing to compare yet" in said
     assert not Job.objects.exists()
 
 
 def test_questions_are_listed_in_pages(
-    browser: Client, rita: User, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, rita: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     bank = make_bank()
     make_revisions(bank, {number: {} for number in range(1, 121)})
@@ -131,12 +127,12 @@ def test_questions_are_listed_in_pages(
     for number in range(1, 121):
         review(made, number, {rita: "yes"})
     run = complete(Target(bank), right_on(*range(1, 121)), prompt=make_prompt(), n_orders=4, n_repeats=2)
-    look(browser, run)
-    response = browser.get(page_of(run), {"page": 3})
+    look(coordinator, run)
+    response = coordinator.get(page_of(run), {"page": 3})
     assert [one.number for one, _wording in response.context["listed"]] == list(range(101, 121))
     assert "page 3 of 3" in words(response)
     with django_assert_max_num_queries(MOST_QUERIES):
-        browser.get(page_of(run))
+        coordinator.get(page_of(run))
 
 
 # --- who ------------------------------------------------------------------------------------------

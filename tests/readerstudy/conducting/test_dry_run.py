@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from django.test import Client
 
 from annotation.models import User
 from readerstudy.models import ReaderStudy
-from tests.readerstudy.design.drafts import make_draft
 
 ADDRESS = "/studies/trial/dry-run/"
-
-
-@pytest.fixture
-def draft(cora: User) -> ReaderStudy:
-    return make_draft(cora)
 
 
 def test_the_way_of_a_reader_stands_on_the_page(client: Client, draft: ReaderStudy, cora: User) -> None:

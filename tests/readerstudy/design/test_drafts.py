@@ -17,14 +17,8 @@ from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.enrolment.participation import NAMES_SHOWN
 from readerstudy.models import Arm, ReaderStudy
 from tests.conftest import NOON
-from tests.readerstudy.design.drafts import make_draft
 
 STEPS = ["arms", "rules", "readers"]
-
-
-@pytest.fixture
-def draft(cora: User) -> ReaderStudy:
-    return make_draft(cora)
 
 
 def rules_sent(**changes: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from django.test import Client
 
 from annotation.models import User
@@ -18,16 +17,11 @@ from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
 from tests.pages import markup
-from tests.readerstudy.design.drafts import make_draft, study_coordinator
+from tests.readerstudy.design.drafts import study_coordinator
 from tests.readerstudy.results.made import analysed_study
 from tests.readerstudy.studies import make_study
 
 ADDRESS = "/studies/trial/forecast/"
-
-
-@pytest.fixture
-def draft(cora: User) -> ReaderStudy:
-    return make_draft(cora)
 
 
 def sent(**changes: Any) -> dict[str, Any]:

@@ -9,20 +9,14 @@ import re
 import pytest
 from django.test import Client
 
-from annotation.models import AuditEvent, User
+from annotation.models import AuditEvent
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
 from tests.pages import markup
-from tests.readerstudy.design.drafts import make_draft
 
 ADDRESS = "/studies/trial/freeze/"
-
-
-@pytest.fixture
-def draft(cora: User) -> ReaderStudy:
-    return make_draft(cora)
 
 
 def test_each_problem_leads_to_where_it_is_mended(coordinator: Client, draft: ReaderStudy) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -16,7 +15,7 @@ from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyInvitation
 from tests.conftest import make_person
-from tests.pages import markup
+from tests.pages import faults_of, markup
 from tests.readerstudy.studies import enrol, make_study
 
 PAGE = "/studies/trial/invite/file/"
@@ -30,11 +29,6 @@ def study(db: None) -> ReaderStudy:
 
 def check(client: Client, text: str) -> HttpResponse:
     return client.post(PAGE, {"file": SimpleUploadedFile("readers.csv", text.encode())})  # type: ignore[return-value]
-
-
-def faults_of(page: HttpResponse) -> list[tuple[str, str, str]]:
-    found = r'<tr><td class="number">(\d+)</td><td class="mono nowrap">(\w+)</td><td><bdi>([^<]*)</bdi></td></tr>'
-    return [(row, column, unescape(words)) for row, column, words in re.findall(found, markup(page))]
 
 
 def test_readers_come_from_a_file(coordinator: Client, study: ReaderStudy) -> None:

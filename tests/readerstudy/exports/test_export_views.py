@@ -16,12 +16,6 @@ from readerstudy.exports.exporting import StudyTable
 from readerstudy.models import ReaderStudy, StudyRole
 from readerstudy.views.studies import export_offers
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.exports.read_study import read_study
-
-
-@pytest.fixture
-def study(rita: User, remo: User) -> ReaderStudy:
-    return read_study(rita, remo, state=StudyState.CLOSED)
 
 
 def address(table: str = "responses", form: str = "csv", slug: str = "trial") -> str:

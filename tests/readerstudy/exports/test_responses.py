@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
@@ -13,13 +12,8 @@ from readerstudy.exports.columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import Enrolment, ReaderStudy, Reading, Remark, Response
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.exports.read_study import read_study, void
+from tests.readerstudy.exports.read_study import void
 from tests.readerstudy.studies import enrol, make_study
-
-
-@pytest.fixture
-def study(rita: User, remo: User) -> ReaderStudy:
-    return read_study(rita, remo, state=StudyState.CLOSED)
 
 
 def rows_of(study: ReaderStudy, *, with_key: bool = True) -> list[dict[str, Any]]:

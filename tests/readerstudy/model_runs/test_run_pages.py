@@ -48,21 +48,15 @@ def bank() -> QuestionBank:
     return made
 
 
-@pytest.fixture
-def browser(client: Client, cora: User) -> Client:
-    client.force_login(cora)
-    return client
-
-
-def words(browser: Client, name: str, *args: object, status: int = 200, **query: str) -> str:
-    response = browser.get(reverse(name, args=args), query)
+def words(coordinator: Client, name: str, *args: object, status: int = 200, **query: str) -> str:
+    response = coordinator.get(reverse(name, args=args), query)
     assert response.status_code == status
     return " ".join(strip_tags(response.content.decode()).split())
 
 
-def press(browser: Client, run: ModelRun, act: str, **sent: str) -> str:
+def press(coordinator: Client, run: ModelRun, act: str, **sent: str) -> str:
     """What the page says afterwards."""
-    response = browser.post(reverse(f"model-run-{act}", args=[run.batch.public_id]), sent, follow=True)
+    response = coordinator.post(reverse(f"model-run-{act}", args=[run.batch.public_id]), sent, follow=True)
     run.batch.refresh_from_db()
     return " ".join(strip_tags(response.content.decode()).split())
 
@@ -87,9 +81,9 @@ def form(bank: QuestionBank, **fields: object) -> dict[str, object]:
 
 
 # --- planning -------------------------------------------------------------------------------------
-def test_a_run_is_planned_by_the_form(browser: Client, bank: QuestionBank) -> None:
+def test_a_run_is_planned_by_the_form(coordinator: Client, bank: QuestionBank) -> None:
     sent = form(bank, n_orders=4, images="first", max_tokens=300)
-    response = browser.post(reverse("model-run-new"), sent)
+    response = coordinator.post(reverse("model-run-new"), sent)
     batch = CallBatch.objects.get()
     assert response["Location"] == reverse("model-run", args=[batch.public_id])
     assert (batch.n_calls, batch.images, batch.state) == (100, "first", "planned")
@@ -106,113 +100,113 @@ def test_a_run_is_planned_by_the_form(browser: Client, bank: QuestionBank) -> No
     ],
 )
 def test_an_error_stands_at_its_field(
-    browser: Client, bank: QuestionBank, wrong: dict[str, object], field: str, sentence: str
+    coordinator: Client, bank: QuestionBank, wrong: dict[str, object], field: str, sentence: str
 ) -> None:
-    response = browser.post(reverse("model-run-new"), form(bank, **wrong))
+    response = coordinator.post(reverse("model-run-new"), form(bank, **wrong))
     assert response.status_code == 422
     assert sentence in str(response.context["form"].errors[field])
     assert not CallBatch.objects.exists()
 
 
-def test_what_the_act_refuses_stands_on_the_form(browser: Client) -> None:
-    response = browser.post(reverse("model-run-new"), form(make_questions(3, pixels=False)))
+def test_what_the_act_refuses_stands_on_the_form(coordinator: Client) -> None:
+    response = coordinator.post(reverse("model-run-new"), form(make_questions(3, pixels=False)))
     assert response.status_code == 422
     assert "Nobody has permitted" in response.content.decode()
 
 
 def test_without_endpoints_prompts_or_questions_the_page_says_what_to_do(
-    browser: Client, settings: Settings, cora: User
+    coordinator: Client, settings: Settings, cora: User
 ) -> None:
     settings.MODEL_ENDPOINTS = ()
-    assert "REXVQA_MODEL_ENDPOINTS" in words(browser, "model-run-new")
+    assert "REXVQA_MODEL_ENDPOINTS" in words(coordinator, "model-run-new")
     name_endpoints(settings)
-    assert "Write one first" in words(browser, "model-run-new")
+    assert "Write one first" in words(coordinator, "model-run-new")
     make_prompt()
-    assert "There is no bank and no study" in words(browser, "model-run-new")
+    assert "There is no bank and no study" in words(coordinator, "model-run-new")
 
 
 # --- watching -------------------------------------------------------------------------------------
-def test_a_planned_run_offers_its_first_questions(browser: Client, bank: QuestionBank) -> None:
+def test_a_planned_run_offers_its_first_questions(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
-    said = words(browser, "model-run", run.batch.public_id)
+    said = words(coordinator, "model-run", run.batch.public_id)
     assert "Planned; nothing was sent" in said
     assert "Ask the first 20 questions" in said
-    assert "The first 20 questions are being asked" in press(browser, run, "try")
+    assert "The first 20 questions are being asked" in press(coordinator, run, "try")
     assert run.batch.state == BatchState.TRYING
 
 
-def test_the_estimate_stands_before_the_start(browser: Client, bank: QuestionBank) -> None:
+def test_the_estimate_stands_before_the_start(coordinator: Client, bank: QuestionBank) -> None:
     set_price()
     run = planned(Target(bank), n_repeats=10)
     answer(run, n=20)
-    said = words(browser, "model-run", run.batch.public_id)
+    said = words(coordinator, "model-run", run.batch.public_id)
     assert "Calls 250" in said
     assert "0.26 EUR" in said
     assert "From 20 questions that were asked" in said
 
 
-def test_a_start_of_unknown_cost_needs_a_tick(browser: Client, bank: QuestionBank) -> None:
+def test_a_start_of_unknown_cost_needs_a_tick(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
-    assert "Start it although nobody knows" in words(browser, "model-run", run.batch.public_id)
-    assert "The cost is unknown" in press(browser, run, "start")
+    assert "Start it although nobody knows" in words(coordinator, "model-run", run.batch.public_id)
+    assert "The cost is unknown" in press(coordinator, run, "start")
     assert run.batch.state == BatchState.PLANNED
-    assert "The run is started" in press(browser, run, "start", accepts_unknown_cost="yes")
+    assert "The run is started" in press(coordinator, run, "start", accepts_unknown_cost="yes")
     assert run.batch.state == BatchState.RUNNING
 
 
-def test_paused_resumed_and_stopped(browser: Client, bank: QuestionBank) -> None:
+def test_paused_resumed_and_stopped(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
     end(run, BatchState.RUNNING)
-    assert "Somebody paused this run" in press(browser, run, "pause")
-    assert "The run goes on" in press(browser, run, "resume")
-    assert "Stop this run for good?" in press(browser, run, "stop")
+    assert "Somebody paused this run" in press(coordinator, run, "pause")
+    assert "The run goes on" in press(coordinator, run, "resume")
+    assert "Stop this run for good?" in press(coordinator, run, "stop")
     assert run.batch.state == BatchState.RUNNING
-    assert "Stopped for good after 0 of 25 calls" in press(browser, run, "stop", confirmed="yes")
-    assert "reload the page" in press(browser, run, "resume")
+    assert "Stopped for good after 0 of 25 calls" in press(coordinator, run, "stop", confirmed="yes")
+    assert "reload the page" in press(coordinator, run, "resume")
 
 
-def test_a_pause_by_the_program_says_why(browser: Client, bank: QuestionBank) -> None:
+def test_a_pause_by_the_program_says_why(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
     CallBatch.objects.update(state=BatchState.PAUSED, paused_because="The endpoint refused the key.")
-    assert "The endpoint refused the key." in words(browser, "model-run", run.batch.public_id)
+    assert "The endpoint refused the key." in words(coordinator, "model-run", run.batch.public_id)
 
 
-def test_the_cap_is_changed(browser: Client, bank: QuestionBank) -> None:
+def test_the_cap_is_changed(coordinator: Client, bank: QuestionBank) -> None:
     set_price()
     run = planned(Target(bank))
-    assert "The cap is changed" in press(browser, run, "cap", cap="2.5")
-    assert "must be more than 0" in press(browser, run, "cap", cap="0")
-    assert "Enter a number" in press(browser, run, "cap", cap="much")
+    assert "The cap is changed" in press(coordinator, run, "cap", cap="2.5")
+    assert "must be more than 0" in press(coordinator, run, "cap", cap="0")
+    assert "Enter a number" in press(coordinator, run, "cap", cap="much")
     assert str(run.batch.cap) == "2.5000"
 
 
-def test_outcomes_are_counted_each_for_itself(browser: Client, bank: QuestionBank) -> None:
+def test_outcomes_are_counted_each_for_itself(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
     one_of_each = {1: CallOutcome.REFUSED, 2: CallOutcome.CUT, 3: CallOutcome.FAILED}
     answer(run, outcomes=one_of_each, n=10)
     ModelCall.objects.filter(number=4).update(n_sent=2)
     end(run, BatchState.RUNNING)
-    said = words(browser, "model-run", run.batch.public_id)
+    said = words(coordinator, "model-run", run.batch.public_id)
     counts = "answered 7 28.0 refused 1 4.0 cut at the token limit 1 4.0 no option found 1 4.0 not asked 15 60.0"
     assert counts in said
     assert "1 call was in progress when a worker was stopped: asked twice, and paid twice." in said
 
 
-def test_a_complete_run_leads_to_its_predictions(browser: Client, bank: QuestionBank) -> None:
+def test_a_complete_run_leads_to_its_predictions(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
     answer(run)
     end(run)
-    assert "being published" in words(browser, "model-run", run.batch.public_id)
+    assert "being published" in words(coordinator, "model-run", run.batch.public_id)
     publish(run, actor=None, at=NOON)
     published = PredictionRun.objects.get()
-    page = browser.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
+    page = coordinator.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
     assert reverse("prediction-run", args=[published.public_id]) in page
-    page = browser.get(reverse("prediction-run", args=[published.public_id])).content.decode()
+    page = coordinator.get(reverse("prediction-run", args=[published.public_id])).content.decode()
     assert reverse("model-run", args=[run.batch.public_id]) in page
 
 
 def test_what_cannot_be_published_says_why_and_where_to_try_again(
-    browser: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
     run = planned(Target(bank))
@@ -223,95 +217,95 @@ def test_what_cannot_be_published_says_why_and_where_to_try_again(
     bank.save()
     job = Job.objects.get()
     run_job(job.public_id, clock=lambda: NOON)
-    page = browser.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
+    page = coordinator.get(reverse("model-run", args=[run.batch.public_id])).content.decode()
     assert "could not be published: “Bank” is archived" in page
     assert reverse("job", args=[job.public_id]) in page
     assert "hx-trigger" not in page
 
 
-def test_the_time_that_is_left_is_told_while_a_run_goes_on(browser: Client, bank: QuestionBank) -> None:
+def test_the_time_that_is_left_is_told_while_a_run_goes_on(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
     run.estimate = {"hours": {"value": 8.0, "low": 6.0, "high": 10.0}}
     run.save()
     answer(run, n=5)  # of 25
     end(run, BatchState.RUNNING)
     left = "Left by the estimate of the start: 6.4 h."
-    assert left in words(browser, "model-run", run.batch.public_id)
+    assert left in words(coordinator, "model-run", run.batch.public_id)
     end(run, BatchState.PAUSED)
-    assert left not in words(browser, "model-run", run.batch.public_id)
+    assert left not in words(coordinator, "model-run", run.batch.public_id)
 
 
-def test_a_variant_says_that_it_stands_for_nothing(browser: Client, bank: QuestionBank) -> None:
+def test_a_variant_says_that_it_stands_for_nothing(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank), images="blank")
     answer(run)
     end(run)
-    assert "never represents the model in figures" in words(browser, "model-run", run.batch.public_id)
+    assert "never represents the model in figures" in words(coordinator, "model-run", run.batch.public_id)
 
 
-def test_htmx_gets_the_part_that_changes(browser: Client, bank: QuestionBank) -> None:
+def test_htmx_gets_the_part_that_changes(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
     end(run, BatchState.RUNNING)
-    page = browser.get(reverse("model-run", args=[run.batch.public_id]), headers={"HX-Request": "true"})
+    page = coordinator.get(reverse("model-run", args=[run.batch.public_id]), headers={"HX-Request": "true"})
     assert "<html" not in page.content.decode()
     assert 'hx-trigger="every 2s"' in page.content.decode()
     end(run, BatchState.PAUSED)
-    page = browser.get(reverse("model-run", args=[run.batch.public_id]), headers={"HX-Request": "true"})
+    page = coordinator.get(reverse("model-run", args=[run.batch.public_id]), headers={"HX-Request": "true"})
     assert "hx-trigger" not in page.content.decode()
 
 
 @pytest.mark.parametrize("state", list(BatchState))
 def test_few_queries_whatever_the_size(
-    browser: Client, state: BatchState, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, state: BatchState, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     bank = make_bank()
     make_revisions(bank, {number: {} for number in range(1, 201)})
     run = planned(Target(bank), n_orders=4)
     answer(run, n=200)
     end(run, state)
-    assert browser.get(reverse("model-run", args=[run.batch.public_id])).status_code == 200
+    assert coordinator.get(reverse("model-run", args=[run.batch.public_id])).status_code == 200
     with django_assert_max_num_queries(MOST_QUERIES):
-        assert browser.get(reverse("model-run", args=[run.batch.public_id])).status_code == 200
+        assert coordinator.get(reverse("model-run", args=[run.batch.public_id])).status_code == 200
     with django_assert_max_num_queries(MOST_QUERIES):
-        browser.get(reverse("model-run-calls", args=[run.batch.public_id]))
+        coordinator.get(reverse("model-run-calls", args=[run.batch.public_id]))
     with django_assert_max_num_queries(MOST_QUERIES):
-        browser.get(reverse("model-runs"))
+        coordinator.get(reverse("model-runs"))
 
 
-def test_the_list_of_runs(browser: Client, bank: QuestionBank) -> None:
-    assert "No model was run on this site yet" in words(browser, "model-runs")
+def test_the_list_of_runs(coordinator: Client, bank: QuestionBank) -> None:
+    assert "No model was run on this site yet" in words(coordinator, "model-runs")
     planned(Target(bank), n_orders=4)
-    assert "Model 1 Bank bank planned our reading v1 no image 4 1 100" in words(browser, "model-runs")
-    assert "Runs on this site" in words(browser, "models")
+    assert "Model 1 Bank bank planned our reading v1 no image 4 1 100" in words(coordinator, "model-runs")
+    assert "Runs on this site" in words(coordinator, "models")
 
 
 # --- raw answers ----------------------------------------------------------------------------------
-def test_raw_answers_are_listed_without_what_they_say(browser: Client, bank: QuestionBank) -> None:
+def test_raw_answers_are_listed_without_what_they_say(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
     answer(run, lambda call: "PLANTED-WORDS B", outcomes={3: CallOutcome.CUT})
-    said = words(browser, "model-run-calls", run.batch.public_id)
+    said = words(coordinator, "model-run-calls", run.batch.public_id)
     assert "PLANTED-WORDS" not in said
     assert not SeenKey.objects.exists()
-    calls = browser.get(reverse("model-run-calls", args=[run.batch.public_id]), {"outcome": "cut"}).context["page"]
+    calls = coordinator.get(reverse("model-run-calls", args=[run.batch.public_id]), {"outcome": "cut"}).context["page"]
     assert [call.number for call in calls.object_list] == [3]
-    assert "No call with this outcome" in words(browser, "model-run-calls", run.batch.public_id, outcome="refused")
+    assert "No call with this outcome" in words(coordinator, "model-run-calls", run.batch.public_id, outcome="refused")
 
 
-def test_an_opened_call_shows_everything_and_is_noted(browser: Client, bank: QuestionBank, cora: User) -> None:
+def test_an_opened_call_shows_everything_and_is_noted(coordinator: Client, bank: QuestionBank, cora: User) -> None:
     run = planned(Target(bank))
     answer(run, lambda call: "Option <b>B</b>")
-    page = browser.get(reverse("model-run-call", args=[run.batch.public_id, 1])).content.decode()
+    page = coordinator.get(reverse("model-run-call", args=[run.batch.public_id, 1])).content.decode()
     call = run.batch.calls.select_related("revision__question").get(number=1)
     assert call.revision is not None
     assert call.revision.stem in page
     assert "Option &lt;b&gt;B&lt;/b&gt;" in page
     assert "&quot;choices&quot;" in page
     assert SeenKey.objects.get().question == call.revision.question
-    assert words(browser, "model-run-call", run.batch.public_id, 99, status=404)
+    assert words(coordinator, "model-run-call", run.batch.public_id, 99, status=404)
 
 
-def test_a_call_that_was_not_asked_says_so(browser: Client, bank: QuestionBank) -> None:
+def test_a_call_that_was_not_asked_says_so(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
-    assert "This call was not asked yet" in words(browser, "model-run-call", run.batch.public_id, 1)
+    assert "This call was not asked yet" in words(coordinator, "model-run-call", run.batch.public_id, 1)
 
 
 # --- who ------------------------------------------------------------------------------------------

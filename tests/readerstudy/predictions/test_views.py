@@ -25,6 +25,7 @@ from readerstudy.predictions.uploads import entry_of_file
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
 from tests.jobs import work
+from tests.readerstudy.design.drafts import statuses
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank, lines
 from tests.readerstudy.studies import enrol, make_study
 
@@ -44,14 +45,6 @@ def send(client: Client, entry: ModelEntry, content: bytes, target: str, **field
     assert response.status_code == 302, response.context["form"].errors
     work()
     return str(response["Location"])
-
-
-def statuses(client: Client, address: str, people: list[User]) -> list[int]:
-    found = []
-    for person in people:
-        client.force_login(person)
-        found.append(client.get(address).status_code)
-    return found
 
 
 def test_check_look_store(coordinator: Client) -> None:

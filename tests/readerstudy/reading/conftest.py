@@ -10,6 +10,7 @@ import pytest
 from annotation.models import User
 from readerstudy.design.kernels.documents import Rules
 from tests.readerstudy.reading.desk import Desk
+from tests.readerstudy.reading.page import ReadingPage
 from tests.readerstudy.studies import enrol, make_study
 
 MakeDesk = Callable[..., Desk]
@@ -27,6 +28,22 @@ def desk_with(rita: User) -> MakeDesk:
         return desk
 
     return make
+
+
+@pytest.fixture
+def timed(desk_with: MakeDesk) -> Desk:
+    """The first case is on screen since noon, and ends after half a minute."""
+    desk = desk_with(time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    return desk
+
+
+@pytest.fixture
+def page(rita: User) -> ReadingPage:
+    study = make_study()
+    enrol(study, rita)
+    return ReadingPage(rita, study.slug)
 
 
 @pytest.fixture

@@ -7,11 +7,9 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import User
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from tests.readerstudy.reading.page import ReadingPage
-from tests.readerstudy.studies import enrol, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -19,13 +17,6 @@ OF_THE_STUDY = ("session", "pause", "resume")
 OF_A_CASE = ("open", "choice", "events", "commit", "remark")
 POSTED = (*OF_THE_STUDY, *OF_A_CASE)
 ALL = (*POSTED, "state")
-
-
-@pytest.fixture
-def page(rita: User) -> ReadingPage:
-    study = make_study()
-    enrol(study, rita)
-    return ReadingPage(rita, study.slug)
 
 
 def address(name: str, place: str = "nowhere") -> str:

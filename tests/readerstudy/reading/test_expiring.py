@@ -17,15 +17,6 @@ from tests.readerstudy.studies import later
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def timed(desk_with: MakeDesk) -> Desk:
-    """The first case of a study with 30 seconds per case is on screen since noon."""
-    desk = desk_with(time_limit_s=30)
-    desk.open(desk.places[0], 0)
-    desk.paint(desk.places[0], 0)
-    return desk
-
-
 def test_the_deadline_stands_from_the_first_painted_on(timed: Desk) -> None:
     assert reading_at(timed.places[0]).deadline_at == later(30)
     timed.paint(timed.places[0], 20)

@@ -64,15 +64,6 @@ def test_nothing_changes_after_the_end_of_the_time(desk_with: MakeDesk) -> None:
     assert reading_at(place).choice == "B"
 
 
-@pytest.fixture
-def timed(desk_with: MakeDesk) -> Desk:
-    """The first case of a study with 30 seconds per case is on screen since noon."""
-    desk = desk_with(time_limit_s=30)
-    desk.open(desk.places[0], 0)
-    desk.paint(desk.places[0], 0)
-    return desk
-
-
 def ends() -> list[tuple[str, str, int, bool]]:
     """How the program closed the cases, the newest row last."""
     rows = Response.objects.filter(is_confirmed=False).order_by("pk")

@@ -8,16 +8,8 @@ from annotation.models import User
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.reading.page import ReadingPage
-from tests.readerstudy.studies import enrol, make_study
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def page(rita: User) -> ReadingPage:
-    study = make_study()
-    enrol(study, rita)
-    return ReadingPage(rita, study.slug)
 
 
 def test_the_first_page_gets_the_pen_and_the_cases(page: ReadingPage) -> None:
