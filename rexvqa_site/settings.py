@@ -262,7 +262,7 @@ EMBEDDING_FOLDERS = env_folders("REXVQA_EMBEDDING_FOLDERS")
 # Trusted beside the public authorities, for connections to models alone.
 MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 
-# The only addresses that are notified of events; their secrets are read when they are needed, by annotation.endpoints.deliveries.
+# The only addresses that are notified of events; their secrets are read when they are needed (endpoints/deliveries.py).
 WEBHOOKS = env_webhooks("REXVQA_WEBHOOKS")
 
 # --- E-mail ---------------------------------------------------------------------------------------

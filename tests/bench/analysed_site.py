@@ -1,15 +1,10 @@
-"""Fills the site of REXVQA_HOME with a study that three readers and eight models answered, and analyses it.
-
-``python -m tests.bench.analysed_site 200`` makes a study of 200 cases and prints how to get in, as one JSON object.
-"""
+"""A study that three readers and eight models answered, and its analysis."""
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
-import django
 import numpy as np
 
 if TYPE_CHECKING:
@@ -112,16 +107,3 @@ def analysed(study: ReaderStudy) -> Analysis:
     analysis = analyse_study(study, actor=None, at=timezone.now())
     see_analysis(analysis, actor=None, at=timezone.now())
     return analysis
-
-
-def main(n_cases: int) -> None:
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
-    analysis = analysed(made_study(n_cases))
-    print(json.dumps({"study": analysis.study.slug, "analysis": analysis.public_id, "bytes": len(analysis.result)}))
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

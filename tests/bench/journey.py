@@ -31,7 +31,7 @@ STEP_TWO = (
 def measure() -> list[Row]:
     """Rows of the table; the film beside them."""
     with site_env() as env:
-        way_in = filled("review_site", env, N_CASES)
+        way_in = filled("review", env, N_CASES)
         with served_in_chromium(env) as (browser, address):
             times = _journey(browser, address, way_in)
     return [

@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
 from tests.bench.pictures import Pictures
-from tests.bench.review_site import previews
+from tests.bench.sites import previews
 from tests.browser.conftest import CHROMIUM_ARGUMENTS
 from tests.processes import free_port
 

@@ -66,7 +66,7 @@ def _rows(name: str, found: dict[str, Any], bare: dict[str, Any]) -> list[Row]:
 
 # --- the site -------------------------------------------------------------------------------------
 def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> Any:
-    way_in = filled("load_site", env, n_readers, n_cases)
+    way_in = filled("load", env, n_readers, n_cases)
     manage("collectstatic", "--verbosity", "0", "--no-input", env=env).check_returncode()
     return way_in
 

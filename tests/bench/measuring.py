@@ -29,10 +29,10 @@ def told_by(subject: str, *words: object, database_url: str = "", **more: str) -
         return printed_by(f"tests.bench.{subject}", *words, env=env)
 
 
-def filled(subject: str, env: dict[str, str], *words: object) -> Any:
-    """The way into a new site, as the module that fills it prints it."""
+def filled(site: str, env: dict[str, str], *numbers: int) -> Any:
+    """The way into a new site, which ``sites.py`` fills."""
     manage("migrate", "--verbosity", "0", env=env).check_returncode()
-    return printed_by(f"tests.bench.{subject}", *words, env=env)
+    return printed_by("tests.bench.sites", site, *numbers, env=env)
 
 
 def in_test_database(measured: Callable[[], list[Any]]) -> list[Any]:

@@ -24,7 +24,7 @@ SHOWN = "() => performance.getEntriesByName('case shown').length"
 def measure() -> list[Row]:
     """Rows of the table. Raises RuntimeError when there is no Chromium."""
     with site_env() as env:
-        way_in = filled("reading_site", env, N_WARM + LATE + 3)
+        way_in = filled("reading", env, N_WARM + LATE + 3)
         with served_in_chromium(env) as (browser, address):
             return _rows(browser, address, way_in)
 

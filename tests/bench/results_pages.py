@@ -50,10 +50,7 @@ def run(n_cases: int) -> dict[str, Any]:
     from django.core.management import call_command
     from django.urls import reverse
 
-    from annotation.enums import Role
-    from annotation.models import Membership, User
     from readerstudy.results.looking import prepare_figures
-    from readerstudy.results.figure_files import prepare_figures
     from tests.bench.analysed_site import analysed, made_study
 
     call_command("migrate", verbosity=0)

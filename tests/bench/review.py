@@ -46,7 +46,7 @@ def _times() -> tuple[list[float], dict[str, list[float]]]:
     from tests.annotation.case.sent import event, fields, seen
     from tests.annotation.review.cases import as_post, assignments_of, good_judgement
 
-    settings.ROOT_URLCONF = _addresses()
+    settings.ROOT_URLCONF = with_bare_view()
     reviewer, review_round = _round()
     client = Client(SERVER_NAME="127.0.0.1", headers={"hx-request": "true"})
     client.force_login(reviewer)
@@ -108,16 +108,16 @@ def _round() -> tuple[Any, Any]:
     return reviewer, review_round
 
 
-def _addresses() -> ModuleType:
+def with_bare_view() -> ModuleType:
     """The site's addresses and one more."""
     from django.urls import include, path
 
-    addresses = ModuleType("tests.bench.review_addresses")
-    addresses.urlpatterns = [path("bare/", bare_view()), path("", include("annotation.urls"))]  # type: ignore[attr-defined]
+    addresses = ModuleType("tests.bench.addresses")
+    addresses.urlpatterns = [path("bare/", _bare_view()), path("", include("rexvqa_site.urls"))]  # type: ignore[attr-defined]
     return addresses
 
 
-def bare_view() -> Callable[..., Any]:
+def _bare_view() -> Callable[..., Any]:
     """A view that inserts one row."""
     from django.db import transaction
     from django.http import HttpRequest, HttpResponse

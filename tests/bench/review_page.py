@@ -37,7 +37,7 @@ def measure() -> list[Row]:
     """Rows of the table. Raises RuntimeError when there is no Chromium."""
     theirs = label_studio.measure(chromium())
     with site_env() as env:
-        way_in = filled("review_site", env, LATE + N_TURNS + N_WARM + 3)
+        way_in = filled("review", env, LATE + N_TURNS + N_WARM + 3)
         with served_in_chromium(env) as (browser, address):
             return _rows(browser, address, way_in, theirs)
 

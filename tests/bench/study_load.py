@@ -70,7 +70,7 @@ def _program(site: Site, way_in: dict[str, Any], is_beside: bool) -> Iterator[di
 
 
 def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> Any:
-    way_in = filled("study_load_site", env, n_readers, n_cases)
+    way_in = filled("study_load", env, n_readers, n_cases)
     manage("collectstatic", "--verbosity", "0", "--no-input", env=env).check_returncode()
     return way_in
 

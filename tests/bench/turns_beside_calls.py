@@ -45,7 +45,7 @@ def measure_painted(name: str, database_url: str, stand_in: str) -> list[Row]:
     alone: list[float] = []
     beside: list[float] = []
     with site_env(database_url, **_asked(stand_in)) as env:
-        way_in = filled("review_site", env, N_WARM + 2 * N_BLOCKS * N_TURNS + 1)
+        way_in = filled("review", env, N_WARM + 2 * N_BLOCKS * N_TURNS + 1)
         _order(env, MADE)
         with served_in_chromium(env) as (browser, address):
             page = logged_in(browser, address, way_in["session"]).new_page()

@@ -24,54 +24,11 @@ def fill() -> dict[str, Any]:
     from annotation.jobs import queueing
     from annotation.models import ReviewRound, Revision
     from annotation.quality.checking import check_revisions
-    from readerstudy.design.creating import create_study
-    from readerstudy.enums import PredictionForm
-    from readerstudy.exports import report_job, report_writing
-    from readerstudy.models import PredictionRun, ReaderStudy, StudyRole
-    from readerstudy.predictions.listing import Target, open_submissions
-    from readerstudy.results.linking import share_results
-    from tests.annotation.review.cases import make_bank, make_revision, make_round
-    from tests.annotation.rounds.made import make_sample, say
-    from tests.conftest import NOON, make_person
-    from tests.readerstudy.design.drafts import TEXTS
-    from tests.readerstudy.design.made import plan_for
-    from tests.readerstudy.model_runs.made import planned
-    from tests.readerstudy.predictions.made import keyed_bank
-    from tests.readerstudy.report.made import reported_analysis
-    from tests.readerstudy.studies import enrol, make_study
     from annotation.review.samples import draw_sample
     from readerstudy.predictions.listing import open_submissions
     from tests.browser.pages.furnishing import furnish
 
     patch.object(queueing, "nudge", lambda public_id: None).start()
-    patch.object(report_writing, "figures_of", lambda _result: []).start()
-
-    analysis = reported_analysis(make_person("Reader One"), make_person("Reader Two"))
-    PredictionRun.objects.update(form=PredictionForm.RESULTS)
-    ReaderStudy.objects.filter(pk=analysis.study_id).update(unblinded_at=NOON, protocol="{}")
-    report_job.ask_for_report(analysis, actor=cora, at=timezone.now())
-    analysis.study.refresh_from_db()
-    share_results(analysis, days=7, note="", actor=cora, at=timezone.now())
-    under_way = make_study("Running", pixels=True)
-    enrol(under_way, lena)
-    StudyRole.objects.create(study=under_way, user=hedda, granted_at=NOON)
-    keyed = keyed_bank(12, "Keyed")
-    create_study(plan_for(keyed, 4, name="Draft", **TEXTS), actor=cora, at=NOON)  # type: ignore[arg-type]
-    open_submissions(keyed, actor=cora, at=NOON)
-    planned(Target(keyed))
-    make_sample(6)
-    for assignment in make_round(rita, remo, name="Round").assignments.filter(reviewer=rita):
-        say(assignment)
-    make_revision(make_bank("Other"), 1)
-    check_revisions(keyed, Revision.objects.filter(bank=keyed), actor=cora, at=NOON)
-    _files(keyed, cora)
-    _work(keyed, cora)
-    for job in Job.objects.order_by("pk"):
-        running.run(job.public_id, clock=timezone.now)
-    owners = [*people.values(), hedda, lena]
-    banks = QuestionBank.objects.filter(slug__in=("keyed", "other"))
-    places = {*banks.values_list("slug", flat=True), *ReviewRound.objects.values_list("slug", flat=True), "running", ""}
-    ways = {**_tokens(owners, places), "coordinator, session": _session(cora), "nobody": {}}
     place = furnish()
     cora, bank, elsewhere, now = place.people["cora"], place.things["bank"], place.things["room"].bank, timezone.now()
     open_submissions(bank, actor=cora, at=now)

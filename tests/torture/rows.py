@@ -14,9 +14,7 @@ import django
 def fill(n_readers: int, n_cases: int) -> dict[str, object]:
     from django.db import transaction
 
-    from annotation.models import User
     from readerstudy.design.kernels.documents import Rules
-    from readerstudy.design.kernels.rules import Rules
     from readerstudy.models import Enrolment
     from tests.readerstudy.studies import make_study
     from tests.ways_in import sessions_of_readers

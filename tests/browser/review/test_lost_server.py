@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 def test_nothing_typed_is_lost_when_the_server_is_killed(browser: Browser, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(migrated_home(), home)
-    way_in = filled("review_site", environment(home, DJANGO_SETTINGS_MODULE="rexvqa_site.settings"), 2)
+    way_in = filled("review", environment(home, DJANGO_SETTINGS_MODULE="rexvqa_site.settings"), 2)
     server = Server(environment(home))
     context = logged_in(browser, f"http://127.0.0.1:{server.port}", way_in["session"])
     page = context.new_page()

@@ -1,7 +1,8 @@
-"""Fills the site of REXVQA_HOME with a round of radiographs at full size, and prints how to get in: a session key.
+"""Fills the site of REXVQA_HOME with radiographs at full size, and prints how to get in: sessions, and what they open.
 
 A process of its own, because the site that is measured has the shipped settings.
-``python -m tests.bench.review_site 40`` makes 40 questions.
+``python -m tests.bench.sites review 40`` makes a round of 40 questions, ``... study_load 200 40`` a study with 200
+readers, each with 40 cases in an order of their own.
 """
 
 from __future__ import annotations
@@ -14,24 +15,11 @@ from typing import Any
 
 import django
 
-from tests.processes import ROOT, environment, manage
-
-BACKEND = "annotation.people.second_factors.PersonBackend"
+from tests.ways_in import session_of, sessions_of_readers
 
 
-def make_site(home: Path, n_questions: int, database_url: str = "") -> dict[str, Any]:
-    """A new site in ``home`` with a round of so many questions; the session, the round and the first case."""
-    env = environment(home, database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-    manage("migrate", "--verbosity", "0", env=env).check_returncode()
-    command = [sys.executable, "-m", "tests.bench.review_site", str(n_questions)]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
-    way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return way_in
-from tests.ways_in import session_of
-
-
-def main(n_questions: int) -> None:
-    django.setup()
+def review(n_questions: int) -> dict[str, Any]:
+    """The session of the reviewer, the round and the first case."""
     from annotation.models import User
     from tests.annotation.review.cases import assignments_of, make_round
 
@@ -39,7 +27,47 @@ def main(n_questions: int) -> None:
     review_round = make_round(reviewer, n_questions=n_questions, name="Bench")
     give_radiographs()
     first = assignments_of(reviewer, review_round)[0]
-    print(json.dumps({"session": session_of(reviewer), "round": review_round.slug, "case": first.public_id}))
+    return {"session": session_of(reviewer), "round": review_round.slug, "case": first.public_id}
+
+
+def reading(n_cases: int) -> dict[str, Any]:
+    """The session of the reader and the study."""
+    from tests.readerstudy.studies import make_study
+
+    study = make_study("Bench", n_cases=n_cases, n_orders=1, simulated=True, give_images=give_radiographs)
+    return {"session": sessions_of_readers(study, 1)[0], "study": study.slug}
+
+
+def load(n_readers: int, n_questions: int) -> dict[str, Any]:
+    """A session and an order of cases for each reader, and the address of one image at full depth."""
+    from django.urls import reverse
+
+    from annotation.enums import RenditionKind
+    from annotation.models import Rendition, User
+    from tests.annotation.review.cases import assignments_of, make_round
+
+    readers = [User.objects.create_user(f"reader{n}@example.org", None, name=f"Reader {n}") for n in range(n_readers)]
+    review_round = make_round(*readers, n_questions=n_questions, name="Load")
+    give_radiographs()
+    ways_in = []
+    for reader in readers:
+        cases = [
+            {"id": one.public_id, "images": [image.public_id for image in one.revision.question.exam.images.all()]}
+            for one in assignments_of(reader, review_round)
+        ]
+        ways_in.append({"session": session_of(reader), "cases": cases})
+    full = Rendition.objects.filter(kind=RenditionKind.FULL).order_by("pk")[0]
+    return {"readers": ways_in, "image": reverse("rendition", args=[full.name])}
+
+
+def study_load(n_readers: int, n_cases: int) -> dict[str, Any]:
+    """A session for each reader, and a token for a program beside them."""
+    from tests.bench.api_requests import bank_token
+    from tests.readerstudy.studies import make_study
+
+    study = make_study("Load", n_cases=n_cases, n_orders=n_readers, give_images=give_radiographs)
+    token, sessions = bank_token(study.bank), sessions_of_readers(study, n_readers)
+    return {"study": study.slug, "bank": study.bank.slug, "token": token, "sessions": sessions}
 
 
 def previews() -> dict[str, bytes]:
@@ -96,4 +124,6 @@ def made_radiograph(seed: int) -> tuple[dict[str, Any], dict[str, tuple[bytes, i
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    django.setup()
+    ways = {"review": review, "reading": reading, "load": load, "study_load": study_load}
+    print(json.dumps(ways[sys.argv[1]](*map(int, sys.argv[2:]))))
