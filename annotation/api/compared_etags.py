@@ -31,7 +31,7 @@ def etags_in(header: str) -> set[str]:
 
 
 def act_if_unchanged(
-    resource: Any, caller: Caller, act: Callable[..., Response], request: Request, **named: Any
+    resource: Any, caller: Caller, act: Callable[..., Response], request: Request, /, **named: Any
 ) -> Response:
     """The act, in the transaction in which the thing is locked and then compared with If-Match.
 

@@ -65,7 +65,9 @@ def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
     one = writer.get(made["Location"]).json()
     assert (one["n_reports"], one["acts"], one["calls"][0]["n_calls"]) == (3, ["pause", "stop"], 3)
     assert one["calls"][0]["cost"] == "0.00000000"
-    assert writer.post(f"{made['Location']}pause/").json()["state"] == "paused"
+    problem_of(writer.post(f"{made['Location']}pause/", if_match='"old"'), 412, "changed_since")
+    now = writer.get(made["Location"])["ETag"]
+    assert writer.post(f"{made['Location']}pause/", if_match=now).json()["state"] == "paused"
     with override_settings(MODEL_ENDPOINTS=(NAMED,)):
         assert writer.post(f"{made['Location']}resume/").json()["state"] == "running"
     assert writer.post(f"{made['Location']}stop/").json()["acts"] == []
