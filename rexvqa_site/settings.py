@@ -153,7 +153,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "annotation.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "annotation.people.second_factors.PersonBackend",
+    "annotation.people.backend.PersonBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -166,7 +166,7 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 AXES_USERNAME_FORM_FIELD = "username"  # the field of the log-in form; it holds the e-mail address
 FAILURES_OF_ACCOUNT_THERE = 8  # of one account from one network address
-AXES_FAILURE_LIMIT = "annotation.people.second_factors.failures_before_lock"
+AXES_FAILURE_LIMIT = "annotation.people.backend.failures_before_lock"
 FAILURES_OF_ACCOUNT = 40  # from all addresses together, within AXES_COOLOFF_TIME
 FAILURES_OF_ADDRESS = 60  # of all accounts together: a whole hospital may have one address
 AXES_COOLOFF_TIME = 0.25  # hours

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-BACKEND = "annotation.people.second_factors.PersonBackend"
+BACKEND = "annotation.people.backend.PersonBackend"
 
 
 def session_of(person: Any) -> str:

@@ -1,25 +1,21 @@
-"""Logging in with a password, and second factors: who must have one, codes that count once, taking them away."""
+"""Second factors: who must have one, their secrets in the database, codes that count once, and taking them all away."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import secrets
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
-from typing import Any
 
 from allauth.mfa import app_settings
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from allauth.mfa.utils import decrypt
-from axes.models import AccessAttempt
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
-from django.contrib.auth.backends import ModelBackend
 from django.db import models, transaction
-from django.db.models import Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Sum
+from django.db.models import Exists, ExpressionWrapper, OuterRef, Q
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
@@ -29,7 +25,6 @@ from annotation.models import AuditEvent, Membership, User
 from annotation.people.accounts import end_sessions
 from annotation.people.mailing import send_email, try_to_send
 from annotation.people.tokens import revoke_tokens
-from annotation.site.sorted_tables import KeptQuery
 
 FACTORS = (Authenticator.Type.TOTP.value, Authenticator.Type.WEBAUTHN.value)
 REQUIRED_OF = (Role.ADMINISTRATOR.value, Role.COORDINATOR.value)  # on the site or in a round
@@ -154,38 +149,3 @@ def _tell(person: User, sentence: str, *, by: str) -> None:
     advice = _("If this was not you, and nobody told you, change your password and tell an administrator.")
     body = "\n\n".join(filter(None, (sentence, done, advice, settings.PUBLIC_URL)))
     try_to_send(lambda: send_email(_("Your log-in to the reading room has changed"), body, person.email))
-
-
-_BY_ID = KeptQuery(lambda pk: User.objects.filter(pk=pk), int)
-_BY_ID_AND_FACTOR = KeptQuery(lambda pk: User.objects.filter(pk=pk).annotate(factor_is_due=IS_DUE), int)
-
-
-class PersonBackend(ModelBackend):
-    """Every request asks for its person, so that query is compiled once."""
-
-    def get_user(self, user_id: int) -> User | None:
-        person = (_BY_ID_AND_FACTOR if settings.SECOND_FACTOR_REQUIRED else _BY_ID).first(user_id)
-        return person if person is not None and self.user_can_authenticate(person) else None
-
-
-def failures_before_lock(request: object, credentials: Mapping[str, Any] | None) -> int:
-    """What axes asks: of one account at one network address. Who named no account is known by the address alone."""
-    has_name = bool((credentials or {}).get("username"))
-    return int(settings.FAILURES_OF_ACCOUNT_THERE if has_name else settings.FAILURES_OF_ADDRESS)
-
-
-def has_failed_too_often(account: str, address: str, *, at: datetime) -> bool:
-    """Whether so many wrong passwords came for this account, or from this address, that none is looked at now.
-
-    An empty account, as of a passkey that says nothing, is nobody: it would be everybody's.
-    Beside the lock of an account at one address, which axes holds: asked before anything is hashed.
-    """
-    since = at - timedelta(hours=settings.AXES_COOLOFF_TIME)
-    attempts = AccessAttempt.objects.filter(attempt_time__gte=since)
-    return (
-        account != "" and _failures(attempts.filter(username=account)) >= settings.FAILURES_OF_ACCOUNT
-    ) or _failures(attempts.filter(ip_address=address)) >= settings.FAILURES_OF_ADDRESS
-
-
-def _failures(attempts: QuerySet[AccessAttempt]) -> int:
-    return attempts.aggregate(n=Sum("failures_since_start"))["n"] or 0

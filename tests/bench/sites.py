@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import django
@@ -125,5 +126,10 @@ def made_radiograph(seed: int) -> tuple[dict[str, Any], dict[str, tuple[bytes, i
 
 if __name__ == "__main__":
     django.setup()
-    ways = {"review": review, "reading": reading, "load": load, "study_load": study_load}
+    ways: dict[str, Callable[..., dict[str, Any]]] = {
+        "review": review,
+        "reading": reading,
+        "load": load,
+        "study_load": study_load,
+    }
     print(json.dumps(ways[sys.argv[1]](*map(int, sys.argv[2:]))))

@@ -35,15 +35,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.models import Invitation, User
 from annotation.people import provider_accounts, second_factors
 from annotation.people.accounts import UNKNOWN_ADDRESS
+from annotation.people.backend import has_failed_too_often
 from annotation.people.invitations import find_invitation
 from annotation.people.kernels.provider_settings import Provider
 from annotation.people.links import PeopleRefused, check_open
 from annotation.people.provider_accounts import BUSY, Trip, claims_for, login_address, not_believed, waiting_place
-from annotation.people.second_factors import has_failed_too_often
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
-BACKEND = "annotation.people.second_factors.PersonBackend"
+BACKEND = "annotation.people.backend.PersonBackend"
 
 
 class AccountAdapter(DefaultAccountAdapter):

@@ -20,7 +20,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 from annotation.enums import Role
 from annotation.models import AuditEvent, Job, Membership, User
 from annotation.people import second_factors
-from annotation.people.second_factors import PersonBackend
+from annotation.people.backend import PersonBackend
 from tests.annotation.api.asking import program_of
 from tests.annotation.people.authenticator import Passkey
 from tests.annotation.people.test_links_in_logs import log  # noqa: F401 - a fixture
