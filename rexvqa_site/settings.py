@@ -189,7 +189,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds after which a password or factor is asked for again
 MFA_ADAPTER = "annotation.views.people.signing_in.FactorAdapter"
-MFA_FORMS = {"authenticate": "annotation.forms.account.CodeForm"}
+MFA_FORMS = {"authenticate": "annotation.forms.factors.CodeForm"}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True

@@ -7,12 +7,12 @@ import hashlib
 import secrets
 from datetime import datetime
 from functools import cache
+from typing import TYPE_CHECKING
 
 from allauth.mfa import app_settings
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from allauth.mfa.utils import decrypt
-from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Exists, ExpressionWrapper, OuterRef, Q
@@ -25,6 +25,9 @@ from annotation.models import AuditEvent, Membership, User
 from annotation.people.accounts import end_sessions
 from annotation.people.mailing import send_email, try_to_send
 from annotation.people.tokens import revoke_tokens
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 FACTORS = (Authenticator.Type.TOTP.value, Authenticator.Type.WEBAUTHN.value)
 REQUIRED_OF = (Role.ADMINISTRATOR.value, Role.COORDINATOR.value)  # on the site or in a round
@@ -62,6 +65,8 @@ def sealed(text: str) -> str:
 
 def unsealed(text: str) -> str:
     """What was sealed. With another key of the site it is a secret that nobody has: no code fits any more."""
+    from cryptography.fernet import InvalidToken
+
     try:
         return _box(settings.SECRET_KEY).decrypt(text.encode()).decode()
     except InvalidToken:
@@ -70,6 +75,8 @@ def unsealed(text: str) -> str:
 
 @cache
 def _box(key: str) -> Fernet:
+    from cryptography.fernet import Fernet  # takes a hundredth of a second: not at every start
+
     return Fernet(base64.urlsafe_b64encode(hashlib.sha256(b"second factors:" + key.encode()).digest()))
 
 
