@@ -7,7 +7,7 @@ A name in ordinary letters without a title, and a town alone, look like other wo
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from annotation.quality.kernels.vocabulary import ACRONYMS, MONTHS, NO_NAMES, SURNAMES
@@ -18,7 +18,7 @@ NOT_IN_TEXT = "does not apply to text"
 class Pattern(NamedTuple):
     """``needs``: in small letters, one of them is in every text that it matches; empty: nothing is known."""
 
-    regex: re.Pattern[str]
+    regex: str
     needs: tuple[str, ...]
 
 
@@ -40,7 +40,10 @@ class Spotted(NamedTuple):
 
 
 def _pattern(regex: str, *needs: str) -> Pattern:
-    return Pattern(re.compile(regex), needs)
+    return Pattern(regex, needs)
+
+
+_compiled = cache(re.compile)  # when one is needed: all of them take longer than any other module does at a start
 
 
 _MONTHS = tuple(sorted(MONTHS))
@@ -312,7 +315,7 @@ def _spans(identifier: Identifier, text: str, lower: str) -> list[tuple[int, int
     spans = []
     for regex, needs in identifier.patterns:
         if not needs or _holds_any(lower, needs):
-            spans += [match.span() for match in regex.finditer(text)]
+            spans += [match.span() for match in _compiled(regex).finditer(text)]
     if spans and identifier.letter == "A":
         return [span for span in spans if _is_name(text[slice(*span)], text)]
     return spans
