@@ -6,13 +6,13 @@ Each app says what it adds in its ``apps.py``. It is asked for when it is first 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import cache
 from operator import add, or_
 from typing import TYPE_CHECKING, Any
 
 from django.apps import AppConfig, apps
+from msgspec import Struct, field
 
 if TYPE_CHECKING:  # of the rooms that ask for them
     from django.db.models import Model, Q
@@ -35,8 +35,7 @@ if TYPE_CHECKING:  # of the rooms that ask for them
     from annotation.questionbank.filters import BankFilter
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """This person must not see this question; ``reason`` is the sentence that a coordinator reads."""
 
     person_id: int
@@ -44,8 +43,7 @@ class Conflict:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contributions:
+class Contributions(Struct, frozen=True, kw_only=True):
     """Of one app, or of all."""
 
     # the log, the bin, what is archived
@@ -85,12 +83,11 @@ class Contributions:
     accounts: tuple[Account, ...] = ()  # of a demonstration
 
     def __add__(self, other: Contributions) -> Contributions:
-        both = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        both = ((name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
         return Contributions(**{name: (add if isinstance(own, tuple) else or_)(own, more) for name, own, more in both})
 
 
-@dataclass(frozen=True)
-class BackgroundWork:
+class BackgroundWork(Struct, frozen=True):
     """What an app does without anybody waiting: only a worker, and the command that builds a demonstration, load it."""
 
     jobs: tuple[JobHandler[Any], ...]

@@ -9,7 +9,6 @@ address in the API with its description (``annotation/api/acting.py``), its row 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -18,6 +17,7 @@ from django.db.models import Model, QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.functional import Promise
+from msgspec import Struct, field
 
 from annotation.enums import Role
 from annotation.models import User
@@ -27,8 +27,7 @@ from annotation.site.permissions import within_reach
 Thing = TypeVar("Thing", bound=Model)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Confirmation:
+class Confirmation(Struct, frozen=True, kw_only=True):
     """What the page asks: a title, what follows from the act, and the button that does it."""
 
     title: str

@@ -5,13 +5,13 @@ How often a program may ask: so many requests a minute with each token, and of e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
 from django.core.cache import cache
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
@@ -67,8 +67,7 @@ class PersonSession(SessionAuthentication):
 _MINUTE = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """What is left of this minute."""
 
     most: int

@@ -6,13 +6,13 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Generic, TypeVar, cast
 
 from django.core.exceptions import ValidationError
 from django.db.models import F, Model, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.api.bodies import BodyRefused
 from annotation.site.sorted_tables import Sorting, asked_sorting
@@ -22,8 +22,7 @@ Names = Mapping[str, Any]  # of the columns by which a list is sorted
 USUAL, MOST = 100, 1000
 
 
-@dataclass(frozen=True, slots=True)
-class CursorPage(Generic[Row]):
+class CursorPage(Struct, Generic[Row], frozen=True):
     rows: list[Row]
     next: str  # the cursor of the next page; empty: this was the last
 

@@ -6,12 +6,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, models, transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import Word
 from annotation.enums import _ as marked
@@ -139,8 +139,7 @@ class FaultKind(Word):
     CUT = "cut", marked("missing at the end")
 
 
-@dataclass(frozen=True, slots=True)
-class AuditFault:
+class AuditFault(Struct, frozen=True):
     """The first thing that is wrong. ``event``: the number of the row at which it shows; 0: the log as a whole."""
 
     kind: FaultKind
@@ -148,8 +147,7 @@ class AuditFault:
     sentence: str
 
 
-@dataclass(slots=True)
-class Verified:
+class Verified(Struct):
     """What was found. ``n_events`` are those before the fault, ``head_sha256`` the hash of the last one."""
 
     n_events: int = 0

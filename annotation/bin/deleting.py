@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models, transaction
 from django.utils.functional import Promise
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import contributed
@@ -50,8 +50,7 @@ class BinRefused(Refused):
     """Something refers to the row, or it hangs on something in the bin; the sentence says what."""
 
 
-@dataclass(frozen=True)
-class BinKind:
+class BinKind(Struct, frozen=True):
     """A kind of row that goes into the bin, with functions of its room."""
 
     model: Any  # a Deletable with the managers ``objects`` and ``everywhere``, and a name and a slug or a public id
@@ -68,8 +67,7 @@ def bin_kinds() -> dict[str, BinKind]:
     return dict(reversed(contributed().bin_kinds.items()))
 
 
-@dataclass(frozen=True)
-class Deleted:
+class Deleted(Struct, frozen=True):
     """A row in the bin."""
 
     kind: str

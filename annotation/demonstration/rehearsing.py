@@ -7,11 +7,11 @@ What the simulated reviewers of the demonstration think of a question, by a rand
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
 from django.db.models import QuerySet
+from msgspec.structs import replace
 
 from annotation.demonstration.questions import LETTERS, SEED, DemonstrationQuestion
 from annotation.enums import AssignmentState, BindingVerdict, Degree, Disagreement, Flag, GradeName, RoundState, Verdict

@@ -6,7 +6,6 @@ Who may know what was written about a question: rows for the rule in annotation.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
@@ -15,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Role, RoundState
@@ -82,8 +82,7 @@ LONGEST = 5000  # characters of a comment
 Parts = frozenset[DiscussionPart]
 
 
-@dataclass(frozen=True)
-class ShownComment:
+class ShownComment(Struct, frozen=True):
     """A comment as this person may read it: without the names of others who judged the question, where these are
     not theirs to know. A withdrawn one has no text.
     """
@@ -257,8 +256,7 @@ def places_of(questions: Collection[Question], person: User) -> dict[int, str]:
     return {question: reverse("review-comments", args=[public_id]) for question, public_id in rows}
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A comment that mentions somebody, as they may know it."""
 
     comment: QuestionComment

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, HistoryKind, QuestionState, RoundState
@@ -42,8 +42,7 @@ Kind = HistoryKind
 THERE = {"round__deleted_at": None}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One thing that happened to a question."""
 
     at: datetime

@@ -7,7 +7,6 @@ import unicodedata
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
@@ -15,6 +14,7 @@ from django.db import models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.discussion.commenting import DiscussionRefused
@@ -201,8 +201,7 @@ UNDOES = {
 _LOGGED = {SelectedAct.WITHDRAW: "question.withdrawn", SelectedAct.BRING_BACK: "question.brought_back"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionsAct:
+class QuestionsAct(Struct, frozen=True, kw_only=True):
     """One act of one person at one time. ``words``: the tag, or the reason of a withdrawal, as it is stored."""
 
     bank: QuestionBank
@@ -345,8 +344,7 @@ class LeftQuestions(NamedTuple):
     n_more: int
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What an act did, for who asked for it: others may not know the tags of a question that they judge."""
 
     bank: QuestionBank

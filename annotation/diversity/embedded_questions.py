@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -16,6 +15,8 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from annotation.audit.recording import record
 from annotation.contributions import reads_in_bank
@@ -45,8 +46,7 @@ AT_ONCE = 64  # texts in a request
 CHUNK = 500  # vectors read at once
 
 
-@dataclass(frozen=True)
-class EmbeddingPlan:
+class EmbeddingPlan(Struct, frozen=True):
     """``missing``: for each text without a vector, its hash and the wordings that have it."""
 
     bank: QuestionBank
@@ -177,8 +177,7 @@ def _store(embedding: Embedding, plan: EmbeddingPlan, batch: Sequence[str], vect
 
 
 # --- comparing ---
-@dataclass(frozen=True)
-class EmbeddedResult:
+class EmbeddedResult(Struct, frozen=True):
     """``threshold`` None: none is set for this embedding, and nothing was compared."""
 
     embedding: str
@@ -188,7 +187,7 @@ class EmbeddedResult:
     n_pairs: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        return dict(vars(self))
+        return asdict(self)
 
 
 def compare_embedded(
@@ -264,8 +263,7 @@ def embed_in_background(progress: Progress, params: EmbeddingParams) -> Result:
 
 
 # --- shown ---
-@dataclass(frozen=True)
-class EmbeddingRow:
+class EmbeddingRow(Struct, frozen=True):
     """An embedding, and how many current questions of a bank have its vector."""
 
     embedding: Embedding

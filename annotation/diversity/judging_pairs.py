@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
 
@@ -11,6 +10,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import reads_in_bank
@@ -180,8 +180,7 @@ def n_judged_by_both(trial: PairTrial) -> int:
     return trial.pairs.annotate(n_judged=Count("judgements")).filter(n_judged=2).count()
 
 
-@dataclass(frozen=True)
-class TrialProgress:
+class TrialProgress(Struct, frozen=True):
     """How many pairs a trial has, and how many of them each of the two has judged."""
 
     trial: PairTrial

@@ -6,13 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.call_enums import Ending
 from annotation.diversity.kernels.embedding_folder import SentenceFolder, read_folder
@@ -47,8 +47,7 @@ class EmbeddingRefused(Refused):
     """Questions cannot be embedded or compared so; the sentence says what to do."""
 
 
-@dataclass(frozen=True)
-class VectorSource:
+class VectorSource(Struct, frozen=True):
     """``endpoint`` and ``model`` as an embedding keeps them: of a folder its name and what its files amount to."""
 
     endpoint: str
@@ -139,8 +138,7 @@ def _folder_model(folder: SentenceFolder) -> Ask:
     return vectors
 
 
-@dataclass
-class _EndpointModel:
+class _EndpointModel(Struct):
     source: VectorSource
     bank: QuestionBank
     client: ModelClient

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from http.client import HTTPException
 from types import TracebackType
@@ -19,6 +18,8 @@ from typing import Any, Self
 import requests
 import urllib3
 from django.conf import settings
+from msgspec import Struct
+from msgspec.structs import replace
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -207,8 +208,7 @@ FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, HTTPExcepti
 TIMEOUTS = (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """``total_seconds`` holds for the whole exchange, however slowly something comes."""
 
     connect_seconds: float = 10
@@ -217,8 +217,7 @@ class Limits:
     answer_bytes: int = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One request and what came of it; the key of the endpoint is in no field.
 
     ``status`` is None where no answer began. ``body`` is kept where the answer came whole and is UTF-8 without NUL, as

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.endpoints.client import BoundedSession, printable
@@ -65,8 +65,7 @@ def secret_of(webhook: Webhook) -> bytes:
         raise WebhookRefused("bad_secret", sentence % {"name": webhook.name}) from None
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookLine:
+class WebhookLine(Struct, frozen=True):
     """A webhook of the settings; ``problem`` says why nothing can be sent to it."""
 
     webhook: Webhook

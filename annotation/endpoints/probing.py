@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TypedDict
 
@@ -20,6 +19,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.call_enums import Ending, ProbeAnswer, ProbeQuestion
@@ -298,8 +298,7 @@ def _store(
     return made
 
 
-@dataclass(frozen=True)
-class EndpointLine:
+class EndpointLine(Struct, frozen=True):
     """One endpoint in the list. ``model``: that of the list of endpoints, else the one that was probed last."""
 
     endpoint: Endpoint

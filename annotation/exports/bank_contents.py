@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from django.db.models import Count, QuerySet
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from annotation.enums import IdentifierKind, ImageState, ImportKind, ImportState, QuestionState, RenditionKind, Word, _
 from annotation.exports import tables
@@ -51,8 +52,7 @@ from annotation.questionbank.priors import images_at, keys_of_questions, roots_o
 AT_ONCE = 1_000
 
 
-@dataclass(frozen=True)
-class BankQuestion:
+class BankQuestion(Struct, frozen=True):
     """One question of the export and the edits since its file; ``stored`` is what is to be written."""
 
     question: Question
@@ -282,8 +282,7 @@ class BankForm(Word):
         return f"questions.{'json' if self == BankForm.REXVQA else self.value}"
 
 
-@dataclass
-class QuestionsWritten:
+class QuestionsWritten(Struct):
     sha256: str = ""
     n_not_given_back: int = 0  # unchanged questions whose record differs from that of their file
     left_out: list[str] = field(default_factory=list)

@@ -12,7 +12,6 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +20,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.enums import KeySource, QuestionState, Word
@@ -55,8 +55,7 @@ STAYING_BACK = (QuestionState.NEEDS_REVISION, QuestionState.REJECTED, QuestionSt
 GIVEN_OUT = tuple(state for state in QuestionState if state not in STAYING_BACK)
 
 
-@dataclass(frozen=True)
-class BankChoice:
+class BankChoice(Struct, frozen=True):
     """What to write: questions in these states."""
 
     form: BankForm
@@ -65,8 +64,7 @@ class BankChoice:
     images: str = ""  # name of a folder in the export, or the path of another one
 
 
-@dataclass(frozen=True)
-class BankExported:
+class BankExported(Struct, frozen=True):
     n_questions: int
     n_changed: int
     sha256: str  # of the file of questions

@@ -11,8 +11,9 @@ import io
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from annotation.exports.tables import Format, whole_file, write_codebook, write_table
 from annotation.tables.kernels.table import Column, Table, codebook, flat_cells, flat_columns
@@ -24,8 +25,7 @@ SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
 Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """One file: its bytes are made when it is written."""
 
     name: str  # with folders
@@ -39,8 +39,7 @@ def script_content() -> Content:
     return Content(SCRIPT.name, f"computes the headline numbers again: python {SCRIPT.name}", SCRIPT.read_bytes)
 
 
-@dataclass(frozen=True)
-class WrittenFile:
+class WrittenFile(Struct, frozen=True):
     name: str  # with folders
     n_bytes: int
     sha256: str

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Flag, KeySource, Role, RoundState, RoundSteps
@@ -53,8 +53,7 @@ WHY_NOT = {
 CALIBRATE = "This reviewer has to pass the calibration of the round first, or to be let in on its page."
 
 
-@dataclass(frozen=True)
-class PlacedWording:
+class PlacedWording(Struct, frozen=True):
     """A question of the sample, in the wording that the round reviews."""
 
     question: SampleQuestion
@@ -63,8 +62,7 @@ class PlacedWording:
     key: str
 
 
-@dataclass(frozen=True)
-class PlacedReview:
+class PlacedReview(Struct, frozen=True):
     """A row beside the round: whose review of which wording it is, and what of it is stored."""
 
     row: ReviewRow
@@ -212,8 +210,7 @@ AT_ONCE = 500
 TIME_ELSEWHERE: dict[str, Any] = {"time_rule": "elsewhere"}  # no clock of ours ran, so there is no time
 
 
-@dataclass
-class ReviewsImported:
+class ReviewsImported(Struct):
     """What an import did, or would do. One fault and nothing is stored."""
 
     review_round: str

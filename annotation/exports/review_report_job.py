@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile
@@ -34,8 +34,7 @@ class ReviewReportParams(TypedDict):
 KIND: JobKind[ReviewReportParams] = JobKind("make_review_report")
 
 
-@dataclass(frozen=True)
-class KeptReport:
+class KeptReport(Struct, frozen=True):
     """The newest report of a round, as the job that made it says."""
 
     job: Job

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from annotation.enums import PAPER_FORM, GradeName, RoundSteps
 from annotation.exports.report_files import lines_of_files

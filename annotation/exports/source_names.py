@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
@@ -17,6 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImportState, ViewPosition
@@ -118,8 +118,7 @@ MISSING_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class MissingImage:
+class MissingImage(Struct, frozen=True):
     path: str
     view_position: str
     exam: str

@@ -12,13 +12,13 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from django.conf import settings
+from msgspec import Struct
 
 from annotation.enums import Word
 from annotation.questionbank.kernels.entries import neutralised as neutralised
@@ -142,8 +142,7 @@ def _write_parquet(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequ
     return n
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     n_rows: int
     sha256: str
 

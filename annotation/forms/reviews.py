@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
+from msgspec import Struct
 
 from annotation.enums import Degree, GradeName
 from annotation.forms import PlainForm
@@ -31,8 +31,7 @@ from annotation.statistics.kernels.issues import CountingRule
 Anchors = list[tuple[str, forms.BoundField]]
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One grade or choice as the page draws it: whether it is asked, and the field of each anchor."""
 
     name: str
@@ -116,8 +115,7 @@ RULES = {
 }
 
 
-@dataclass(frozen=True)
-class GroupsChoice:
+class GroupsChoice(Struct, frozen=True):
     issue: CountedIssue
     by: GroupBy
     rule: CountingRule

@@ -51,8 +51,7 @@ MOST_EXAMS = 100_000
 AT_ONCE = 1_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class GenerationWanted(Asking):
+class GenerationWanted(Asking, frozen=True, kw_only=True):
     """What a person asks for: so many exams of the bank, or the reports of a file. Prompts None: ours."""
 
     bank: QuestionBank

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.call_enums import BatchState
 from annotation.generation.kernels.grounding import RULES
@@ -19,8 +20,7 @@ from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun
 FROM_IMPORT = "The import of questions refused it: {code}."
 
 
-@dataclass(frozen=True)
-class NotMade:
+class NotMade(Struct, frozen=True):
     """How often a rule rejected something."""
 
     rule: str

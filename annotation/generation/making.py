@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, Polarity
@@ -84,8 +84,7 @@ def usable_bullets(reports: Iterable[int]) -> dict[int, list[Bullet]]:
     return found
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer of a call to the report that it names; ``text`` None: the model refused, or was cut."""
 
     call: ModelCall
@@ -166,8 +165,7 @@ def _bullets_in(answer: Answer, report: GenerationReport) -> tuple[list[Bullet],
 
 
 # --- questions ---
-@dataclass
-class MadeQuestions:
+class MadeQuestions(Struct):
     """The question file that the stored answers give, and what they give no question for."""
 
     records: dict[str, dict[str, Any]] = field(default_factory=dict)

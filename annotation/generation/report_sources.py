@@ -7,12 +7,12 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.enums import IdentifierKind, ImportKind
 from annotation.files.kernels.strictjson import Entry, Fault
@@ -51,8 +51,7 @@ class GenerationRefused(Refused):
     """Questions cannot be made from these reports."""
 
 
-@dataclass(frozen=True)
-class FoundReport:
+class FoundReport(Struct, frozen=True):
     """What is sent of a report, and where it is kept: with a question of the bank, or as fields of a file."""
 
     text: str
@@ -60,8 +59,7 @@ class FoundReport:
     record: str = ""
 
 
-@dataclass
-class FoundReports:
+class FoundReports(Struct):
     """``refused``: exams that the identifier check left out, with the codes of its rules."""
 
     reports: list[FoundReport] = field(default_factory=list)
@@ -271,8 +269,7 @@ def history_of_generated(revision: Revision) -> dict[str, Any] | None:
     return found
 
 
-@dataclass(frozen=True)
-class GroundedOption:
+class GroundedOption(Struct, frozen=True):
     """An option as it was generated, with the findings that support it: quote, statement, polarity."""
 
     letter: str
@@ -281,8 +278,7 @@ class GroundedOption:
     is_key: bool
 
 
-@dataclass(frozen=True)
-class QuestionOrigin:
+class QuestionOrigin(Struct, frozen=True):
     """Where a question came from. ``calls``: as ``show_call`` names them."""
 
     run: str

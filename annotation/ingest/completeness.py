@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.enums import ImageState, ViewPosition
 from annotation.models import Exam, Image, QuestionBank, Revision
@@ -19,8 +19,7 @@ AT_ONCE = 500  # ids in one query
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass
-class ExamImages:
+class ExamImages(Struct):
     """How many images of an exam can be seen, how many it waits for, and which were removed, in words."""
 
     n_seen: int = 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
+from msgspec import Struct
 
 from annotation.enums import IdentifierKind, ImageState
 from annotation.hashes import identifier_digest, image_path_digest
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 MAX_STRIPPED_FOLDERS = 3  # an archive often wraps everything in a folder or two of its own
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where an image came from. `root` and `path` together name the file; an empty root means it was uploaded."""
 
     name: str  # what the person who brought it calls it

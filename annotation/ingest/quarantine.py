@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.contributions import read_in
@@ -141,8 +141,7 @@ class Decision(Protocol):
     def __call__(self, image: Image, *, reason: str, actor: User, at: datetime) -> None: ...
 
 
-@dataclass
-class Decided:
+class Decided(Struct):
     """What became of one decision about many images."""
 
     done: list[Image] = field(default_factory=list)

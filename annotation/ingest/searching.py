@@ -6,7 +6,6 @@ A word counts letter by letter, capital and small letters being the same; a text
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -14,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import lock_log, record
 from annotation.enums import ImageState, JobState, RenditionKind
@@ -169,8 +169,7 @@ def _failed_lately(at: datetime) -> bool:
 # The words of the site
 
 
-@dataclass(frozen=True)
-class AllowedList:
+class AllowedList(Struct, frozen=True):
     number: int  # 0: no word was ever listed
     words: frozenset[str]
 

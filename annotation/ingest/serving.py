@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.contributions import is_shown
 from annotation.enums import FINAL_STATES, AssignmentState, ImageState, RenditionKind, Role, RoundState
@@ -27,8 +27,7 @@ Names = dict[int, dict[str, str]]  # how the renditions of an image are called, 
 SERVED = (RenditionKind.PREVIEW, RenditionKind.FULL)
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(Struct, frozen=True):
     """The bytes of a rendition as they travel."""
 
     content: bytes
@@ -254,8 +253,7 @@ def images_of_exam(exam: Exam, images: Iterable[Image], left_out: frozenset[str]
     return images
 
 
-@dataclass(frozen=True)
-class NeverSent:
+class NeverSent(Struct, frozen=True):
     """How many images of a bank no model gets, by what keeps each one back."""
 
     missing: int

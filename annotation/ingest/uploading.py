@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -17,6 +16,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
@@ -44,8 +44,7 @@ def uploads_of_images() -> QuerySet[Upload]:
     return Upload.objects.filter(purpose=PURPOSE).select_related("created_by", "bank", "job")
 
 
-@dataclass(frozen=True)
-class SentFile:
+class SentFile(Struct, frozen=True):
     """One file as sent: its path in the chosen folder (or its name), and its content."""
 
     path: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypedDict, TypeVar
+
+from msgspec import Struct
 
 from annotation.contributions import contributing_apps
 from annotation.refusals import Refused
@@ -36,8 +37,7 @@ class NoParams(TypedDict):
     """Of a job that needs none."""
 
 
-@dataclass(frozen=True)
-class JobHandler(Generic[Params]):
+class JobHandler(Struct, Generic[Params], frozen=True):
     kind: JobKind[Params]
     run: Callable[[Progress, Params], Result]
 

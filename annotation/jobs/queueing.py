@@ -6,7 +6,6 @@ import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import contributing_apps
@@ -171,8 +171,7 @@ def refusals_of(job: Job) -> list[Any]:
     return result.get("refused") or result.get("errors") or []
 
 
-@dataclass(frozen=True)
-class CheckedFiles:
+class CheckedFiles(Struct, frozen=True):
     """One kind of such files: the folder of the home that keeps them, and the kinds of its two jobs."""
 
     folder: str

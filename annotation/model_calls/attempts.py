@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar
 from django.db import connection
 from django.db.models import Field, Model
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.call_enums import CallOutcome, Ending, PromptPurpose, SentImages
 from annotation.endpoints.configured_endpoints import cost_of, endpoint_to_ask, price_on
@@ -43,8 +44,7 @@ READING_RULE = f"{REFUSAL_RULE}, {ANSWER_FIELD_RULE}, {RULE}"
 CHANGED = ("n_attempts", "outcome", "option", "pictures", "request_sha256", "n_input", "n_cached", "n_output", "cost")
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(Struct, frozen=True):
     """One attempt as it came over the wire, or in a file of responses, which knows neither start nor duration."""
 
     request_sha256: str
@@ -188,13 +188,12 @@ ROWS_AT_ONCE = 1_000  # rows in one statement
 WAITS = (ImageState.PENDING, ImageState.CHECKING, ImageState.QUARANTINED)  # images that cannot be sent yet
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asking:
+class Asking(Struct, frozen=True, kw_only=True):
     """Which model is asked where, and how. Rooms add what it is asked about."""
 
     endpoint: str
     model: str  # as the endpoint calls it
-    chat: ChatSettings = field(default_factory=ChatSettings)
+    chat: ChatSettings = ChatSettings()
     cap: Decimal | None = None
 
 

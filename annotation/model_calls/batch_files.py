@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, CallOutcome, Ending
@@ -99,8 +99,7 @@ def _numbered(path: Path, n_before: int) -> Path:
 
 
 # --- in ---
-@dataclass
-class ResponsesImported:
+class ResponsesImported(Struct):
     """What a file of responses contained. One problem, and nothing of it is stored."""
 
     batch: CallBatch

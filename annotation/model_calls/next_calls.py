@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -13,14 +12,14 @@ from typing import Any
 from django.db.models import Count, QuerySet, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct, field
 
 from annotation.call_enums import BatchState, CallOutcome
 from annotation.model_calls.kernels.pacing import seconds_before_retry
 from annotation.models import CallAttempt, CallBatch, ModelCall
 
 
-@dataclass(frozen=True)
-class CallTally:
+class CallTally(Struct, frozen=True):
     """``n_asked_twice``: calls that were under way when a worker was killed, so that nobody knows the answer. They were
     asked again, and may have been paid twice.
     """
@@ -91,8 +90,7 @@ TOO_MANY = 429
 READ_AHEAD = 50  # calls
 
 
-@dataclass
-class BatchWork:
+class BatchWork(Struct):
     """``now`` is a number of seconds of a clock that only goes forward, as in Pace."""
 
     spent: Decimal

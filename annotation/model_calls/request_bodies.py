@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.call_enums import SentImages
 from annotation.contributions import contributed
@@ -33,8 +33,7 @@ from annotation.prompts.kernels.filling import fill
 Filler = Callable[[Sequence[ModelCall]], Iterable[dict[str, str]]]
 
 
-@dataclass(frozen=True)
-class CallContent:
+class CallContent(Struct, frozen=True):
     """What a call says, with its pictures by their hashes."""
 
     model: str
@@ -94,8 +93,7 @@ def _question_values(call: ModelCall) -> dict[str, str]:
 _IMAGES = Image.objects.order_by("position", "pk").only("exam", "public_id", "state", "object_name", "display")
 
 
-@dataclass(frozen=True)
-class CallPictures:
+class CallPictures(Struct, frozen=True):
     """What goes with a call: the images of its exam as they are now, and the pictures that were made of them before."""
 
     batch: CallBatch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zoneinfo
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
@@ -14,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
+from msgspec import Struct
 
 from annotation.enums import JobState, LinkState, Role, Word
 from annotation.models.fields import KeptWithRound, PublicIdField, WordField
@@ -28,8 +28,7 @@ class TokenScope(Word):
     STUDY = "study", "study"
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLimits:
+class TokenLimits(Struct, frozen=True):
     """What is left of the rights of a person for whom a program acts: one role, in one place."""
 
     role: str

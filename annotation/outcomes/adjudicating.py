@@ -9,12 +9,12 @@ The reviews of one question side by side, without names, beside the adjudicator'
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import (
@@ -268,8 +268,7 @@ def _lock_own(settlement: Settlement, person: User) -> Settlement:
 
 
 # --- The reviews of one question side by side, without names, beside the adjudicator's ------------
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """What each review says to one field of the form; the first cell is the adjudicator's own."""
 
     label: str
@@ -282,8 +281,7 @@ class Line:
         return not self.is_text and len(set(self.cells)) > 1
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     n_reviews: int
     lines: list[Line]
 

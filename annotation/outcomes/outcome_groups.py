@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
@@ -17,6 +16,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from msgspec import Struct
 
 from annotation.enums import Difficulty, Flag, ImportKind, RoundState, Task, Word
 from annotation.enums import _ as marked
@@ -52,8 +52,7 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class CountedIssue:
+class CountedIssue(Struct, frozen=True):
     """One choice of what is counted: an outcome of the paper, one flag, or any flag at all."""
 
     name: str  # as addresses and tables say it
@@ -72,8 +71,7 @@ COUNTED_ISSUES: dict[str, CountedIssue] = {
 PAPER_ISSUES = [f"paper_{one.value}" for one in PaperOutcome]
 
 
-@dataclass(frozen=True)
-class GroupOutcome:
+class GroupOutcome(Struct, frozen=True):
     """One group; ``n_reviews`` of its questions, whoever wrote them."""
 
     value: str

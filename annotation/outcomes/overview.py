@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.enums import QuestionState, Role, RoundState
 from annotation.models import ReviewRound, Settlement, User
@@ -20,8 +20,7 @@ from annotation.statistics.kernels.intervals import share
 SHOWN = 200
 
 
-@dataclass(frozen=True)
-class SettledQuestion:
+class SettledQuestion(Struct, frozen=True):
     """One question of a round, with what was decided about it and why."""
 
     settlement: Settlement
@@ -36,8 +35,7 @@ class SettledQuestion:
         return self.settlement.outcome == QuestionState.DISPUTED
 
 
-@dataclass(frozen=True)
-class Settling:
+class Settling(Struct, frozen=True):
     """What the reviews of a round settled, and what adjudicators did with the rest."""
 
     rule: str
@@ -81,8 +79,7 @@ def _unsettled(review_round: ReviewRound, rows: QuerySet[Settlement]) -> list[Se
     return [SettledQuestion(one, reasons_text(one.reasons, wanted)) for one in listed]
 
 
-@dataclass(frozen=True)
-class OwnAdjudication:
+class OwnAdjudication(Struct, frozen=True):
     """What one adjudicator did in a round, and what is left for all of them."""
 
     n_decided: int

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose
@@ -35,8 +36,7 @@ MOST_COMMENTS = 200
 LONGEST_QUOTE = 400  # characters of one comment
 
 
-@dataclass(frozen=True)
-class VersionFlags:
+class VersionFlags(Struct, frozen=True):
     """Of one version. By the rule "any": one reviewer who flags a question is enough."""
 
     version: PromptVersion
@@ -56,8 +56,7 @@ class VersionFlags:
         return sorted(found, key=lambda one: -(one[1].share.count or 0))
 
 
-@dataclass(frozen=True)
-class PromptFlags:
+class PromptFlags(Struct, frozen=True):
     """``n_hidden``: rounds with reviews of such questions that this person may not know yet; they are left out."""
 
     versions: list[VersionFlags]  # in the order of those asked for
@@ -73,8 +72,7 @@ class PromptFlags:
         return any(one.any_issue.clustered for one in self.versions)
 
 
-@dataclass
-class _Scope:
+class _Scope(Struct):
     """Which imports brought the questions of which version, and the rounds whose reviews may be shown."""
 
     version_of: dict[int, int]
@@ -141,8 +139,7 @@ def _reviews(scope: _Scope, person: User | None) -> QuerySet[Review]:
 
 
 # --- comments -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class FlaggedComment:
+class FlaggedComment(Struct, frozen=True):
     """What one reviewer wrote on one question. The reviewer is not named."""
 
     review: int

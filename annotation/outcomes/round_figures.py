@@ -6,12 +6,13 @@ How the questions of rounds went: drawn, reviewed, changed, and what they are no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.enums import AssignmentState, ImportState, QuestionState
 from annotation.figures.kernels.forms import FigureForm, Width
@@ -32,8 +33,7 @@ ORDER = (
 )
 
 
-@dataclass(frozen=True)
-class FlowCount:
+class FlowCount(Struct, frozen=True):
     """Of n questions, how many have another wording than the first that was drawn for one of the rounds."""
 
     n: int = 0
@@ -43,8 +43,7 @@ class FlowCount:
         return replace(self, n=self.n + 1, n_changed=self.n_changed + changed)
 
 
-@dataclass(frozen=True)
-class StateFlow:
+class StateFlow(Struct, frozen=True):
     """Questions, each once, however many of the rounds it was drawn for."""
 
     drawn: FlowCount
@@ -52,8 +51,7 @@ class StateFlow:
     now: list[tuple[QuestionState, FlowCount]]  # states that occur
 
 
-@dataclass
-class _Life:
+class _Life(Struct):
     state: str
     first: int  # number of the first wording that was drawn
     newest: int

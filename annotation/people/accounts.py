@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import contributed
@@ -44,8 +44,7 @@ SYSTEMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSession:
+class OpenSession(Struct, frozen=True):
     pk: int
     browser: str  # empty where it does not say
     system: str
@@ -242,8 +241,7 @@ def people_matching(search: str) -> QuerySet[User]:
     return rows.order_by("-is_active", "name", "email")
 
 
-@dataclass(frozen=True, slots=True)
-class PartElsewhere:
+class PartElsewhere(Struct, frozen=True):
     """What somebody is without a role of the site or of a round: another app knows it."""
 
     person_id: int

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import FIRST, AuditRefused, checked_head, events_in_order, record, verify
@@ -80,8 +80,7 @@ def _coordinated_rounds(person: User) -> Q:
     return Q(subject_type="reviewround", subject_id__in=[str(pk) for pk in rounds])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What somebody looks for; empty: everything."""
 
     person: str = ""
@@ -111,8 +110,7 @@ def matching(rows: QuerySet[AuditEvent], wanted: Wanted) -> QuerySet[AuditEvent]
     return rows.filter(at__lte=wanted.until) if wanted.until else rows
 
 
-@dataclass(frozen=True)
-class EventLine:
+class EventLine(Struct, frozen=True):
     """An event in words. ``name``: of the thing, where it is known by one; ``facts``: for administrators."""
 
     event: AuditEvent
@@ -123,8 +121,7 @@ class EventLine:
     facts: str
 
 
-@dataclass(frozen=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """One page; ``next``: the number of the event after which the following page begins, 0: there is none."""
 
     rows: list[EventLine]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Model, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from msgspec import Struct
 
 from annotation.contributions import contributed
 from annotation.models import (
@@ -36,8 +36,7 @@ MOST_NAMED = 4  # types of things that one page of the log looks up, a query eac
 MOST_FOUND = 50  # things of one name
 
 
-@dataclass(frozen=True)
-class Thing:
+class Thing(Struct, frozen=True):
     """A type of things. ``address``: of the page of a row, empty where it has none; ``beside``: what it reads too."""
 
     label: _StrPromise

@@ -6,7 +6,6 @@ import io
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import Role, RoundState
 from annotation.files.kernels.sent_tables import lines_of_csv
@@ -53,8 +53,7 @@ class RowFault(NamedTuple):
     sentence: str
 
 
-@dataclass(frozen=True)
-class CheckedRow:
+class CheckedRow(Struct, frozen=True):
     """What one row will give and do, as the preview says it, and how its link is made."""
 
     row: InvitedRow
@@ -63,8 +62,7 @@ class CheckedRow:
     issue: Callable[[], IssuedInvitation]  # raises Refused
 
 
-@dataclass(frozen=True)
-class InvitedLink:
+class InvitedLink(Struct, frozen=True):
     """The link of one row."""
 
     row: InvitedRow
@@ -247,8 +245,7 @@ MOST_NAMED = 10  # rounds in a sentence
 Spellings = dict[str, set[tuple[str, Grant]]]
 
 
-@dataclass(frozen=True)
-class OfferedRoles:
+class OfferedRoles(Struct, frozen=True):
     """What the column of roles may contain: spellings, and what an empty cell means."""
 
     by_spelling: Spellings

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import contributed
@@ -27,8 +27,7 @@ from annotation.people.links import PeopleRefused, check_open
 from annotation.people.roles import add_role, check_no_role_conflict, check_scope, revoke_issued_by
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """A role to give: on the whole site, or in one round."""
 
     role: Role
@@ -49,8 +48,7 @@ class Grant:
 Agreed = set[tuple[frozenset[Grant], frozenset[Grant]]]
 
 
-@dataclass(frozen=True)
-class InvitationMail:
+class InvitationMail(Struct, frozen=True):
     """The words of an e-mail with a link; the template knows ``invitation`` and ``link`` as well."""
 
     subject: str
@@ -62,8 +60,7 @@ def _no_lock(_invitation: Invitation) -> None:
     """A link of this kind depends on nothing else."""
 
 
-@dataclass(frozen=True)
-class InvitationKind:
+class InvitationKind(Struct, frozen=True):
     """What invitations of one kind give, and to whom."""
 
     page: str  # the name of the address behind the link, which holds the token
@@ -77,8 +74,7 @@ def kind_of(invitation: Invitation) -> InvitationKind:
     return ROLE_KIND if invitation.kind == Invitation.ROLE else contributed().invitation_kinds[invitation.kind]
 
 
-@dataclass(frozen=True, slots=True)
-class IssuedInvitation:
+class IssuedInvitation(Struct, frozen=True):
     """A link: its token and the rows of what it gives. The token exists nowhere else and cannot be shown again."""
 
     invitations: tuple[Invitation, ...]
@@ -293,8 +289,7 @@ def _check_may_accept(person: User, invitation: Invitation) -> None:
     links.check_is_for(person, invitation)
 
 
-@dataclass(frozen=True, slots=True)
-class RoundPeople:
+class RoundPeople(Struct, frozen=True):
     """Who holds a role in one round, and who is asked to."""
 
     members: list[Membership]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.models import KeptAnswer, User
 from annotation.people.links import PeopleRefused
@@ -17,8 +17,7 @@ KEPT_FOR = timedelta(hours=24)
 LONGEST_KEY = 100
 
 
-@dataclass(frozen=True, slots=True)
-class MadeAnswer:
+class MadeAnswer(Struct, frozen=True):
     """What a program gets: the status, the JSON, and the address of what was made."""
 
     status: int
@@ -27,8 +26,7 @@ class MadeAnswer:
     is_repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Whose keys are distinguished: a person, and the token by which the request came."""
 
     person: User

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from annotation.backup.taking import is_backup_due, kept_backups
 from annotation.contributions import contributed
@@ -19,8 +20,7 @@ from annotation.site.zones import time_text
 SHOWN = 8  # rounds, banks and jobs named on the home page; the rest is on their own pages
 
 
-@dataclass(frozen=True, slots=True)
-class RoundWork:
+class RoundWork(Struct, frozen=True):
     """Progress in one round, of one reviewer or of all. ``n_left`` includes skipped questions, which come back."""
 
     slug: str
@@ -40,8 +40,7 @@ class RoundWork:
         return self.n_total - self.n_done
 
 
-@dataclass(frozen=True, slots=True)
-class Coordination:
+class Coordination(Struct, frozen=True):
     """What a coordinator looks after."""
 
     rounds: list[RoundWork]
@@ -51,15 +50,13 @@ class Coordination:
     n_arrived: int = 0  # and those that have
 
 
-@dataclass(frozen=True, slots=True)
-class Administration:
+class Administration(Struct, frozen=True):
     n_people: int
     n_invitations: int
     is_backup_due: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     """The one thing to do next."""
 
     label: str
@@ -67,8 +64,7 @@ class NextStep:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItem:
+class WorkItem(Struct, frozen=True):
     """One line of a section; ``words`` are shown in place of "3 of 12", ``tone`` is that of the tag with the state."""
 
     name: str
@@ -80,8 +76,7 @@ class WorkItem:
     tone: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkSection:
+class WorkSection(Struct, frozen=True):
     """Work that another app knows of. ``is_own``: this person's own cases, which come before what they look after."""
 
     title: str
@@ -92,8 +87,7 @@ class WorkSection:
     url: str = ""  # of the page that lists them all
 
 
-@dataclass(frozen=True, slots=True)
-class OpenWork:
+class OpenWork(Struct, frozen=True):
     reviews: list[RoundWork] = field(default_factory=list)
     coordination: Coordination | None = None
     administration: Administration | None = None

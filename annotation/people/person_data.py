@@ -10,7 +10,6 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any
 
@@ -21,6 +20,7 @@ from axes.models import AccessAttempt, AccessLog
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import translation
+from msgspec import Struct
 
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import record
@@ -41,8 +41,7 @@ from annotation.questionbank.kernels.entries import neutralised
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class PersonFile:
+class PersonFile(Struct, frozen=True):
     """A table of the ZIP: its name, what a row is, and the rows."""
 
     name: str

@@ -8,7 +8,6 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -21,6 +20,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.endpoints.client import BoundedSession
@@ -42,8 +42,7 @@ CAME, REFUSED = "provider.came", "provider.refused"
 REFUSALS = Throttle(30, timedelta(hours=1))  # rows of the audit log for one network address
 
 
-@dataclass(frozen=True)
-class Claimed:
+class Claimed(Struct, frozen=True):
     """What the claims say of a person, as far as it can be used."""
 
     subject: str
@@ -197,8 +196,7 @@ CODES = {"iss": "issuer", "aud": "audience", "azp": "audience", "sub": "subject"
 _places, _waiting = threading.Lock(), set[str]()  # the network addresses for which a page waits now
 
 
-@dataclass(frozen=True)
-class Trip:
+class Trip(Struct, frozen=True):
     """What is kept in the session while somebody is at the provider: proof that the answer is to this question."""
 
     nonce: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import record
@@ -25,8 +25,7 @@ from annotation.people.tokens import revoke_tokens
 LOOKED_THROUGH = "backup.revived_ended"
 
 
-@dataclass(frozen=True)
-class Opener:
+class Opener(Struct, frozen=True):
     """A kind of token or link that lets somebody in. ``revoke``: these rows, in a transaction."""
 
     rows: QuerySet[Any]
@@ -39,8 +38,7 @@ def openers() -> dict[str, Opener]:
     return {"access tokens": tokens, "invitations": invitations, **contributed().openers}
 
 
-@dataclass(frozen=True)
-class Revived:
+class Revived(Struct, frozen=True):
     """``removals``: what the replaced database says was ended after the backup; none where nothing was replaced."""
 
     event: AuditEvent

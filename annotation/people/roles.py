@@ -6,13 +6,14 @@ What a person is on the site and in each bank, round and study, as the program f
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.contributions import contributed
@@ -129,8 +130,7 @@ def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -
     revoke_links(Invitation.objects.filter(kind=Invitation.ROLE, created_by=person), actor=actor, at=at)
 
 
-@dataclass(frozen=True)
-class RemovedRole:
+class RemovedRole(Struct, frozen=True):
     """A role that a person held until lately."""
 
     role: Role
@@ -205,8 +205,7 @@ _OTHERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HeldRoles:
+class HeldRoles(Struct, frozen=True):
     """In one place, or in all of a kind in which the roles of the site are all that counts. Without a role: nothing."""
 
     kind: str  # of place

@@ -11,13 +11,13 @@ import re
 import secrets
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address, ip_network
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import contributed
@@ -37,8 +37,7 @@ _MINUTE = timedelta(minutes=1)
 _OF_BANKS = frozenset({Role.COORDINATOR, Role.ADMINISTRATOR, Role.MODEL_SUBMITTER})
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPlace:
+class TokenPlace(Struct, frozen=True):
     """Where a token can be good for something, and the roles that a person holds there."""
 
     scope: TokenScope
@@ -52,8 +51,7 @@ PlaceRule = Callable[[User, int | None], Iterable[TokenPlace]]
 # Of a person: the places where they hold roles, or the one of this id, whether they hold one there or not.
 
 
-@dataclass(frozen=True, slots=True)
-class MadeToken:
+class MadeToken(Struct, frozen=True):
     """A new token with its text, which is nowhere stored and cannot be shown again."""
 
     row: AccessToken

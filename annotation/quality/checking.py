@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
 from django.db import connection, models, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.enums import OptionLetter
@@ -63,8 +63,7 @@ class QualityRefused(Refused):
     """A check cannot be made, or a finding not be dismissed; the sentence says why and what to do."""
 
 
-@dataclass
-class CheckResult:
+class CheckResult(Struct):
     """What a run did: ``rules`` counts the questions in which each rule fired."""
 
     n_questions: int = 0
@@ -210,8 +209,7 @@ def public_banks_beside(bank: QuestionBank) -> dict[int, str]:
 CHUNK = 2_000
 
 
-@dataclass(frozen=True)
-class RuleCount:
+class RuleCount(Struct, frozen=True):
     """``questions``: the share of all current questions in which the rule fired; ``dismissed`` of its findings.
 
     A rule over whole banks that nobody has run on this one has no share, flagged ``not_asked``.
@@ -223,8 +221,7 @@ class RuleCount:
     n_dismissed: int
 
 
-@dataclass(frozen=True)
-class BankSummary:
+class BankSummary(Struct, frozen=True):
     n_questions: int
     rules: list[RuleCount]  # all of them, in the order of the table
     whole: BankWide

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import ImportKind
@@ -35,8 +35,7 @@ from annotation.quality.kernels.question_checks import (
 from annotation.site.slugs import listed
 
 
-@dataclass(frozen=True)
-class QuestionPart:
+class QuestionPart(Struct, frozen=True):
     """The result of a question in one part of V(Q). ``verdict``: of a validator, with its call and model."""
 
     part: ValidityPart
@@ -45,8 +44,7 @@ class QuestionPart:
     verdict: Finding | None = None
 
 
-@dataclass(frozen=True)
-class PartCount:
+class PartCount(Struct, frozen=True):
     """How many of the questions are in each state; a dismissed fail counts as passed."""
 
     part: ValidityPart

@@ -10,11 +10,11 @@ import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from json.encoder import encode_basestring
 
 from django.conf import settings
 from django.db.models import Max
+from msgspec import Struct
 
 from annotation.enums import IdentifierKind, ImageState
 from annotation.hashes import identifier_digest, image_path_digest
@@ -46,8 +46,7 @@ _KEY = ("revision_id", "key", "explanation", "report_id", "extra")
 _IDENTIFIER = ("digest", "kind", "value", "root", "numbers", "bank_id", "question_id", "exam_id", "image_id")
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     created: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -55,12 +54,11 @@ class Counts:
     images: int = 0
 
     def add(self, other: Counts) -> None:
-        for name in self.__slots__:
+        for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-@dataclass(slots=True)
-class Match:
+class Match(Struct):
     """What a batch means for the bank; exams and images are those of the questions that are new or changed."""
 
     acts: dict[str, str]  # by key of the question: "created", "updated" or "unchanged"

@@ -7,12 +7,13 @@ by hand is current and superseded by the same rules as an imported one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.enums import (
@@ -72,8 +73,7 @@ def labels_of_exam(exam_id: int) -> dict[str, str]:
     return image_labels(images.order_by("position", "pk"))
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """What storing a wording would do, and what blocks it."""
 
     changes: list[Change]
@@ -171,8 +171,7 @@ def undo(question: Question, *, based_on: int, actor: User, at: datetime) -> Rev
     return revise(question, wording, reason, based_on=based_on, actor=actor, at=at, undoes=current)
 
 
-@dataclass(frozen=True)
-class PastRevision:
+class PastRevision(Struct, frozen=True):
     """One revision in the history of a question: who brought it and why, and what it changed in the one before."""
 
     revision: Revision

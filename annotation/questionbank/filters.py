@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.db.models import F, Func, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from msgspec import Struct
 
 from annotation.contributions import contributed
 from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Task
@@ -104,8 +105,7 @@ class BankSearch:
         ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BankFilter:
+class BankFilter(Struct, frozen=True, kw_only=True):
     """One filter for questions. ``seek`` is how an index finds what it lets through, where there is one."""
 
     name: str  # in the address

@@ -6,7 +6,6 @@ import hashlib
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from annotation.audit.recording import record, record_each
 from annotation.enums import ImportKind, ImportState, QuestionState
@@ -48,8 +49,7 @@ AT_ONCE = 500  # ids in one statement
 LISTED = 100  # numbers of questions that were left as they were, for each reason
 
 
-@dataclass
-class ManyChanged:
+class ManyChanged(Struct):
     """What an act on many questions did: how many it changed, and the numbers of those it left, by the reason."""
 
     n: int = 0
@@ -168,8 +168,7 @@ MAX_ROWS = 1_000  # that a dry run tells of one by one
 RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionFile:
+class QuestionFile(Struct, frozen=True):
     """A question file on this machine, where its image paths start, and how the columns of a foreign file are read."""
 
     path: Path
@@ -180,8 +179,7 @@ class QuestionFile:
     matching: Matching | None = None
 
 
-@dataclass(slots=True)
-class ImportResult:
+class ImportResult(Struct):
     """What an import did, or would do; ``as_json`` is the result that commands and pages hand out."""
 
     bank: str

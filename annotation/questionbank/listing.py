@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.cache import cache
 from django.db.models import Count, F, Max, OuterRef, Prefetch, QuerySet, Subquery
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from annotation.enums import ImageState, QuestionState, RenditionKind, Task
 from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
@@ -26,8 +27,7 @@ _MOST_QUERIES = 2  # for the rows of a page that is read along an index
 _BEYOND = 2**62  # no id is as high
 
 
-@dataclass(frozen=True)
-class PageStart:
+class PageStart(Struct, frozen=True):
     """Where a page begins: after a question number or before one, in a group where the list is sorted by a column."""
 
     after: int = 0
@@ -47,8 +47,7 @@ class PageStart:
         return self.before is None and not self.after
 
 
-@dataclass(slots=True)
-class QuestionPage:
+class QuestionPage(Struct):
     """Revisions in their order, the places of the pages beside it, and what is known of the whole."""
 
     revisions: list[Revision] = field(default_factory=list)
@@ -65,8 +64,7 @@ class QuestionPage:
         return self.first + len(self.revisions) - 1
 
 
-@dataclass(frozen=True)
-class _PageRequest:
+class _PageRequest(Struct, frozen=True):
     """What is asked for, and what one query says before rows are read."""
 
     search: BankSearch
@@ -181,8 +179,7 @@ def _slice(keys: list[tuple[int, int]], asked: _PageRequest, rank: dict[str, int
 
 
 # --- along an index -------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _IndexSpan:
+class _IndexSpan(Struct, frozen=True):
     """Ids of revisions along an index; ``far`` is the number at which it ends before its group does."""
 
     found: list[int]
@@ -350,8 +347,7 @@ LEVELS = ("task", "category", "subcategory", "question_class")
 KEPT_SECONDS = 300  # of a large bank
 
 
-@dataclass(eq=False)
-class Branch:
+class Branch(Struct, eq=False):
     """One value of a level, with what divides it further; ``query`` finds its questions in the list of the bank."""
 
     words: str

@@ -5,13 +5,13 @@ by the check of a file that waits for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.enums import KeySource

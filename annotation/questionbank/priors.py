@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q
+from msgspec import Struct
 
 from annotation.enums import IdentifierKind, ImportKind, ImportState
 from annotation.hashes import identifier_digest, image_path_digest
@@ -253,8 +253,7 @@ def in_circles(prior_of: Mapping[int, int]) -> set[int]:
     return found
 
 
-@dataclass(frozen=True)
-class Patients:
+class Patients(Struct, frozen=True):
     """What identifies the patient of an exam; the exam itself, where nothing else is known."""
 
     linked: Mapping[str, str]

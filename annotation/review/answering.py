@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import RULE, TimeFlag, durations, flags_of_page
@@ -164,8 +164,7 @@ MOST_VALUES = 16
 DraftData = Mapping[str, str | Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """What a page knew of its case when the person filled in the form. None: it does not say."""
 
     n_stored: int | None = None  # steps, see n_stored()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import Conflict, conflicts
@@ -131,8 +131,7 @@ def outside_competences(people: Sequence[User], plan_id: int) -> Conflicts:
     return found
 
 
-@dataclass(frozen=True)
-class SampleQuestion:
+class SampleQuestion(Struct, frozen=True):
     """A question of the sample, as assigning needs it."""
 
     revision_id: int
@@ -146,8 +145,7 @@ def lock_round(review_round: ReviewRound) -> None:
     review_round.refresh_from_db(from_queryset=ReviewRound.objects.select_for_update())
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """Who gets what: for each person their revisions, in their order."""
 
     people: list[User]
@@ -297,8 +295,7 @@ def sentences(reasons: Iterable[set[str]]) -> str:
     return " ".join(sorted(set().union(*reasons)))
 
 
-@dataclass(frozen=True)
-class Ineligible:
+class Ineligible(Struct, frozen=True):
     """Questions of a round that one of its reviewers must not judge, and the sentences that say why."""
 
     person: User

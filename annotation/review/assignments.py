@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from django.db import connection
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, ReviewRound, Revision, SeenKey, User
@@ -188,8 +188,7 @@ _PROGRESS = KeptSQL(f"""
 """)  # noqa: S608 - words and a table of ours
 
 
-@dataclass(frozen=True)
-class RoundProgress:
+class RoundProgress(Struct, frozen=True):
     """How far a reviewer is in a round. ``place`` is the place of one question in the reviewer's own order."""
 
     place: int

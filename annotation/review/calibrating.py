@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, GradeName, RoundState
@@ -209,8 +209,7 @@ def let_in(review_round: ReviewRound, person: User, reason: str, *, actor: User,
     return result
 
 
-@dataclass(frozen=True)
-class ComparedQuestion:
+class ComparedQuestion(Struct, frozen=True):
     """One calibration question as a reviewer judged it, beside the shared answer."""
 
     assignment: Assignment
@@ -272,8 +271,7 @@ def _opinion(review: Review) -> Opinion:
     )
 
 
-@dataclass(frozen=True)
-class Calibrated:
+class Calibrated(Struct, frozen=True):
     """One reviewer in the calibration of a round. ``share`` is of the judgements that agree."""
 
     person: User
@@ -288,8 +286,7 @@ class Calibrated:
         return self.is_author or (self.result is not None and (self.result.passed or self.result.let_in_at is not None))
 
 
-@dataclass(frozen=True)
-class FieldDistance:
+class FieldDistance(Struct, frozen=True):
     """One field of the form over all reviewers: how often it agrees, and how many grades are 0, 1, 2, 3, 4 away."""
 
     field: str

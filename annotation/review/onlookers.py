@@ -5,12 +5,12 @@ What a reviewer may know of their own reviews: how long they take, and what thei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.case.kernels.durations import CLOCK_RULES, is_counted
 from annotation.enums import AssignmentState, QuestionState, Role, RoundState, RoundSteps, Verdict
@@ -136,8 +136,7 @@ LATELY = timedelta(days=30)  # so long a closed round is named on the home page
 MOST_TIMES = 1_000  # the newest reviews that the median looks at
 
 
-@dataclass(frozen=True)
-class OwnReview:
+class OwnReview(Struct, frozen=True):
     """One review of a closed round, and what its question came to be there and since."""
 
     review: Review

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.enums import (
     PAPER_FORM,
@@ -90,15 +91,13 @@ def asked_flags(asked: frozenset[str]) -> frozenset[str]:
 CANNOT_JUDGE = "cannot_judge"
 
 
-@dataclass(frozen=True)
-class IssueRow:
+class IssueRow(Struct, frozen=True):
     issue: Word
     flags: tuple[Flag, ...]  # which flags count, as far as they were asked
     rate: IssueRate
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """How often each word was chosen, in how many reviews. Reviews of one question are not independent."""
 
     name: str
@@ -107,8 +106,7 @@ class Tally:
     is_asked: bool = True
 
 
-@dataclass(frozen=True)
-class Grades:
+class Grades(Struct, frozen=True):
     """One grade over the reviews: how often 5, 4, 3, 2, 1; its median; those who could not judge are counted apart."""
 
     name: GradeName
@@ -119,8 +117,7 @@ class Grades:
     is_asked: bool = True
 
 
-@dataclass(frozen=True)
-class Outcomes:
+class Outcomes(Struct, frozen=True):
     rule: CountingRule
     n_questions: int  # in the round
     n_reviewed: int  # questions with at least one submitted review
@@ -141,8 +138,7 @@ class Outcomes:
     not_asked: list[str]  # labels of what no review was asked for
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """The newest version of one review, with what it is compared to."""
 
     question: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import FINAL_STATES, AssignmentState, Role, RoundState
@@ -115,8 +115,7 @@ def reassign(review_round: ReviewRound, assignments: Collection[str], *, to: Use
     return len(rows)
 
 
-@dataclass(frozen=True)
-class Handover:
+class Handover(Struct, frozen=True):
     """What of the open questions of one reviewer another person may take."""
 
     n_open: int

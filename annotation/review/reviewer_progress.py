@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -13,6 +12,8 @@ from django.db.models import Count, Max, Prefetch, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import CLOCK_RULES, EXCLUDING, RULE, TimeFlag, is_counted
@@ -40,16 +41,14 @@ NOT_AGAIN_FOR = timedelta(days=1)
 State = AssignmentState
 
 
-@dataclass(frozen=True)
-class Lag:
+class Lag(Struct, frozen=True):
     """Fewer reviews are in than somebody who works evenly until the due date would have submitted."""
 
     n_expected: int
     is_overdue: bool
 
 
-@dataclass(frozen=True)
-class ReviewerProgress:
+class ReviewerProgress(Struct, frozen=True):
     """One reviewer in one round. ``last_seen`` is when they last opened, answered, skipped or submitted a question."""
 
     person: User
@@ -146,8 +145,7 @@ def past_reviews(review_round: ReviewRound, person: User) -> QuerySet[Assignment
     )
 
 
-@dataclass(frozen=True)
-class RoundTimes:
+class RoundTimes(Struct, frozen=True):
     """Active times in ms, each by the rule under which it was stored.
 
     A time without a value or with an excluding flag is counted beside them.
@@ -175,8 +173,7 @@ def round_times(*rounds: ReviewRound) -> RoundTimes:
     )
 
 
-@dataclass(frozen=True)
-class Reminded:
+class Reminded(Struct, frozen=True):
     """Who got an e-mail, and who had one within a day."""
 
     sent: list[User]

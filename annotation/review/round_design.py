@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from annotation.audit.recording import record
 from annotation.enums import PAPER_FORM
@@ -25,8 +26,7 @@ from annotation.statistics.kernels.intervals import median_estimate
 MOST_TIMES = 5_000  # the newest reviews that an estimate of minutes looks at
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundDesign:
+class RoundDesign(Struct, frozen=True, kw_only=True):
     """Fields as the columns of ReviewRound of these names. ``form`` None: the form of the paper."""
 
     form: ReviewForm | None = None
@@ -37,14 +37,14 @@ class RoundDesign:
     due_at: datetime | None = None
 
     def as_columns(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return asdict(self)
 
 
 PLAIN = RoundDesign()
 
 
 def design_of_round(review_round: ReviewRound) -> RoundDesign:
-    return RoundDesign(**{name: getattr(review_round, name) for name in RoundDesign.__dataclass_fields__})
+    return RoundDesign(**{name: getattr(review_round, name) for name in RoundDesign.__struct_fields__})
 
 
 def check_round_design(design: RoundDesign, plan: SamplingPlan) -> RoundDesign:
@@ -95,8 +95,7 @@ def store_form(name: str, design: FormDesign, *, actor: User, at: datetime) -> R
 
 
 # --- what a round costs -----------------------------------------------------------------------------
-@dataclass(frozen=True, kw_only=True)
-class RoundCost:
+class RoundCost(Struct, frozen=True, kw_only=True):
     """Cases that reviewers will see, and their time. ``minutes`` is the median per case of earlier rounds."""
 
     n_questions: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, archive, note_purged
@@ -208,8 +208,7 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     record("round.opened", actor=actor, at=at, subject=review_round, facts=facts)
 
 
-@dataclass(frozen=True)
-class MissingImages:
+class MissingImages(Struct, frozen=True):
     """The questions of a round that wait for images, by number."""
 
     numbers: list[int]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,8 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
@@ -59,15 +60,13 @@ def counted_samples() -> QuerySet[SamplingPlan]:
     return SamplingPlan.objects.select_related("bank", "created_by").annotate(n_drawn=Count("questions"))
 
 
-@dataclass(frozen=True)
-class Stratum:
+class Stratum(Struct, frozen=True):
     stratum: str
     n_frame: int
     n_drawn: int
 
 
-@dataclass(frozen=True)
-class LostQuestion:
+class LostQuestion(Struct, frozen=True):
     """A question that is not drawn, because an image of its exam was removed or is in quarantine."""
 
     number: int
@@ -75,8 +74,7 @@ class LostQuestion:
     is_withheld: bool  # in quarantine: somebody decides about it
 
 
-@dataclass(frozen=True)
-class Draw:
+class Draw(Struct, frozen=True):
     """A sample as it would be stored: ``drawn`` and ``revision_ids`` run in parallel."""
 
     bank: QuestionBank
@@ -306,7 +304,7 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
         stratify_by=found.by,
         per_thousand=found.per_thousand,
         seed=found.seed,
-        strata=[vars(stratum) for stratum in found.strata],
+        strata=[asdict(stratum) for stratum in found.strata],
         n_frame=found.n_frame,
         frame=found.frame,
         frame_sha256=found.frame_sha256,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from annotation.enums import (
     AssignmentState,
@@ -63,8 +64,7 @@ _TRUTH = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk), int)
 _WITH_REPORT = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).select_related("report"), int)
 
 
-@dataclass(frozen=True)
-class ShownOption:
+class ShownOption(Struct, frozen=True):
     """One option; the marks are False while they may not be seen."""
 
     letter: str
@@ -74,8 +74,7 @@ class ShownOption:
     is_key: bool = False
 
 
-@dataclass(frozen=True)
-class ShownImage:
+class ShownImage(Struct, frozen=True):
     """An image that cannot be shown, and why."""
 
     view: str
@@ -83,8 +82,7 @@ class ShownImage:
     is_prior: bool
 
 
-@dataclass(frozen=True)
-class CaseImages:
+class CaseImages(Struct, frozen=True):
     """The images of a case: of its exam, and of the prior that is shown beside it."""
 
     own: list[Image]
@@ -101,8 +99,7 @@ class CaseImages:
         ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownCase:
+class ShownCase(Struct, frozen=True, kw_only=True):
     """Everything that a page about this case may contain. What may not be seen is empty."""
 
     public_id: str

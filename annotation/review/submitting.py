@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.case.kernels.traces import NO_TRACE, Trace
@@ -52,8 +52,7 @@ REASON_LIMIT = 300
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
 
 
-@dataclass(frozen=True)
-class NextCases:
+class NextCases(Struct, frozen=True):
     """The case that comes on screen now, or None, and those that the page prepares meanwhile."""
 
     opened: Assignment | None

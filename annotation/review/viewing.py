@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import FINAL_STATES, LEAST_WINDOW, MOST_WINDOW, ViewerTool
@@ -16,8 +16,7 @@ from annotation.review.assigning import lock_round
 from annotation.review.kernels.transitions import ReviewRefused
 
 
-@dataclass(frozen=True)
-class Viewing:
+class Viewing(Struct, frozen=True):
     hidden_tools: tuple[ViewerTool, ...] = ()
     least_window: tuple[int, int] | None = None  # width and height in CSS pixels
     double_click: bool = False  # on an option submits the blind answer

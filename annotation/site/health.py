@@ -10,13 +10,14 @@ import errno
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from importlib.util import find_spec
 
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection, transaction
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from annotation.models import WorkerBeat
 from annotation.site.privacy import is_open_to_others
@@ -66,8 +67,7 @@ SECONDS_UNTIL_WORKER_IS_LATE = 30
 SECONDS_OF_A_LOCK = 4  # no act of ours writes so long
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Struct, frozen=True):
     """Each part is "ok" or says in one sentence what is wrong. What was not installed is named, and is no fault."""
 
     database: str

@@ -7,7 +7,6 @@ Nothing else of the program touches such a part.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.sessions.backends import db
@@ -18,14 +17,14 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.operations.models import CreateModel
 from django.db.migrations.state import ProjectState
 from django.db.models.query import ModelIterable, get_related_populators
+from msgspec import Struct
 
 Place = tuple[int, tuple[list[Callable[..., Any]], Any]]  # a column, its converters, and the expression that it is of
 
 MODULE_IMPORTS = HashedFilesMixin._js_module_import_aggregation_patterns[1]  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """The SQL of a queryset for the database in use, and how a row of its answer becomes what the queryset gives."""
 
     sql: str

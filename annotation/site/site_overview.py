@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import shutil
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +16,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import JobState
 from annotation.models import Job
@@ -29,8 +29,7 @@ LIBRARIES = ("granian", "celery", "djangorestframework", "pydicom", "imagecodecs
 OK = "ok"
 
 
-@dataclass(frozen=True, slots=True)
-class SitePart:
+class SitePart(Struct, frozen=True):
     """One part of the site, in words; ``is_well`` is None where nothing is wrong and something is off."""
 
     label: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import count
 from typing import Any, Generic, TypeVar
@@ -13,6 +12,7 @@ from django.core.paginator import Page, Paginator
 from django.db import connection, models, transaction
 from django.db.models import Case, F, Model, QuerySet, When
 from django.db.models.functions import Lower
+from msgspec import Struct
 
 from annotation.site.internals import Compiled, compile_queryset, order_of, prepare
 
@@ -22,8 +22,7 @@ Columns = Mapping[str, str | Lower | Case]  # by their names in the address
 LEAST_ROWS = 30  # a shorter table offers no sorting
 
 
-@dataclass(frozen=True)
-class Sorting:
+class Sorting(Struct, frozen=True):
     """A column, and from which end; no column: the order of the table itself."""
 
     column: str = ""
@@ -88,8 +87,7 @@ _PREPARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # what each c
 _NUMBERS = count(1)
 
 
-@dataclass(frozen=True)
-class _Slot:
+class _Slot(Struct, frozen=True):
     """A placeholder among the parameters of a statement, for one of the values that come with each call."""
 
     given: int

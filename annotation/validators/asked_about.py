@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.call_enums import CallOutcome, SentImages
 from annotation.contributions import reads_in_bank
@@ -58,8 +58,7 @@ class AskedAbout(NamedTuple):
     exam: int
 
 
-@dataclass
-class FoundQuestions:
+class FoundQuestions(Struct):
     """``n_known``: judged by this prompt version and this model already. ``left_out`` holds numbers and reasons."""
 
     asked: list[AskedAbout] = field(default_factory=list)

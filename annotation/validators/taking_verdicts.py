@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple, TypedDict
@@ -14,6 +13,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, CallOutcome, PromptPurpose
@@ -163,8 +163,7 @@ def run_taking(progress: Progress, params: TakingParams) -> Result:
 MOST_LISTED = 20
 
 
-@dataclass(frozen=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """One run of a validator; ``verdicts`` once they are taken."""
 
     run: ValidatorRun

@@ -55,8 +55,7 @@ ALL = "all"  # three validators
 Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckWanted(Asking):
+class CheckWanted(Asking, frozen=True, kw_only=True):
     """What a person asks for. ``prompt`` None: ours. A validator that has judged a question is not asked again."""
 
     bank: QuestionBank

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib import messages
@@ -13,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
+from msgspec import Struct
 
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.endpoints.configured_endpoints import endpoints
@@ -44,8 +44,7 @@ from annotation.views.site.confirming import run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 
-@dataclass(frozen=True)
-class ComparedPart:
+class ComparedPart(Struct, frozen=True):
     """A part of two versions, such as their texts."""
 
     label: str

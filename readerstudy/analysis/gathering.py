@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from django.db.models import Exists, OuterRef, Value
+from msgspec.structs import replace
 
 from annotation.statistics.kernels.estimate import POST_HOC
 from readerstudy.analysis.kernels.arrays import MeasuredTimes, Rater, StudyArrays

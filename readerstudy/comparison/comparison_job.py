@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -69,8 +68,7 @@ def run_comparison(progress: Progress, params: ComparisonParams) -> Result:
     return {"bank": bank.slug, "comparison": made.public_id}
 
 
-@dataclass(frozen=True)
-class Computed:
+class Computed(msgspec.Struct, frozen=True):
     """The state of a comparison of runs: ``result`` once it is computed, ``error`` where that failed."""
 
     result: dict[str, Any] | None = None

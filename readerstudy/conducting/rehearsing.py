@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from annotation.models import AnswerKey
 from readerstudy.design.kernels.documents import Rules, read_rules
@@ -20,8 +21,7 @@ MOST_MAIN = 10  # cases of the main block that a dry run shows
 SESSION = "dry-run"
 
 
-@dataclass(frozen=True)
-class DryRun:
+class DryRun(Struct, frozen=True):
     """The practice block and the first cases of the first set, in the order of their numbers."""
 
     study: ReaderStudy

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.ingest.completeness import images_of_questions
@@ -53,8 +53,7 @@ class ChosenCase(NamedTuple):
     accepted_because: str = ""
 
 
-@dataclass(frozen=True)
-class CaseSelection:
+class CaseSelection(Struct, frozen=True):
     """The cases of a study: ``sets`` are names with numbers of main cases, from 1."""
 
     main: list[ChosenCase]
@@ -220,8 +219,7 @@ def _store_sets(study: ReaderStudy, sets: Sequence[tuple[str, Sequence[int]]]) -
 
 
 # --- looked at, then stored as it was seen --------------------------------------------------------
-@dataclass(frozen=True, kw_only=True)
-class CaseRequest:
+class CaseRequest(Struct, frozen=True, kw_only=True):
     """What to take: questions by own id or number, or, without any, what the request draws."""
 
     seed: int
@@ -231,8 +229,7 @@ class CaseRequest:
     accepted_because: str = ""
 
 
-@dataclass(frozen=True)
-class CasePreview:
+class CasePreview(Struct, frozen=True):
     """The cases as they would be stored. ``sets`` hold numbers of main cases, from 1."""
 
     main: list[Candidate]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.enums import ImageState
 from annotation.ingest.completeness import ExamImages, images_of_questions
@@ -303,8 +303,7 @@ def _groups(groups: Iterable[list[int]]) -> list[str]:
 FROZEN, READ = "study.frozen", "indications_read"  # the audit event of freezing, and its fact
 
 
-@dataclass(frozen=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """Words of an indication that are also words of an option; ``of_key``: of the right one among others."""
 
     words: tuple[str, ...]
@@ -315,8 +314,7 @@ class Hint:
         return _("%(words)s: in the right answer") % {"words": words} if self.of_key else words
 
 
-@dataclass(frozen=True)
-class IndicatedCase:
+class IndicatedCase(Struct, frozen=True):
     """A case with what is to be read of it: its indication, what the rule found in it, and its key."""
 
     case: StudyCase
@@ -337,8 +335,7 @@ class IndicatedCase:
         return [(letter, marked(text, words), letter == self.key) for letter, text in texts]
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """Somebody has read the indications of all cases, and none gives an answer away. ``who``: empty for the command."""
 
     who: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import AssignmentState, Difficulty, Task, Verdict
 from annotation.generation.report_sources import generated_in, holds_generated
@@ -208,8 +208,7 @@ def mates_of_patient(bank: QuestionBank, revision_ids: Collection[int]) -> dict[
     return {patient: sorted(found) for patient, found in numbers.items() if len(found) > 1}
 
 
-@dataclass(frozen=True)
-class PoolCell:
+class PoolCell(Struct, frozen=True):
     """Current questions of one cell: accepted by review, and those that would need a reason."""
 
     task: str

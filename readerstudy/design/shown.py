@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import ImageState, ViewPosition
 from annotation.ingest.completeness import why_unseen
@@ -27,16 +27,14 @@ PRIOR = "prior"  # frozen of an image of the prior exam; the others say nothing 
 _NAMES = ("public_id", "renditions")  # by chance: no part of the hash
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """What one case shows: its images in their order, those of the prior exam last, and what the arm tells beside."""
 
     images: list[ShownImage]
     information: dict[str, Any] | None
 
 
-@dataclass(frozen=True)
-class Views:
+class Views(Struct, frozen=True):
     """The images of a case as its page gets them: those to be seen, and a line for each that is not."""
 
     shown: list[dict[str, Any]]

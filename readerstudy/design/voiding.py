@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -20,8 +20,7 @@ from readerstudy.study.permissions import StudyRefused, lock_study
 STATEMENT = "decided in the original study"  # what whoever declares voidings says of them
 
 
-@dataclass(frozen=True)
-class VoidingsImported:
+class VoidingsImported(Struct, frozen=True):
     n_stored: int
     n_there: int  # voided before, for the same reason
 
@@ -50,8 +49,7 @@ def main_case(study: ReaderStudy, number: int) -> StudyCase:
     return case
 
 
-@dataclass(frozen=True)
-class CheckedVoidings:
+class CheckedVoidings(Struct, frozen=True):
     """Rows of a file that can be stored: ``fresh`` by the id of the case."""
 
     fresh: Mapping[int, VoidingRow]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import LinkState, Role
@@ -170,8 +170,7 @@ def free_orders(case_set: CaseSet) -> QuerySet[PresentationOrder]:
     return case_set.orders.filter(enrolment__isnull=True).order_by("number")
 
 
-@dataclass(frozen=True)
-class SetOrders:
+class SetOrders(Struct, frozen=True):
     """How many orders of a set are drawn, and how many readers have one."""
 
     case_set: CaseSet

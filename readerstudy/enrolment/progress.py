@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
 
 from django.db.models import Count, Max, Q
+from msgspec import Struct, field
 
 from annotation.case.kernels.durations import CLOCK_RULES, RULE, TimeFlag, is_counted
 from annotation.exports.source_names import source_ids_shown_to
@@ -36,8 +36,7 @@ HERE = timedelta(seconds=45)  # a page that was heard of within this time is ope
 MS_PER_HOUR = 3_600_000
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """Of the cases of the main block whose time counts; the others are ``n_left_out``.
 
     ``rule`` names the rules by which the times of all readers were stored.
@@ -53,8 +52,7 @@ class Pace:
         return self.median.n
 
 
-@dataclass(frozen=True)
-class Habits:
+class Habits(Struct, frozen=True):
     """What speaks against reading, of the answers in the main block: how many, never which."""
 
     n_fast: int = 0  # answers faster than anybody reads, where there are several
@@ -63,8 +61,7 @@ class Habits:
     n_translated: int = 0  # cases whose question was on screen in other words
 
 
-@dataclass(frozen=True)
-class ReaderProgress:
+class ReaderProgress(Struct, frozen=True):
     status: ReaderStatus
     pace: Pace
     last_seen: datetime | None
@@ -189,8 +186,7 @@ def _pace(times: Sequence[int], n_left_out: int, rule: str = RULE) -> Pace:
     return Pace(median_estimate(times), len(times) * MS_PER_HOUR / total if total else None, n_left_out, rule)
 
 
-@dataclass(frozen=True)
-class _Sessions:
+class _Sessions(Struct, frozen=True):
     n: int = 0
     n_takeovers: int = 0
     last: datetime | None = None
@@ -228,15 +224,13 @@ def refused_answers(enrolment: Enrolment) -> list[RefusedAnswer]:
     return list(rows.order_by("-at", "-pk")[:MOST_ROWS])
 
 
-@dataclass(frozen=True)
-class FlaggedFault:
+class FlaggedFault(Struct, frozen=True):
     pseudonym: str
     text: str
     at: datetime
 
 
-@dataclass(frozen=True)
-class FlaggedCase:
+class FlaggedCase(Struct, frozen=True):
     """A case with the remarks of its readers; ``voiding`` is None while it counts."""
 
     case: StudyCase

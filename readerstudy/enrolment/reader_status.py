@@ -4,7 +4,6 @@ and readers who have not finished: more time for one or for all, and reminders.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -13,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -28,8 +28,7 @@ from readerstudy.study.permissions import StudyRefused, lock_reader, lock_study
 QUIET = {Step.DONE, Step.LEFT, Step.OVER}
 
 
-@dataclass(frozen=True)
-class ReaderStatus:
+class ReaderStatus(Struct, frozen=True):
     """A reader's progress through one study. ``n_done`` of ``n`` cases of the main block have their answer."""
 
     enrolment: Enrolment

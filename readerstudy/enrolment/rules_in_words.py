@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.enums import Word
 from readerstudy.design.kernels.documents import CHANCES, Rules
@@ -15,8 +15,7 @@ from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import Information
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(Struct, frozen=True):
     keys: tuple[str, ...]
     meaning: str
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from msgspec import Struct
 
 from annotation.case.kernels.durations import part_cells
 from annotation.enums import Difficulty, Task
@@ -48,8 +48,7 @@ Cells = dict[str, Cell]
 _OF_CASE = ("revision__question__exam", "voiding")  # what the cells of a case need
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """One case for one reader in one arm, read or not."""
 
     enrolment_id: int
@@ -60,8 +59,7 @@ class _Place:
     reading: Reading | None
 
 
-@dataclass(frozen=True)
-class _Answers:
+class _Answers(Struct, frozen=True):
     """What was answered: by the id of the reading, what was refused by enrolment, arm and case."""
 
     responses: Mapping[int, list[Response]]  # the one that counts last

@@ -270,7 +270,7 @@ class DisplayForm(PlainForm):
 
     def screen(self) -> Screen:
         data = self.cleaned_data
-        return Screen(**{name: data[name] for name in Screen.__dataclass_fields__})
+        return Screen(**{name: data[name] for name in Screen.__struct_fields__})
 
     def corners(self) -> tuple[Corner, Corner]:
         return Corner(self.cleaned_data["dark"]), Corner(self.cleaned_data["light"])

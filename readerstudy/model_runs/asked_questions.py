@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,6 +12,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from annotation.call_enums import CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import read_completion
@@ -123,8 +124,7 @@ def _named(asked: Sequence[AskedQuestion]) -> str:
 SHOWN = 20_000  # characters of one response on a page
 
 
-@dataclass(frozen=True)
-class ShownAttempt:
+class ShownAttempt(Struct, frozen=True):
     """``text``: what the model answered; ``response``: the document around it, as it came."""
 
     attempt: CallAttempt
@@ -134,8 +134,7 @@ class ShownAttempt:
     is_shortened: bool
 
 
-@dataclass(frozen=True)
-class OpenedCall:
+class OpenedCall(Struct, frozen=True):
     call: ModelCall
     content: CallContent
     attempts: Sequence[ShownAttempt]
@@ -143,7 +142,7 @@ class OpenedCall:
     @property
     def settings(self) -> str:
         """As they were sent, without the schema."""
-        kept = vars(self.content.settings).items()
+        kept = asdict(self.content.settings).items()
         sent = {name: value for name, value in kept if name != "schema" and value not in (None, "")}
         return json.dumps(sent, ensure_ascii=False) if sent else ""
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.call_enums import BatchState, CallOutcome
 from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_named
@@ -153,8 +154,7 @@ def why_unknown(run: ModelRun, found: RunEstimate | None) -> str:
     return _("The cost is unknown: the endpoint does not count tokens. Tick that you start it all the same.")
 
 
-@dataclass(frozen=True)
-class OutcomeCount:
+class OutcomeCount(Struct, frozen=True):
     outcome: CallOutcome
     label: str
     n: int
@@ -306,8 +306,7 @@ class RunProgress:
         return _("Complete, and published as predictions of the model.")
 
 
-@dataclass(frozen=True)
-class EstimateRow:
+class EstimateRow(Struct, frozen=True):
     """One line of the estimate, in words."""
 
     label: str

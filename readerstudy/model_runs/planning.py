@@ -129,8 +129,7 @@ AT_ONCE = 20_000  # rows in one statement
 _COLUMNS = ("batch_id", "number", "revision_id", "exam_id", "rotation", "repeat")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunWanted(Asking):
+class RunWanted(Asking, frozen=True, kw_only=True):
     """What a person asks for. ``images`` None: those of the prompt."""
 
     name: str  # of the model entry, which is made where it is not listed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -14,6 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, CallOutcome, Ending, SentImages
@@ -42,8 +43,7 @@ WHOLE = (CallOutcome.ANSWERED, CallOutcome.FAILED)  # an option may be taken fro
 CHUNK = 2_000  # attempts in memory
 
 
-@dataclass(frozen=True)
-class RunAnswers:
+class RunAnswers(Struct, frozen=True):
     """One repeat of a run, as importing knows a file. The hash is over the answers, in the order of the calls."""
 
     name: str
@@ -163,8 +163,7 @@ def run_publishing(progress: Progress, params: PublishingParams) -> Result:
     return {"runs": [one.public_id for one in runs]}
 
 
-@dataclass(frozen=True)
-class ReadOtherwise:
+class ReadOtherwise(Struct, frozen=True):
     """An answer that counts as something else now; options are canonical, "" where none is named."""
 
     question: int  # its number in the bank
@@ -176,8 +175,7 @@ class ReadOtherwise:
     option: str
 
 
-@dataclass(frozen=True)
-class RepeatAgain:
+class RepeatAgain(Struct, frozen=True):
     """The predictions of one repeat beside those that were published; ``questions``: those that differ, by number."""
 
     repeat: int
@@ -191,8 +189,7 @@ class RepeatAgain:
         return self.stored_sha256 == self.sha256
 
 
-@dataclass(frozen=True)
-class Replay:
+class Replay(Struct, frozen=True):
     run: ModelRun
     rule: str
     n_calls: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import Conflict
@@ -132,8 +132,7 @@ def _plain(value: Any) -> str:
 
 
 # --- what happened to a model, from the audit log -------------------------------------------------
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One field of an entry, before and after."""
 
     field: str
@@ -141,8 +140,7 @@ class Change:
     after: str
 
 
-@dataclass(frozen=True)
-class Happening:
+class Happening(Struct, frozen=True):
     who: str  # "" for the command line
     at: datetime
     words: str

@@ -9,7 +9,7 @@ import gc
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.model_calls.kernels.extraction import RULE
@@ -73,8 +74,7 @@ class Source(Protocol):
     def duplicates(self) -> str: ...
 
 
-@dataclass
-class PredictionsImported:
+class PredictionsImported(Struct):
     """What an import did, or would do; ``as_json`` is the result that command and pages hand out."""
 
     entry: ModelEntry  # not stored yet where the import would make it

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.enums import Role
@@ -36,8 +36,7 @@ from readerstudy.predictions.kernels.records import KnownQuestion
 
 
 # --- what a file of predictions is about ----------------------------------------------------------
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """A bank, or a study of it."""
 
     bank: QuestionBank
@@ -56,8 +55,7 @@ class Target:
         return self.study.slug if self.study else self.bank.slug
 
 
-@dataclass(frozen=True)
-class TargetQuestions:
+class TargetQuestions(Struct, frozen=True):
     """All questions of a target by their id, and those that a file names by the names that it uses."""
 
     by_id: Mapping[int, KnownQuestion]
@@ -129,8 +127,7 @@ def reaches_all_runs(person: User, entry: ModelEntry) -> bool:
     )
 
 
-@dataclass
-class EntryLine:
+class EntryLine(Struct):
     """One model of the list with its runs."""
 
     entry: ModelEntry

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -100,8 +100,7 @@ def _facts(run: PredictionRun) -> dict[str, object]:
 
 
 # --- which runs represent the models of a study: those that its plan names, else the main runs
-@dataclass(frozen=True)
-class StudyRun:
+class StudyRun(Struct, frozen=True):
     """One row of an analysis."""
 
     run: PredictionRun
@@ -136,8 +135,7 @@ class StudyRun:
         return next(filter(None, reasons), "") if self.is_planned else ""
 
 
-@dataclass(frozen=True)
-class StudyRuns:
+class StudyRuns(Struct, frozen=True):
     rows: Sequence[StudyRun]
     nobody: Sequence[PlannedRun] = ()  # lines of the plan that mean no model, or several
 

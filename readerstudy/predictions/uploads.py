@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TypedDict
@@ -12,6 +11,7 @@ from typing import TypedDict
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
@@ -48,8 +48,7 @@ AROUND = "_-. "
 LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "other_wording", "errors")
 
 
-@dataclass(frozen=True)
-class UploadRequest:
+class UploadRequest(Struct, frozen=True):
     """What a person asked for, beside the file itself."""
 
     entry: ModelEntry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
@@ -13,6 +12,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import TimeFlag
@@ -50,8 +50,7 @@ from readerstudy.reading.timing_events import insert_events
 from readerstudy.study.permissions import StudyRefused
 
 
-@dataclass(frozen=True)
-class Feedback:
+class Feedback(Struct, frozen=True):
     correct: bool
     key: str
     explanation: str

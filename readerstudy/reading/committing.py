@@ -8,12 +8,13 @@ costs the time, never the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import TimeFlag, durations
@@ -136,8 +137,7 @@ _IMAGES: KeptQuery[tuple[str, dict[str, Any]]] = KeptQuery(
 _CONFIRMED = KeptQuery(lambda reading: Response.objects.filter(reading=reading, is_confirmed=True), int)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommittedAnswer:
+class CommittedAnswer(Struct, frozen=True, kw_only=True):
     """What a page commits; ``option`` is empty where the reader says that they cannot tell."""
 
     key: str
@@ -275,8 +275,7 @@ def _keep_refused(
 MOST_TEXT = 2_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class SentRemark:
+class SentRemark(Struct, frozen=True, kw_only=True):
     """One remark as a page sends it."""
 
     key: str

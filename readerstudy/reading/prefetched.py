@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import lock_log
 from annotation.models import User
@@ -204,8 +204,7 @@ _COUNTS = KeptSQL(f"""
 """)  # noqa: S608 - tables of ours
 
 
-@dataclass(frozen=True)
-class ReaderPosition:
+class ReaderPosition(Struct, frozen=True):
     """How far a reader has come: the block, its counts, and the places that a page may hold, the current one first."""
 
     block: Block

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -29,8 +29,7 @@ MOST_LISTED = 10_000  # problems; more are counted, not listed
 _AT_ONCE = 500
 
 
-@dataclass
-class ResponsesImported:
+class ResponsesImported(Struct):
     """What an import did, or would do; ``as_json`` is the result that the command hands out."""
 
     study: str
@@ -69,8 +68,7 @@ class ResponsesImported:
         }
 
 
-@dataclass(frozen=True)
-class DeclaredFile:
+class DeclaredFile(Struct, frozen=True):
     """Voidings of which somebody says that they were decided in the original study, sent with its readings."""
 
     name: str

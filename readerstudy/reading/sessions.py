@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -30,8 +30,7 @@ LEASE = timedelta(seconds=45)  # a page that was not heard of for longer does no
 MOST_DEVICE = 2_000  # characters of what a page says about its device
 
 
-@dataclass(frozen=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """``session`` is the token of the page that asked; None when another page holds the write lease, ``since`` when."""
 
     session: str | None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from msgspec import Struct
 
 from annotation.models import Image
 from annotation.site.sorted_tables import KeptQuery
@@ -46,8 +46,7 @@ NOTHING = Views([], [])
 _CONFIRMED: KeptQuery[Response] = KeptQuery(lambda pk: _final(pk), int)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownCase:
+class ShownCase(Struct, frozen=True, kw_only=True):
     """One prefetched case; what may not be seen is empty."""
 
     id: str
@@ -67,8 +66,7 @@ class ShownCase:
     begins: bool  # the first case after the practice block: nobody has opened it
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownLast:
+class ShownLast(Struct, frozen=True, kw_only=True):
     """The case that was closed last, and what can still be remarked on it."""
 
     id: str
@@ -79,8 +77,7 @@ class ShownLast:
     options: list[tuple[str, str]]  # as a place has them, where a guess is asked or a slip can be reported
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownState:
+class ShownState(Struct, frozen=True, kw_only=True):
     """Everything that the page of a reader may contain now."""
 
     enrolment: Enrolment

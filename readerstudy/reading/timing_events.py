@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.case.kernels.durations import ClockEvent, Durations, TimeFlag, durations
 from annotation.case.kernels.traces import (
@@ -52,8 +53,7 @@ _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
 )
 
 
-@dataclass(frozen=True)
-class CaseTrace:
+class CaseTrace(Struct, frozen=True):
     """All that is known of the clock of a case, and the sittings in which it was opened or something was reported."""
 
     seen: TraceSoFar

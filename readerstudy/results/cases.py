@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from annotation.enums import RoundState
 from annotation.ingest.completeness import why_unseen
@@ -23,16 +24,14 @@ if TYPE_CHECKING:
 LETTERS = "ABCD"
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     letter: str
     text: str
     is_key: bool
     chosen_by: list[str]
 
 
-@dataclass(frozen=True)
-class CaseShown:
+class CaseShown(Struct, frozen=True):
     """One case on which two raters disagree, for a coordinator."""
 
     answers: Disagreement

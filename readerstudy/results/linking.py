@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -24,8 +24,7 @@ MADE, REVOKED, RESTORED = "results_link.made", "results_link.revoked", "results_
 FIRST_USED = "results_link.first_used"
 
 
-@dataclass(frozen=True, slots=True)
-class IssuedLink:
+class IssuedLink(Struct, frozen=True):
     """A link with its token. The token exists nowhere else: shown once, it cannot be shown again."""
 
     link: ResultsLink

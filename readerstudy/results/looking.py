@@ -6,7 +6,6 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -85,8 +84,7 @@ def reader_names(analysis: Analysis) -> dict[str, str]:
     return {pseudonym: name for pseudonym, name in names.items() if name and taken[name.casefold()] == 1}
 
 
-@dataclass(frozen=True)
-class ResultsRoutes:
+class ResultsRoutes(msgspec.Struct, frozen=True):
     """The addresses of the results pages, and the frame around them. A shared link leads to nothing else."""
 
     prefix: str
@@ -103,8 +101,7 @@ class ResultsRoutes:
         return reverse(f"{self.prefix}-{page}", args=[*self.place, *more])
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """A stored analysis that somebody may look at, and the addresses under which they see it."""
 
     routes: ResultsRoutes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Case, Count, QuerySet, When
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.enums import ImportState, Role
 from annotation.models import BankImport, User
@@ -21,8 +21,7 @@ from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase
 TONES = {StudyState.OPEN: "good", StudyState.DRAFT: "warn"}  # of the tag that shows the state
 
 
-@dataclass(frozen=True)
-class StudyLine:
+class StudyLine(Struct, frozen=True):
     """One study with its numbers. Readers who left or were replaced count in none of them."""
 
     study: ReaderStudy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -12,6 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.discussion.history import Event
@@ -45,8 +45,7 @@ def unblind(study: ReaderStudy, *, actor: User | None, at: datetime, because: st
         record(UNBLINDED, actor=actor, at=at, subject=study, facts={"by": because})
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(Struct, frozen=True):
     """Results were seen before closing: by whom, when, why."""
 
     who: str
@@ -109,8 +108,7 @@ def view_interim_results(study: ReaderStudy, reason: str, *, actor: User, at: da
 
 
 # --- how many cases readers have right ------------------------------------------------------------
-@dataclass(frozen=True)
-class ScoredReading:
+class ScoredReading(Struct, frozen=True):
     """A reading that counts, right or wrong."""
 
     enrolment_id: int
@@ -137,8 +135,7 @@ def scored_readings(study: ReaderStudy, enrolments: Collection[int] | None = Non
             yield ScoredReading(enrolment_id, case_id, is_right)
 
 
-@dataclass(frozen=True)
-class ReaderTally:
+class ReaderTally(Struct, frozen=True):
     """One reader's accuracy over the cases answered so far, with Wilson's interval."""
 
     enrolment: Enrolment

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods
+from msgspec.structs import asdict
 
 from annotation.case.kernels.traces import CaseRefused, Trace, parse_events, parse_object, readable_trace
 from annotation.refusals import Refused
@@ -112,7 +113,7 @@ def stored_json(place: str, response: Response) -> Json:
 
 
 def feedback_json(feedback: Feedback | None) -> Json | None:
-    return None if feedback is None else {**vars(feedback)}
+    return None if feedback is None else asdict(feedback)
 
 
 def remark_json(remark: Remark) -> Json:
@@ -121,7 +122,7 @@ def remark_json(remark: Remark) -> Json:
 
 def _case(slug: str, case: ShownCase) -> Json:
     urls = {act: reverse(f"reading-{act}", args=[slug, case.id]) for act in ACTS}
-    return {**vars(case), "options": _options(case.options), "urls": urls}
+    return {**asdict(case), "options": _options(case.options), "urls": urls}
 
 
 def _options(options: list[tuple[str, str]]) -> list[Json]:

@@ -5,7 +5,6 @@ were made elsewhere.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
 
 from django.contrib import messages
 from django.db.models import Count
@@ -17,6 +16,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
+from msgspec import Struct, field
 
 from annotation.enums import Role
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
@@ -102,8 +102,7 @@ def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> Http
     return response
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """One table on the page of a study."""
 
     table: StudyTable

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, pairwise
+
+from msgspec import Struct, field
 
 from annotation.enums import EventKind, Word
 
@@ -124,8 +125,7 @@ EXACT_MS = 250  # a time that may be off by more than this is flagged
 Key = tuple[str, int]  # page, sequence: the name of an event
 
 
-@dataclass(frozen=True)
-class ClockEvent:
+class ClockEvent(Struct, frozen=True):
     """One event as stored; ``wall_ms`` is None where the client gave none."""
 
     page: str
@@ -145,8 +145,7 @@ class ClockEvent:
         return round(self.received_at.timestamp() * 1000) - round(self.client_ms)
 
 
-@dataclass(frozen=True)
-class Durations:
+class Durations(Struct, frozen=True):
     """Active and elapsed time; both None where they are not defined, and a flag says why. 0 <= active <= elapsed.
 
     ``parts`` says in ms what was taken off, by the names of PARTS, and as DOUBT by how much the active time may be off.
@@ -196,8 +195,7 @@ def flags_of_page(events: Iterable[ClockEvent]) -> list[TimeFlag]:
 
 
 # --- one load of the page -------------------------------------------------------------------------
-@dataclass
-class _Story:
+class _Story(Struct):
     """A load on the common time line: its events, and its spans with the state during each."""
 
     placed: list[tuple[int, ClockEvent]]
@@ -307,8 +305,7 @@ def _wall_jump(before: ClockEvent, event: ClockEvent) -> int:
 
 
 # --- all of them ----------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """All loads on one time line, and what that makes of their window."""
 
     begins: str  # the load that showed everything first

@@ -7,9 +7,10 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from annotation.case.kernels.durations import ClockEvent, Durations, Key
 from annotation.enums import EventKind
@@ -39,8 +40,7 @@ def _malformed(sentence: str) -> CaseRefused:
     return CaseRefused("malformed", sentence, status=422)
 
 
-@dataclass(frozen=True)
-class SentEvent:
+class SentEvent(Struct, frozen=True):
     """One event. ``client_ms`` is monotonic and starts anew with each page; ``wall_ms`` counts from 1970."""
 
     sequence: int
@@ -50,8 +50,7 @@ class SentEvent:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """What a page says beside an answer: its events, images that cannot be read, and how the views were set."""
 
     page: str = ""
@@ -198,8 +197,7 @@ Row = tuple[str, int, str, float, float | None, datetime, Mapping[str, Any]]
 ROW = ("page", "sequence", "kind", "client_ms", "wall_ms", "received_at", "details")
 
 
-@dataclass(frozen=True)
-class TraceSoFar:
+class TraceSoFar(Struct, frozen=True):
     """All timing events of a case, those of this request included."""
 
     events: tuple[ClockEvent, ...]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeGuard
+
+from msgspec import Struct
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,28}[a-z0-9])?")
 FINGERPRINT = 12  # characters
@@ -28,8 +29,7 @@ class Pooling(StrEnum):
     CLS = "cls"  # that of the first token
 
 
-@dataclass(frozen=True)
-class SentenceFolder:
+class SentenceFolder(Struct, frozen=True):
     """``fingerprint``: of all that a vector depends on, so that other files are another embedding."""
 
     name: str

@@ -7,9 +7,11 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from annotation.call_enums import CallOutcome, Ending
 
@@ -33,8 +35,7 @@ _CHOOSES = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens as the endpoint counts them; ``n_cached`` are among ``n_input``."""
 
     n_input: int | None = None
@@ -42,8 +43,7 @@ class Usage:
     n_output: int | None = None
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """``has_choice``: whether there was an answer at all; an error with status 200 and an empty list have none."""
 
     has_choice: bool = False
@@ -132,8 +132,7 @@ class Route(StrEnum):
     EMBEDDINGS = "embeddings"
 
 
-@dataclass(frozen=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     route: Route
     body: bytes
 
@@ -143,16 +142,14 @@ class ModelRequest:
         return hashlib.sha256(self.body).hexdigest()
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """``parts`` in the order in which the model gets them: a text, or the bytes of a picture as PNG."""
 
     role: str
     parts: tuple[str | bytes, ...]
 
 
-@dataclass(frozen=True)
-class ChatSettings:
+class ChatSettings(Struct, frozen=True):
     """None: not sent, so that the endpoint takes its own default.
 
     ``max_completion_tokens`` is what newer hosted models call ``max_tokens``. ``schema`` is the text of a JSON schema:

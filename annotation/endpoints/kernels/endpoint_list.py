@@ -7,10 +7,12 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import NoReturn
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.call_enums import EndpointPlace
 
@@ -23,8 +25,7 @@ MOST_CONNECTIONS = 64
 LONGEST_MODEL_NAME = 200
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """A server that speaks the OpenAI protocol; ``url`` has no slash at its end.
 
     ``model``: what it calls the model that is meant where nobody names one; empty: there is none. None: no limit.
@@ -214,8 +215,7 @@ EVENTS: Mapping[str, str] = {
 TEST = "test"
 
 
-@dataclass(frozen=True)
-class Webhook:
+class Webhook(Struct, frozen=True):
     """An address that is notified of events; ``events`` are names such as "study.closed"."""
 
     name: str

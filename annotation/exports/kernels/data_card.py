@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from annotation.enums import Difficulty, ImageState, QuestionState, Task
 from annotation.exports.kernels.question_records import RecordWording
@@ -92,8 +93,7 @@ class ImportedFile(NamedTuple):
     refused: int
 
 
-@dataclass
-class CardFacts:
+class CardFacts(Struct):
     """All that the card says; counts are of the questions in the export, decisions of the whole bank."""
 
     bank: str

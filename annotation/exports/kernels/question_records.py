@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from annotation.enums import Difficulty, QuestionState, Task
 from annotation.files.kernels.strictjson import Entry
@@ -66,8 +67,7 @@ class RecordWording(NamedTuple):
         return {**self.fields(), LEFT_OUT: "|".join(self.left_out)}
 
 
-@dataclass(frozen=True, slots=True)
-class ExamNames:
+class ExamNames(Struct, frozen=True):
     """What an exam is called at its source; ``paths`` of its images from the root, first those that came first."""
 
     key: str = ""
@@ -78,8 +78,7 @@ class ExamNames:
     prior: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredQuestion:
+class StoredQuestion(Struct, frozen=True):
     """A question at the revision that the newest file brought, and what it says in the revision to be written."""
 
     key: str

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict, Word
 from annotation.files.kernels.sent_tables import check_columns, lines_of_csv, read_rows
@@ -48,8 +50,7 @@ class CellFault(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
-class ReviewRow:
+class ReviewRow(Struct, frozen=True):
     """One review. ``number`` is None where the question is named by its id only."""
 
     row: int

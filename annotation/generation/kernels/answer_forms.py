@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -205,8 +204,7 @@ def turned(options: Sequence[WrittenOption], key: int, place: int) -> list[Writt
     return [*options[first:], *options[:first]]
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(msgspec.Struct, frozen=True):
     """A question with the key at its drawn letter."""
 
     question: WrittenQuestion

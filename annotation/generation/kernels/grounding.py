@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from annotation.call_enums import Polarity
 from annotation.enums import Task
@@ -59,8 +60,7 @@ class QuoteSpan(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class GroundedBullet:
+class GroundedBullet(Struct, frozen=True):
     """A finding with its place in the report; ``fault`` is the code of the rule that leaves it out."""
 
     bullet: WrittenBullet

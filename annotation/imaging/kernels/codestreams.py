@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from annotation.refusals import Refused
 
@@ -86,8 +87,7 @@ _JPEG_LS_MARKER = re.compile(rb"\xff([\x80-\xff])")  # JPEG-LS stuffs a bit, so 
 _SIZ = b"\xff\x4f\xff\x51"
 
 
-@dataclass(frozen=True)
-class StreamHeader:
+class StreamHeader(Struct, frozen=True):
     """Frame of a codestream. `n_bytes` counts up to and with its end marker; what follows is not part of it."""
 
     process: int  # marker of the frame header, 0xFF4F for JPEG 2000

@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -24,8 +25,7 @@ BLANK_GREY = 128
 PNG_LEVEL = 1  # of zlib: level 6 takes five times as long for an eighth less
 
 
-@dataclass(frozen=True)
-class PicturePolicy:
+class PicturePolicy(Struct, frozen=True):
     """``name`` carries the version: what a policy does never changes under it. 0: as large as it is."""
 
     name: str

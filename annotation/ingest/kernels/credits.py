@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from annotation.enums import ViewPosition
 from annotation.files.kernels.sent_tables import Row, lines_of_csv, read_rows
@@ -16,8 +17,7 @@ REQUIRED = tuple(LONGEST)
 VIEWS = {view.value.lower(): view for view in ViewPosition}
 
 
-@dataclass(frozen=True)
-class Credit:
+class Credit(Struct, frozen=True):
     """One row: the image as its question or upload names it, and what the file states about it."""
 
     row: int

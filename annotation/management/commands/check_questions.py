@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec.structs import asdict
 from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
 from annotation.management.base import ActCommand, cap_written, progress_bar
@@ -182,7 +183,7 @@ def as_text(
     duplicates: DuplicateResult | None,
     twins: TwinResult | None,
 ) -> str:
-    changes = _("%(added)d findings are new, %(renewed)d renewed, %(removed)d gone.") % vars(checked)
+    changes = _("%(added)d findings are new, %(renewed)d renewed, %(removed)d gone.") % asdict(checked)
     lines = [_("Bank %(bank)s: %(n)d questions checked.") % {"bank": bank.name, "n": summary.n_questions}, changes, ""]
     lines += _table(summary)
     lines += ["", *_whole_bank(summary)]

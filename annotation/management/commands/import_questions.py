@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec.structs import replace
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
 from annotation.management.base import ActCommand, progress_bar

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from msgspec import to_builtins
 from rich.progress import MofNCompleteColumn
 
 from annotation.audit.recording import checked_head, verify
@@ -28,7 +28,7 @@ class Command(ActCommand):
         with progress_bar("Checking", MofNCompleteColumn, quiet=options["json"]) as report:
             found = verify(head, report=report)
         if options["json"]:
-            self.stdout.write(json.dumps(asdict(found), ensure_ascii=False, indent=1))
+            self.stdout.write(json.dumps(to_builtins(found), ensure_ascii=False, indent=1))
         else:
             self.stdout.write(f"{found.n_events:,} events, head {found.head_sha256}")
             if found.n_after_head is not None:

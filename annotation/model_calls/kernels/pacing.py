@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from annotation.call_enums import BatchState as State
 from annotation.endpoints.kernels.completions import ModelRequest
@@ -38,8 +38,7 @@ def seconds_before_retry(n_failures: int) -> float:
     return min(2.0 ** (n_failures - 1), MINUTE)
 
 
-@dataclass
-class Pace:
+class Pace(msgspec.Struct):
     """Of one endpoint. ``now`` is the time in seconds of one clock that only goes forward.
 
     Connections double with each round of answers until the endpoint says for the first time that it has too many;
@@ -111,8 +110,7 @@ MOST_BYTES = 200_000_000
 LONGEST_ANSWER = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class ResponseLine:
+class ResponseLine(msgspec.Struct, frozen=True):
     """``body`` as it is in the file; empty where the line reports an error instead."""
 
     row: int

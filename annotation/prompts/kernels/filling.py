@@ -10,8 +10,9 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.files.kernels.strictjson import FileRefused, read_value
@@ -123,8 +124,7 @@ def _problem_of(schema: Any) -> str:
 
 
 # --- A prompt that comes with the program, as it is in the code. Pure -----------------------------
-@dataclass(frozen=True)
-class ShippedPrompt:
+class ShippedPrompt(Struct, frozen=True):
     """Where this changes, it is stored as the next version when it is needed next; what was asked with it stays."""
 
     name: str

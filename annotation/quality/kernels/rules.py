@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from annotation.enums import FindingPlace, OptionLetter
 from annotation.quality.kernels.identifiers import IDENTIFIERS
@@ -155,8 +156,7 @@ _TABLE = (
 RULES = {rule.code: rule for rule in _TABLE}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedQuestion:
+class CheckedQuestion(Struct, frozen=True):
     """A question as the checks see it; ``key`` is the index of its option, None where the form comes without."""
 
     stem: str
@@ -202,8 +202,7 @@ def runs(words: list[str]) -> Iterator[Run]:
     return zip(*(words[start:] for start in range(RUN)), strict=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadQuestion:
+class ReadQuestion(Struct, frozen=True):
     """A question with the words of its parts, in their order; ``content`` leaves fillers out."""
 
     question: CheckedQuestion
@@ -233,8 +232,7 @@ BY_CHANCE = 0.25
 ALL_LETTERS = tuple(OptionLetter.values())
 
 
-@dataclass(frozen=True)
-class BankWide:
+class BankWide(Struct, frozen=True):
     """``longest_is_key``: of the questions with one longest option, those whose key it is; 25 % by chance.
 
     ``letters``: how often each letter is the key; ``evenness`` is Pearson's test against equal shares [1]_, None

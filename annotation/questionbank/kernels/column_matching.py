@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
+
+from msgspec import Struct, field
 
 from annotation.files.kernels.strictjson import Entry, Fault, unreadable, value_faults
 from annotation.questionbank.kernels.entries import ID, OPTIONS, STATE, field_of_column, lettered
@@ -125,8 +126,7 @@ _NEVER_KEPT |= {"section_findings", "section_impression"}
 _WORDED = {TASK, "difficulty", "category", "PatientSex", VIEWS}  # fields whose words a matching translates
 
 
-@dataclass(frozen=True)
-class Matching:
+class Matching(Struct, frozen=True):
     """Columns and constants by field; a column may hold two fields, such as an image that is the exam, too.
 
     ``words`` are translated where they are the whole cell of a field of few words, such as the task.

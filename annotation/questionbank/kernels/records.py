@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
+
+from msgspec import Struct, field
 
 from annotation.enums import Difficulty, QuestionState, Task
 from annotation.files.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, Entry, FileRefused
@@ -155,8 +156,7 @@ def content_sha256(
     return sha256_of("\0".join(parts))
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRules:
+class RecordRules(Struct, frozen=True):
     """What an import may set: where paths start, the shortest explanation, difficulties from a side file, and how the
     columns of a foreign file are matched (None: the file is a question file).
     """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from annotation.files.kernels.strictjson import Fault
 from annotation.quality.kernels.identifiers import spot_identifiers
@@ -29,8 +30,7 @@ def _(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wording:
+class Wording(Struct, frozen=True, kw_only=True):
     """Everything of a question that a person may revise. ``options`` are four texts without letters, ``left_out`` the
     public ids of images of its exam that do not count.
     """
@@ -125,8 +125,7 @@ class Piece(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One field that differs."""
 
     field: str

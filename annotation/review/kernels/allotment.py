@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from annotation.review.kernels.sampling import random_ranks
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """One question: its number in the bank, and the exam that it shares with its mates."""
 
     number: int

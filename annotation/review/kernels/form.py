@@ -7,7 +7,8 @@ and a sentence. ``Cannot judge`` is a value of its own, never a 3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict
 from annotation.review.kernels.form_design import FOLLOWING, GRADES, PAPER, FormDesign
@@ -25,8 +26,7 @@ def _(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class FormProblem:
+class FormProblem(Struct, frozen=True):
     """One thing that is wrong: the field that it is about, a code, and a sentence that says what to do."""
 
     field: str
@@ -34,8 +34,7 @@ class FormProblem:
     message: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Blind:
+class Blind(Struct, frozen=True, kw_only=True):
     """Step 1. ``best`` is empty when no option is defensible; otherwise it is one of ``defensible``."""
 
     best: str
@@ -43,8 +42,7 @@ class Blind:
     difficulty: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True):
     """Steps 2 and 3 as the reviewer gave them. ``flags`` leaves out those that follow from step 1 by themselves."""
 
     grades: Mapping[str, int | str] = field(default_factory=dict)  # GradeName -> 1..5 or "cannot_judge"
@@ -60,8 +58,7 @@ class Judgement:
     category: str = ""  # empty: as it is
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """What the judgement is checked against. ``blind`` is None in a round that asks for step 2 only."""
 
     blind: Blind | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from annotation.enums import Degree, Disagreement, Flag, GradeName
 from annotation.review.kernels.transitions import ReviewRefused
@@ -95,8 +96,7 @@ CHOICE_LABELS = {"needs_image": _("Image needed"), "relevant": _("Clinically rel
 ANCHOR_LIMIT = 120  # characters: an anchor is shown in one line beside its value
 
 
-@dataclass(frozen=True, kw_only=True)
-class FormDesign:
+class FormDesign(Struct, frozen=True, kw_only=True):
     """What a form asks, in the order of the vocabularies. ``anchors`` holds those that are not the paper's.
 
     The paper's form is named word by word: a grade, choice or flag that is added later is asked by no form that exists.

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from annotation.enums import Difficulty, Task, Word, _
 
@@ -41,8 +42,7 @@ class RatedBy(Word):
     READERS = "readers", _("accuracy of readers")
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """Questions by ascending number, whatever the order of the database.
 
     Parameters
@@ -177,8 +177,7 @@ def equal(counts: Mapping[str, int], n: int) -> dict[str, int]:
     return {name: shares[name] for name in counts}
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     number: int
     stratum: str
 

@@ -7,9 +7,10 @@ is set and no grade is below 3. A round that asks for no blind answers settles n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypedDict
+
+from msgspec import Struct
 
 from annotation.enums import Flag, GradeName, Verdict
 
@@ -37,8 +38,7 @@ class Reason(TypedDict):
     n: int  # reviews that say so; for GRADE the lowest grade; for MISSING those that are in
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opinion:
+class Opinion(Struct, frozen=True, kw_only=True):
     """What one submitted review says. ``best`` is None where no blind answer was asked, "" for no option."""
 
     best: str | None

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median_low
+
+from msgspec import Struct
 
 from annotation.enums import GradeName
 from annotation.review.kernels.settling import Opinion
@@ -20,8 +21,7 @@ BEST, VERDICT = "best", "verdict"
 GRADE_TOLERANCE = 1
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One judgement beside the shared one; ``distance`` is of grades only."""
 
     field: str  # BEST, VERDICT or a GradeName

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from annotation.enums import AssignmentState as State
 from annotation.enums import QuestionState, RoundState, RoundSteps
@@ -145,8 +146,7 @@ _WRONG_STATE = {
 _OPEN_CALIBRATION = _("The calibration is open: %s. Let them in with a reason, or take them out of the round.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundFacts:
+class RoundFacts(Struct, frozen=True, kw_only=True):
     """What the policy asks of a round."""
 
     state: str

@@ -7,8 +7,9 @@ and the stated difficulty follows the submission. Whoever builds a page loads on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from annotation.enums import RoundSteps
 
@@ -36,8 +37,7 @@ class Step(StrEnum):
     JUDGE = "judge"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaseProgress:
+class CaseProgress(Struct, frozen=True, kw_only=True):
     """How far this reviewer has come with this question; all of it read from stored rows."""
 
     steps: RoundSteps
@@ -86,8 +86,7 @@ class OthersPart(StrEnum):
     DECISIONS = "decisions"  # what each question came to be, to those who reviewed it
 
 
-@dataclass(frozen=True, kw_only=True)
-class Onlooker:
+class Onlooker(Struct, frozen=True, kw_only=True):
     """Somebody who asks what others did in a round, or at one question of it."""
 
     coordinates: bool
@@ -122,8 +121,7 @@ class DiscussionPart(StrEnum):
     CHANGE = "change"  # tags, and to-dos of others
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionOnlooker:
+class QuestionOnlooker(Struct, frozen=True, kw_only=True):
     """Somebody who asks what was written about a question, in whichever wording."""
 
     coordinates: bool  # the site: its banks are theirs to look after

@@ -6,8 +6,9 @@ Pages, figures, codebooks, printed tables and docs/analysis.md read it. A statis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, Flag, auto
+
+from msgspec import Struct
 
 from annotation.statistics.kernels import estimate
 
@@ -42,8 +43,7 @@ class ShownOn(Flag):
     MEANS = auto()  # of readers with each other and with models
 
 
-@dataclass(frozen=True)
-class Statistic:
+class Statistic(Struct, frozen=True):
     """One named statistic; ``about`` is the entry of the JSON that holds it."""
 
     name: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from annotation.statistics.kernels import estimate
 from annotation.statistics.kernels.catalogue import _
 
 
-@dataclass(frozen=True)
-class Caution:
+class Caution(Struct, frozen=True):
     """A flag or a reason: as pages say it, and as codebooks explain it."""
 
     label: str

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, lgamma, log, sqrt
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
@@ -69,8 +70,7 @@ def share(k: int, n: int, *, asked: bool = True) -> Estimate:
     return Estimate(k / n, wilson(k, n), n, "wilson", count=k, flags=flags)
 
 
-@dataclass(frozen=True)
-class ClusteredShare:
+class ClusteredShare(Struct, frozen=True):
     """A share whose trials come in clusters. ``design_effect`` is None where the share is 0 or 1."""
 
     estimate: Estimate
@@ -131,8 +131,7 @@ def clustered_counts(successes: NDArray[np.integer], trials: NDArray[np.integer]
     return ClusteredShare(Estimate(p, interval, n, "cluster_t", count=k, flags=flags), error, effect, m)
 
 
-@dataclass(frozen=True)
-class StratumCount:
+class StratumCount(Struct, frozen=True):
     """One stratum of the draw: its size in the bank, and of the questions looked at, how many have the property."""
 
     n_frame: int
@@ -141,8 +140,7 @@ class StratumCount:
     task: str = ""  # whose difficulties may be merged; "": it is merged with none
 
 
-@dataclass(frozen=True)
-class BankMixShare:
+class BankMixShare(Struct, frozen=True):
     """A share in the mix of the bank. ``n_effective`` is None where it is undefined or all of the bank was seen."""
 
     estimate: Estimate

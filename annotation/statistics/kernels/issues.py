@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from annotation.enums import Flag, Word, _
 from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
@@ -71,8 +73,7 @@ def later_errors_of_paper() -> Estimate:
     return share(2, 300)
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What one reviewer flagged on one question. ``cluster`` is the patient, or the exam when no patient is known.
 
     ``asked`` are the issues that the reviewer's form asked for; None: every one.
@@ -85,8 +86,7 @@ class Judged:
     asked: frozenset[str] | None = None
 
 
-@dataclass(frozen=True)
-class IssueRate:
+class IssueRate(Struct, frozen=True):
     """How often an issue occurs: over these questions, allowing for shared exams, and in the mix of the bank."""
 
     share: Estimate
@@ -94,8 +94,7 @@ class IssueRate:
     bank_mix: Estimate
 
 
-@dataclass(frozen=True)
-class JudgedQuestions:
+class JudgedQuestions(Struct, frozen=True):
     """What reviewers flagged, by question: sorted once for the rates of many issues.
 
     ``flagged`` holds the issues of each reviewer, ``asked`` beside it what each was asked for, ``cluster`` and

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from annotation.figures.kernels.forms import printed_percent
 from annotation.statistics.kernels.catalogue import Scale
@@ -29,8 +30,7 @@ MINUS = "\N{MINUS SIGN}"
 Row = list[str]
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """One or more tables below one caption. A part is a head with its rows; all parts have as many columns."""
 
     name: str

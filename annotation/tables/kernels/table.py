@@ -8,8 +8,9 @@ the estimate itself, with interval, n and method: each writer rounds it, and non
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from annotation.enums import Word, _
 from annotation.statistics.kernels.catalogue import Scale
@@ -33,8 +34,7 @@ class Kind(Word):
 TEXT, WHOLE, REAL, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO, Kind.TIME
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     name: str  # what people read, or what programs read in a file
     kind: Kind
     meaning: str = ""
@@ -43,8 +43,7 @@ class Column:
     has_interval: bool = True  # of estimates
 
 
-@dataclass(frozen=True)
-class ShownEstimate:
+class ShownEstimate(Struct, frozen=True):
     """An estimate for people, in its scale."""
 
     one: Value
@@ -58,8 +57,7 @@ class ShownEstimate:
 BETWEEN = " · "
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(Struct, frozen=True):
     """Who or what a row is about."""
 
     text: str  # of a pair the two names with BETWEEN between them
@@ -73,8 +71,7 @@ class Name:
         return self.text.split(BETWEEN)
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """So many of all."""
 
     count: int
@@ -87,8 +84,7 @@ TableCell = Cell | Value | ShownEstimate | Name | Counted
 BY_CLUSTER = "by patient or exam"  # what the interval of ``clustered`` is called
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     name: str  # of its file, without ending
     caption: str  # in files that list it: one line
     columns: Sequence[Column]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from annotation.enums import Word
 from annotation.statistics.kernels.estimate import Estimate
@@ -148,8 +149,7 @@ def _cased(word: str, like: str) -> str:
 
 
 # --- the table of all questions ---
-@dataclass(frozen=True)
-class ChangeRow:
+class ChangeRow(Struct, frozen=True):
     """``different``: of the questions in which both answers name an option, how many name another one.
 
     ``lost``: right as it is and wrong with the change; ``gained``: the reverse.

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from msgspec import Struct
 
 from annotation.contributions import read_in
 from annotation.enums import ImageState, RenditionKind, Role
@@ -172,8 +173,7 @@ def quarantined() -> QuerySet[Image]:
     return Image.objects.filter(state=ImageState.QUARANTINED).order_by("ingested_at", "pk")
 
 
-@dataclass(frozen=True)
-class Undoable:
+class Undoable(Struct, frozen=True):
     """The last release of a person that can be put back as a whole, and the images of it that still can."""
 
     n_released: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
+from msgspec import Struct
 
 from annotation.enums import Role
 from annotation.exports.tables import neutralised
@@ -57,8 +57,7 @@ from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required, role_required
 
 
-@dataclass(frozen=True)
-class LinkPage:
+class LinkPage(Struct, frozen=True):
     """What the page behind a link says, and where somebody goes on who used it."""
 
     new_template: str  # for who is not logged in
@@ -314,8 +313,7 @@ def round_to_invite_to(person: User, slug: str) -> ReviewRound:
 
 
 # --- Many invitations from one file: send it, look at what each row will do, confirm; -------------
-@dataclass(frozen=True, kw_only=True)
-class FilePage:
+class FilePage(Struct, frozen=True, kw_only=True):
     """Where a file invites to: words of the page, an example to fill in, and how a row becomes a link."""
 
     title: str

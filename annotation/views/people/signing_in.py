@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import timedelta
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -31,6 +30,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from msgspec.structs import asdict
 
 from annotation.models import Invitation, User
 from annotation.people import provider_accounts, second_factors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -15,6 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.discussion.selected_questions import (
     UNDOES,
@@ -194,8 +195,7 @@ def _changed(
 Store = Callable[[Wording, str, int], Revision]  # of the wording, the reason, and the revision it is based on
 
 
-@dataclass(frozen=True)
-class EditorPlace:
+class EditorPlace(Struct, frozen=True):
     """Where an editor came from: whose page leads to it, and the address to which it goes back."""
 
     title: str

@@ -5,7 +5,6 @@ Reviews made elsewhere, as a file into an open round: checked, then imported; al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -16,6 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
+from msgspec import Struct
 
 from annotation.acts.rounds import coordinated_round
 from annotation.enums import FINAL_STATES, JobState
@@ -37,8 +37,7 @@ from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 
 
-@dataclass(frozen=True)
-class RoundReportState:
+class RoundReportState(Struct, frozen=True):
     """What templates/annotation/rounds/_report.html shows."""
 
     kept: KeptReport | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -16,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
+from msgspec import Struct
 
 from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_rounds
 from annotation.case.kernels.durations import PARTS, TimeFlag
@@ -69,8 +69,7 @@ from annotation.statistics.kernels.issues import CountingRule
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Whose outcomes are asked for. ``kind`` is "round" or "bank": names of addresses begin with it."""
 
     kind: str
@@ -100,8 +99,7 @@ def scope_of(review_round: ReviewRound) -> Scope:
     return Scope("round", review_round.slug, review_round.name, [review_round])
 
 
-@dataclass(frozen=True)
-class DrawnFigure:
+class DrawnFigure(Struct, frozen=True):
     """A figure on a page, the words under it, and where its files for a paper are."""
 
     src: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,14 @@ from django.conf import settings
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from msgspec import Struct
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class NamedValue:
+class NamedValue(Struct, frozen=True):
     """A parameter or a field, as the page lists it."""
 
     name: str
@@ -28,8 +27,7 @@ class NamedValue:
     words: str
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One method of one address."""
 
     name: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, wraps
 from typing import Any, TypedDict, TypeVar, cast
@@ -20,6 +19,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
+from msgspec import Struct
 
 from annotation.enums import Role
 from annotation.models import User
@@ -102,8 +102,7 @@ def _ask_to_log_in(request: HttpRequest) -> HttpResponse:
 ROLES = tuple(Role)
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Of one address. ``policy``: "anyone", "person", or "role:" and names; ``opens`` in the order of ``ROLES``."""
 
     name: str

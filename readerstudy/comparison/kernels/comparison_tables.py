@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
+
+from msgspec import Struct
 
 from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, ClusteredAccuracyValue, Value
 from readerstudy.results.kernels.stored import BreakdownTable, without_flags
@@ -61,8 +62,7 @@ class StoredComparison(TypedDict):
     pairs: list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class ModelRow:
+class ModelRow(Struct, frozen=True):
     """One row of Table 2."""
 
     model: ComparedModel
@@ -70,8 +70,7 @@ class ModelRow:
     task_mean: Value  # without the caution that the table says of all rows
 
 
-@dataclass(frozen=True)
-class BandRow:
+class BandRow(Struct, frozen=True):
     """The ranks that a model can have; ``ranks`` has one entry for each rank, whether it is one of them."""
 
     name: str

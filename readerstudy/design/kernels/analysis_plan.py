@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from readerstudy.design.kernels.assumptions import Assumptions, read_assumptions
@@ -352,8 +351,7 @@ OTHER = _(
 )
 
 
-@dataclass(frozen=True)
-class PartRead:
+class PartRead(Struct, frozen=True):
     """A part of a plan as the program reads it."""
 
     label: str

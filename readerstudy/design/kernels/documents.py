@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -186,8 +185,7 @@ COLUMNS = ("case", "reason")
 MOST_NAME, MOST_REASON = 1_000, 10_000
 
 
-@dataclass(frozen=True)
-class VoidingRow:
+class VoidingRow(msgspec.Struct, frozen=True):
     """One row of a file: its number, the question by key or number, and why the case is left out."""
 
     row: int

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from annotation.enums import Difficulty, Task
@@ -23,8 +22,7 @@ ANY = "any"
 Cell = tuple[str, str]  # task, difficulty
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A question that could be drawn. ``patient`` is that of the exam where no patient is known."""
 
     revision_id: int
@@ -68,8 +66,7 @@ class DrawRequest(DrawDocument, frozen=True, kw_only=True):
     several_per_patient: bool = False
 
 
-@dataclass(frozen=True)
-class CellCount:
+class CellCount(Struct, frozen=True):
     """One cell: its questions in the pool, and how many of them are drawn."""
 
     task: str
@@ -78,8 +75,7 @@ class CellCount:
     n_drawn: int
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """What is drawn: main and practice block by random rank, the sets as indices into the main block."""
 
     main: list[Candidate]
@@ -298,8 +294,7 @@ def cells_of(draw: Mapping[str, Any]) -> list[CellCount]:
 
 
 # --- what a draw does to the pooled number ----------------------------------------------------------------
-@dataclass(frozen=True)
-class CellEffect:
+class CellEffect(Struct, frozen=True):
     """One task (or cell): its share of the pool, its share of the study, and how often its cases count."""
 
     name: str
@@ -314,8 +309,7 @@ class CellEffect:
         return self.study_share / self.pool_share if self.pool_share else None
 
 
-@dataclass(frozen=True)
-class QuotaEffect:
+class QuotaEffect(Struct, frozen=True):
     """What an allocation does to the pooled number.
 
     ``n_effective``: so many cases in the mix of the pool would tell as much about the pool as these do after

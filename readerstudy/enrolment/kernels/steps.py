@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from annotation.enums import Word
 from readerstudy.enums import StudyState
@@ -30,8 +32,7 @@ class Step(Word):
     OVER = "over", _("Over")  # the study is closed, or the deadline has passed
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
+class Facts(Struct, frozen=True, kw_only=True):
     """How far a reader is, and the state of the study."""
 
     state: str = StudyState.OPEN
@@ -153,8 +154,7 @@ class Exposure(Word):
     KNOWN = "known", _("I have worked with them")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReaderFacts:
+class ReaderFacts(Struct, frozen=True, kw_only=True):
     training: str
     years: int  # of reading chest radiographs
     chest_fellowship: bool
@@ -184,8 +184,7 @@ class Corner(Word):
 CORNERS = (Corner.UPPER_LEFT, Corner.UPPER_RIGHT, Corner.LOWER_LEFT, Corner.LOWER_RIGHT)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Screen:
+class Screen(Struct, frozen=True, kw_only=True):
     """What the browser tells, in CSS pixels; ``pixel_ratio`` is device pixels for one of them."""
 
     width: int

@@ -15,15 +15,15 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
+
+from msgspec import Struct
 
 METHOD = "mean by number of images, scaled to all calls; 95 % interval by Student's t (Cochran 1977, ch. 5)"
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class MadeCall:
+class MadeCall(Struct, frozen=True):
     """One call that has an answer. None: not known."""
 
     n_images: int
@@ -34,8 +34,7 @@ class MadeCall:
     cost: float | None
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """A total of the whole run with its range."""
 
     value: float
@@ -85,8 +84,7 @@ def _pooled_variance(strata: Mapping[int, Sequence[float]]) -> tuple[int, float]
     return degrees, squares / degrees
 
 
-@dataclass(frozen=True)
-class AskingSpeed:
+class AskingSpeed(Struct, frozen=True):
     """How fast an endpoint may be asked."""
 
     connections: int
@@ -94,8 +92,7 @@ class AskingSpeed:
     tokens_per_minute: int | None = None
 
 
-@dataclass(frozen=True)
-class RunEstimate:
+class RunEstimate(Struct, frozen=True):
     """``None`` where it is not known. ``hours`` with as many calls at once as ``n_connections``."""
 
     n_calls: int

@@ -11,11 +11,11 @@ import tempfile
 import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import nan
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import field
 
 from annotation.model_calls.kernels.extraction import LETTERS, extract
 from annotation.questionbank.kernels.fields import FieldRefused, split_options
@@ -84,8 +84,7 @@ class KeptRecords:
         return (self[place] for place in range(len(self)))
 
 
-@dataclass(frozen=True)
-class ReadPredictions:
+class ReadPredictions(msgspec.Struct, frozen=True):
     form: str  # readerstudy.enums.PredictionForm
     records: KeptRecords
     problems: tuple[PredictionProblem, ...]
@@ -117,8 +116,7 @@ Entry = tuple[int, str, Any]  # row, key ("" where the form has none), value
 OF_MODEL = ("model_explanation", "explanation")
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(msgspec.Struct, frozen=True):
     """Names of fields, the first that is there counts."""
 
     answer: tuple[str, ...]
@@ -276,8 +274,7 @@ class Answer(NamedTuple):
     place: int  # of the whole record in the file
 
 
-@dataclass
-class Matching:
+class Matching(msgspec.Struct):
     """What a file says of a set of questions."""
 
     answers: list[Answer] = field(default_factory=list)  # one for each question that the file answers

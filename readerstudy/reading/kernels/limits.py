@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from math import inf
+
+from msgspec import Struct
 
 from annotation.case.kernels.durations import ClockEvent
 from annotation.enums import EventKind
@@ -19,8 +20,7 @@ GRACE = timedelta(milliseconds=GRACE_MS)
 ON_THE_WAY = timedelta(seconds=30)  # how long an answer that was made in time may travel before the case is closed
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """How a commit counts; ``limit_ms`` is set where the time is censored at the limit."""
 
     state: ResponseState
@@ -47,8 +47,7 @@ def is_to_be_closed(deadline_at: datetime | None, at: datetime) -> bool:
     return deadline_at is not None and at > deadline_at + GRACE + ON_THE_WAY
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """How long the case had been on screen when it was answered, to be judged by."""
 
     ms: float
@@ -126,8 +125,7 @@ def state_without_answer(choice: str) -> ResponseState:
     return ResponseState.UNCONFIRMED if choice else ResponseState.TIMED_OUT
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """One event of a page: its own clock, and when the server got it."""
 
     page: str
@@ -171,8 +169,7 @@ class Part(StrEnum):
     FEEDBACK = "feedback"  # key and explanation of a practice case
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaseProgress:
+class CaseProgress(Struct, frozen=True, kw_only=True):
     """How far this reader has come with this place; all of it read from stored rows."""
 
     may_read: bool  # the study is open, the reader takes part, the deadline has not passed, the steps before are done

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from annotation.files.kernels.sent_tables import lines_of_csv, read_rows
 from annotation.files.kernels.strictjson import FileRefused
@@ -38,8 +39,7 @@ class ResponseProblem(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
-class ResponseRow:
+class ResponseRow(Struct, frozen=True):
     """One row: one reader on one case."""
 
     row: int
@@ -53,8 +53,7 @@ class ResponseRow:
     best_guess: str = ""  # canonical letter beside "cannot tell"
 
 
-@dataclass(frozen=True)
-class ReadResponses:
+class ReadResponses(Struct, frozen=True):
     answers: tuple[ResponseRow, ...]
     problems: tuple[ResponseProblem, ...]
     n_rows: int

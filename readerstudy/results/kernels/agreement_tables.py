@@ -4,10 +4,11 @@ and with models, within groups, and of one pair. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from math import comb, floor
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
@@ -99,8 +100,7 @@ MEANS = {  # of the pairs within and between groups: where a panel holds them
 }
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One pair of raters. ``row`` and ``column`` are places in the order of the analysis."""
 
     row: int
@@ -136,16 +136,14 @@ class Cell:
         return f"pair-{min(self.row, self.column)}-{max(self.row, self.column)}"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     name: str
     is_reader: bool
     begins_models: bool  # the first model below readers: with a gap between the two
     cells: list[Cell | None]  # None on the diagonal
 
 
-@dataclass(frozen=True)
-class HeatMap:
+class HeatMap(Struct, frozen=True):
     panel: str
     n: int
     rows: list[Row]
@@ -213,8 +211,7 @@ def pairs_once(rows: list[Row]) -> list[Cell]:
 
 
 # --- Tables of agreement from a stored analysis: among readers and with models, within ------------
-@dataclass(frozen=True)
-class MeasureRow:
+class MeasureRow(Struct, frozen=True):
     """Means of one measure over pairs of raters, on shared draws."""
 
     measure: Statistic
@@ -223,8 +220,7 @@ class MeasureRow:
     mixed: Value
 
 
-@dataclass(frozen=True)
-class ReaderAgreement:
+class ReaderAgreement(Struct, frozen=True):
     """Whether readers agree more with each other than with models; what is free of accuracy comes first."""
 
     rows: list[MeasureRow]
@@ -256,8 +252,7 @@ NOT_COUNTED = " ."  # of another set, missing
 FAILED = "x"
 
 
-@dataclass(frozen=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """One case in the answers of an analysis. Signs as docs/analysis.md explains them."""
 
     place: int  # in the columns of ``items``

@@ -7,7 +7,9 @@ Every page, figure and table that shows such an analysis takes its lines and its
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.statistics.kernels.cautions import FLAGS
 from annotation.statistics.kernels.estimate import Value
@@ -69,8 +71,7 @@ class LineValue(Value):
     n_missing: int
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """One interval of a mean or of a difference."""
 
     inference: str
@@ -238,8 +239,7 @@ def _number(n: int, what: str) -> str:
 
 
 # --- Each model minus the mean of the readers, and the planned pairs, as tables, figures ----------
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """One model minus the mean of the readers."""
 
     row: Comparison
@@ -273,16 +273,14 @@ def _by_inference(result: StoredAnalysis, comparisons: Sequence[Comparison]) -> 
     return found
 
 
-@dataclass(frozen=True)
-class OtherLine:
+class OtherLine(Struct, frozen=True):
     """An interval beside the planned one, and the words beside it that its column does not say."""
 
     line: Line
     beside: str
 
 
-@dataclass(frozen=True)
-class OtherLines:
+class OtherLines(Struct, frozen=True):
     """The lines beside the planned intervals: a column for each kind of line, a row for each model."""
 
     columns: list[tuple[str, str]]  # what the line is, and the words beside it in every row
@@ -301,8 +299,7 @@ def other_lines(planned: Sequence[Planned]) -> OtherLines:
     return OtherLines(list(common.items()), rows)
 
 
-@dataclass(frozen=True)
-class PostHoc:
+class PostHoc(Struct, frozen=True):
     """What came or was chosen after somebody had seen a result: in no family, with raw p."""
 
     rows: list[tuple[Planned, StoredRater]]  # model minus the mean of the readers, and the model as ``raters`` has it
@@ -321,8 +318,7 @@ def post_hoc_table(result: StoredAnalysis) -> PostHoc | None:
     return PostHoc([(one, models[one.row["first"]]) for one in rows], pairs) if models else None
 
 
-@dataclass(frozen=True)
-class PlannedPairs:
+class PlannedPairs(Struct, frozen=True):
     """The family of pairs that the plan names, one test for each."""
 
     rows: list[tuple[Comparison, tuple[int, int] | None]]  # with the places of the two in the order of raters
@@ -343,8 +339,7 @@ def planned_pairs_table(result: StoredAnalysis) -> PlannedPairs | None:
     return PlannedPairs(rows, sum(one["p"]["value"] is not None for one in found)) if rows else None
 
 
-@dataclass(frozen=True)
-class Claims:
+class Claims(Struct, frozen=True):
     """What the margin of the plan lets one say of each model against the mean of the readers."""
 
     margin: float

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from math import nan
 from typing import TYPE_CHECKING, Any, overload
+
+from msgspec import Struct
 
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import share
@@ -31,14 +32,12 @@ class Show(StrEnum):
     BEHAVIOUR = "behaviour"  # difficulty, discrimination, distractors
 
 
-@dataclass(frozen=True)
-class ItemAnswer:
+class ItemAnswer(Struct, frozen=True):
     sign: str
     is_wrong: bool
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     case: int
     question: int  # number in the bank
     task: str

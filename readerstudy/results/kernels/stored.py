@@ -5,9 +5,11 @@ study tells the forecast of the next one: how often and how far its raters diffe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from statistics import mean, variance
 from typing import Any, Literal, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from annotation.enums import Task
 from annotation.statistics.kernels.catalogue import CATALOGUE, Scale
@@ -39,8 +41,7 @@ from readerstudy.analysis.kernels.result import (
 POST_HOC_MARK = "‡"  # behind the name of a model in a figure
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """What a panel says of two raters. ``entry`` names them in its own order: the model comes first."""
 
     first: str
@@ -248,8 +249,7 @@ def _own_differences(panel: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]
 DECIMALS = 4
 
 
-@dataclass(frozen=True)
-class PlanningFigures:
+class PlanningFigures(Struct, frozen=True):
     """Of one model and the readers, over all tasks; named as in readerstudy.design.kernels.assumptions."""
 
     model: str
@@ -305,8 +305,7 @@ def without_flags(one: Value, flags: Collection[str]) -> Value:
     return {**one, "flags": [flag for flag in one["flags"] if flag not in flags]}
 
 
-@dataclass(frozen=True)
-class BreakdownTable:
+class BreakdownTable(Struct, frozen=True):
     """Accuracy by a property of the questions: its values with the number of questions, and a row for each rater."""
 
     values: list[tuple[str, int]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -14,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
+from msgspec import Struct
 
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.drafting import describe_study, update_arm, update_readers
@@ -37,8 +37,7 @@ STEPS = {
 }
 
 
-@dataclass(frozen=True)
-class DesignStep:
+class DesignStep(Struct, frozen=True):
     name: str
     label: str
     url: str
@@ -62,8 +61,7 @@ def steps_of(study: ReaderStudy, current: str = "", *, n_cases: int) -> list[Des
     ]
 
 
-@dataclass(frozen=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     """The one thing to do next with a study."""
 
     sentence: str

@@ -4,7 +4,6 @@ change. Freezing: what blocks it, indications to be read, the protocol as a file
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
+from msgspec import Struct
 from msgspec.structs import replace
 
 from annotation.models import User
@@ -189,8 +189,7 @@ def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 MOST_SOURCES = 20
 
 
-@dataclass(frozen=True)
-class FinishedStudy:
+class FinishedStudy(Struct, frozen=True):
     """A finished study whose results somebody has seen already, and what it tells of each of its models."""
 
     study: ReaderStudy

@@ -6,7 +6,6 @@ second button takes it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -19,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
+from msgspec import Struct
 
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile, by_folder
@@ -174,14 +174,12 @@ def figure_response(
 SHOWN = 10
 
 
-@dataclass(frozen=True)
-class AnalysisLine:
+class AnalysisLine(Struct, frozen=True):
     analysis: Analysis
     is_stale: bool
 
 
-@dataclass(frozen=True)
-class Analyses:
+class Analyses(Struct, frozen=True):
     """What templates/readerstudy/studies/_analyses.html shows as ``analyses``."""
 
     lines: list[AnalysisLine]
@@ -231,8 +229,7 @@ def study_analysis(request: AuthenticatedRequest, slug: str, public_id: str) -> 
 
 
 # --- The report of an analysis: a button makes it, the page says what it holds, a second ----------
-@dataclass(frozen=True)
-class ReportState:
+class ReportState(Struct, frozen=True):
     """What templates/readerstudy/results/_report.html shows."""
 
     report: AnalysisReport | None  # the newest one

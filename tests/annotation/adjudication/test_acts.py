@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from annotation.enums import QuestionState, ReturnReason, Role, RoundState
 from annotation.models import Assignment, AuditEvent, Question, ReviewRound, Settlement, User

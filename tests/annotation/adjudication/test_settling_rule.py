@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from annotation.enums import Flag, Verdict
 from annotation.review.kernels.settling import Against, Opinion, reasons_against

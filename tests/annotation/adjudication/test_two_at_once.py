@@ -13,7 +13,7 @@ pytestmark = pytest.mark.services
 # The first has done its act and not committed; the second goes on as far as it comes, until it waits for a lock.
 MEET = """
 import threading
-from dataclasses import replace
+from msgspec.structs import replace
 from django.db import connection, transaction
 from annotation.outcomes.adjudicating import name_adjudicator, take_next
 from annotation.enums import Role

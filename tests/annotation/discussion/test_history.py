@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.test import Client
+from msgspec.structs import replace
 
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.history import Event, life_of

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pytest_django import Settings
 
 from annotation.call_enums import Ending, ProbeAnswer

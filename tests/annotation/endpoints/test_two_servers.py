@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from annotation.call_enums import Ending, EndpointPlace, ProbeQuestion
 from annotation.endpoints.client import Exchange, Limits, ModelClient
@@ -145,7 +145,7 @@ def test_an_answer_in_a_schema_that_is_cut_says_so(asked: Asked) -> None:
 @pytest.mark.parametrize("body", [b"{", b"[]", b'{"model": "m"}'])
 def test_what_is_no_request_is_refused(asked: Asked, body: bytes) -> None:
     request = chat_request(asked.model, [Message("user", (QUESTION,))], ChatSettings())
-    exchange = asked.send(dataclasses.replace(request, body=body))
+    exchange = asked.send(replace(request, body=body))
     assert exchange.ending == Ending.HTTP_ERROR
     assert exchange.status in (400, 404, 500)
     assert json.loads(exchange.body)["error"]["message"]

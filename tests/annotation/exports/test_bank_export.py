@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from msgspec.structs import replace
 
 from annotation.enums import QuestionState
 from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank

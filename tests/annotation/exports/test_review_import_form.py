@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from annotation.enums import AssignmentState, Flag, GradeName, ReturnReason
 from annotation.exports.review_import import ReviewsImported, import_reviews

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
+from msgspec.structs import replace
 
 from annotation.enums import AssignmentState, Flag, QuestionState, RoundState, Task
 from annotation.models import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import pytest
 from django.test import Client
+from msgspec.structs import replace
 
 from annotation.discussion.history import life_of
 from annotation.enums import ImageState

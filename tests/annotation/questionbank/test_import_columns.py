@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
+from msgspec.structs import replace
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 

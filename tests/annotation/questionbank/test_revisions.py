@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
+from msgspec.structs import replace
 
 from annotation.enums import ImportState, QuestionState, RoundState
 from annotation.models import (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from annotation.questionbank.kernels.wording import IMAGES, LABELS, PieceKind, Wording, changes, check_wording, pieces
 
@@ -21,7 +20,7 @@ BEFORE = Wording(
 
 
 def faults(**fields: object) -> list[tuple[str, str]]:
-    found = check_wording(replace(BEFORE, **fields), BEFORE, 20)  # type: ignore[arg-type]
+    found = check_wording(replace(BEFORE, **fields), BEFORE, 20)
     return [(one.field, one.code) for one in found]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from annotation.enums import Degree, Difficulty, Flag, GradeName, Verdict
 from annotation.review.kernels.form import (

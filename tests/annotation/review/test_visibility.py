@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from msgspec.structs import replace
 
 from annotation.enums import RoundSteps
 from annotation.review.kernels.visibility import (
@@ -88,14 +89,14 @@ def test_the_stated_difficulty_waits_for_the_submission(where: CaseProgress) -> 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
 def test_closing_the_round_shows_nothing_more(where: CaseProgress) -> None:
-    reopened = CaseProgress(**{**vars(where), "round_open": True})
+    reopened = replace(where, round_open=True)
     assert visible_parts(where) == visible_parts(reopened)
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
 def test_going_on_never_hides_what_was_shown(where: CaseProgress) -> None:
     for step in ("answered", "report_opened", "submitted"):
-        further = CaseProgress(**{**vars(where), step: True})
+        further = replace(where, **{step: True})
         assert visible_parts(further) >= visible_parts(where)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.test import Client
+from msgspec.structs import asdict
 
 from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
 from annotation.enums import ImageState, ImportState, QuestionState, Task
@@ -52,7 +53,7 @@ def test_what_was_previewed_is_stored(bank: QuestionBank, cora: User, noon: date
     )
     stored = list(plan.questions.values_list("revision_id", "stratum"))
     assert stored == list(zip(seen.revision_ids, [one.stratum for one in seen.drawn], strict=True))
-    assert plan.strata == [vars(one) for one in seen.strata]
+    assert plan.strata == [asdict(one) for one in seen.strata]
     assert (plan.n_frame, plan.seed, plan.rule, plan.stratify_by) == (40, 9, "ranked-1", "difficulty")
     assert AuditEvent.objects.filter(act="sample.drawn", actor=cora, subject_id=str(plan.pk)).exists()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from msgspec.structs import replace
 
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.selected_questions import add_tag

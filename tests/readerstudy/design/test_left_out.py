@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from django.test import Client
 from django.urls import reverse
+from msgspec.structs import replace
 
 from annotation.enums import ImageState
 from annotation.models import Image, QuestionBank, Revision, User

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from readerstudy.enrolment.kernels.steps import SHOWN, Facts, Step, done_steps, next_step
 from readerstudy.enums import StudyState

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from annotation.case.kernels import traces
 from annotation.case.kernels.traces import Trace

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from readerstudy.enums import Block, Information
 from readerstudy.reading.kernels.limits import QUESTION, CaseProgress, Part, visible_parts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from django.test import Client
+from msgspec.structs import replace
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
