@@ -2,15 +2,14 @@
 
 from django.urls import path, re_path
 
-from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
-from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.views import adjudication, bank_validators, comments, diversity, endpoints, prompts
 from annotation.views import samples as sampling
 from annotation.views.ingest import quarantine, uploads
 from annotation.views.people import account, invitations, people, second_factors, signing_in
 from annotation.views.questionbank import bank, chosen, question_imports
-from annotation.views.review import cases, round_acts, round_outcomes, round_report, rounds, worklist
+from annotation.views.review import cases, round_acts, round_outcomes, rounds, worklist
 from annotation.views.site import administration, api_pages, home
 from annotation.views.site.confirming import page_paths
 
@@ -242,13 +241,13 @@ urlpatterns = [
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
     path("rounds/<slug:slug>/<slug:figure>/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
-    path("rounds/<slug:slug>/import/", round_report.round_import, name="round-import"),
+    path("rounds/<slug:slug>/import/", round_outcomes.round_import, name="round-import"),
     path("rounds/<slug:slug>/groups/", round_outcomes.round_groups, name="round-groups"),
     path("rounds/<slug:slug>/difficulty/", round_outcomes.round_difficulty, name="round-difficulty"),
     path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),
-    path("rounds/<slug:slug>/report/", round_report.round_report, name="round-report"),
-    path("rounds/<slug:slug>/report/make/", round_report.round_report_make, name="round-report-make"),
-    path("rounds/<slug:slug>/report.zip", round_report.round_report_file, name="round-report-file"),
+    path("rounds/<slug:slug>/report/", round_outcomes.round_report, name="round-report"),
+    path("rounds/<slug:slug>/report/make/", round_outcomes.round_report_make, name="round-report-make"),
+    path("rounds/<slug:slug>/report.zip", round_outcomes.round_report_file, name="round-report-file"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # adjudication
     path("rounds/<slug:slug>/adjudicators/add/", round_acts.round_adjudicator_add, name="round-adjudicator-add"),

@@ -28,8 +28,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.predictions.entries import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
-        from readerstudy.results.linking import SHARED
-        from readerstudy.results.looking import forget_named
+        from readerstudy.results.looking import SHARED, forget_named
         from readerstudy.study import permissions
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
         from readerstudy.study.overview import studies_under_way

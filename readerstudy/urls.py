@@ -5,10 +5,8 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from annotation.views.site.confirming import page_paths
-from readerstudy.acts.model_runs import MODEL_RUN_ACTS
-from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.models import MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-from readerstudy.views import comparison as comparing
 from readerstudy.views import conducting, links, runs, studies
 from readerstudy.views import conducting as study_acts
 from readerstudy.views import monitoring as watch_acts
@@ -16,14 +14,15 @@ from readerstudy.views import monitoring as watch_results
 from readerstudy.views import monitoring as watching
 from readerstudy.views import reading as reading_api
 from readerstudy.views import reading as reading_room
+from readerstudy.views import runs as comparing
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
 from readerstudy.views.predictions import models
 from readerstudy.views.predictions import uploads as predictions
-from readerstudy.views.results import items as results_items
 from readerstudy.views.results import overview
 from readerstudy.views.results import overview as results
 from readerstudy.views.results import overview as results_report
+from readerstudy.views.results import pairs as results_items
 from readerstudy.views.results import pairs as results_pairs
 
 urlpatterns: list[URLPattern] = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
-from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers
 from annotation.api import site_lists
 from annotation.api.acting import api_paths, resource_of

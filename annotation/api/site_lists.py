@@ -1,7 +1,8 @@
-"""Who asks, what runs and what was done: the person behind a request, jobs, and the audit log."""
+"""Who asks, what runs and what was done; and rows of the tables that are exported as files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import django_filters
@@ -14,6 +15,7 @@ from rest_framework.response import Response
 from annotation.api.bodies import Moment, PersonName, WordChoice
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.enums import JobState, Role
+from annotation.exports.tables import Column, Kind
 from annotation.jobs.queueing import facts_of_result, jobs_of, refusals_of
 from annotation.models import AccessToken, AuditEvent, Job
 from annotation.models.people import TokenScope
@@ -195,3 +197,17 @@ class ExportLog(Resource):
         response = StreamingHttpResponse(event_log.export_log(after=after, **self.by()), content_type=CONTENT_TYPE)
         response["Cache-Control"] = "private, no-store"
         return response
+
+
+_FIELDS: dict[Kind, Callable[[str], serializers.Field[Any, Any, Any, Any]]] = {
+    Kind.TEXT: lambda meaning: serializers.CharField(help_text=meaning),
+    Kind.WHOLE: lambda meaning: serializers.IntegerField(allow_null=True, help_text=meaning),
+    Kind.REAL: lambda meaning: serializers.FloatField(allow_null=True, help_text=meaning),
+    Kind.YES_NO: lambda meaning: serializers.BooleanField(allow_null=True, help_text=meaning),
+    Kind.TIME: lambda meaning: Moment(allow_null=True, help_text=meaning),
+}
+
+
+def shape_of(name: str, columns: Sequence[Column]) -> type[Shown]:
+    """A row of a table, with the meaning of each column from its codebook."""
+    return type(name, (Shown,), {column.name: _FIELDS[column.kind](column.meaning) for column in columns})

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.call_enums import BatchState
-from annotation.generation.kernels.grounding import RULES
+from annotation.generation.kernels.answer_forms import RULES
 from annotation.generation.making import IMPORT
 from annotation.model_calls.call_batches import acts_now
 from annotation.model_calls.next_calls import CallTally, tally

@@ -24,17 +24,19 @@ from annotation.enums import ImportKind
 from annotation.generation.generation_plans import ask_about
 from annotation.generation.kernels.answer_forms import (
     LETTER_RULE,
+    RULES_VERSION,
     NotInForm,
     WrittenQuestion,
+    fault_of,
     file_of,
     finding_line,
+    ground_bullet,
     make,
     read_bullets,
     read_questions,
     record_of_made,
     texts_without_letters,
 )
-from annotation.generation.kernels.grounding import RULES_VERSION, fault_of, ground_bullet
 from annotation.generation.report_sources import exam_fields_of, text_of
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once

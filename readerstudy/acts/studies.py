@@ -34,7 +34,7 @@ from readerstudy.enrolment.reader_status import (
 from readerstudy.forms.studies import DeadlineForm, FreezeForm, ReasonForm
 from readerstudy.models import Enrolment, ReaderStudy, ResultsLink
 from readerstudy.reading.case_opening import let_pass
-from readerstudy.results.linking import links_of, restore_link, revoke_link
+from readerstudy.results.looking import links_of, restore_link, revoke_link
 from readerstudy.study.overview import deadline_text, study_deadline_text, unfinished
 from readerstudy.study.permissions import knows_study, may_coordinate_study
 

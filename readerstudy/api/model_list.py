@@ -32,8 +32,8 @@ from readerstudy.models import ModelComparison, ModelEntry, PredictionRun, Submi
 from readerstudy.predictions import listing
 from readerstudy.predictions.entries import FIELDS, edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.listing import entries_known_to, runs_known_to
-from readerstudy.views.comparison import bank_compared
 from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models
+from readerstudy.views.runs import bank_compared
 
 
 class ModelShape(Shown):

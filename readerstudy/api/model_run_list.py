@@ -24,8 +24,7 @@ from annotation.jobs.queueing import facts_of_result, refusals_of
 from annotation.model_calls.next_calls import tallies
 from annotation.models import Job, Upload
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.acts.model_runs import run_of
-from readerstudy.acts.models import check_works_with_models
+from readerstudy.acts.models import check_works_with_models, run_of
 from readerstudy.api.model_list import OfModels
 from readerstudy.enums import FILE_FORMS
 from readerstudy.forms.models import ModelRunForm, PredictionsForm, target_value

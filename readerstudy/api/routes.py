@@ -6,8 +6,7 @@ from django.urls import path
 
 from annotation.api.acting import api_paths, resource_of
 from annotation.api.questionbank.question_acts import ReasonSent
-from readerstudy.acts.model_runs import MODEL_RUN_ACTS
-from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.models import MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import (
     DESIGN_ACTS,
     LINK_ACTS,

@@ -18,7 +18,7 @@ from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy
 from readerstudy.forms.studies import ShareForm
 from readerstudy.models import ResultsLink
-from readerstudy.results.linking import DAYS, IssuedLink, links_of, share_results
+from readerstudy.results.looking import DAYS, IssuedLink, links_of, share_results
 from readerstudy.views.access import seen_analysis
 
 

@@ -20,7 +20,7 @@ from rest_framework.response import Response
 
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned, rows_refused
 from annotation.api.resources import ListOf, Row, Shown
-from annotation.api.table_rows import shape_of
+from annotation.api.site_lists import shape_of
 from annotation.enums import EventKind
 from annotation.exports.tables import CONTENT_TYPES
 from annotation.people.kept_answers import MadeAnswer

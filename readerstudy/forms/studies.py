@@ -27,7 +27,7 @@ from readerstudy.enrolment.kernels.steps import (
 )
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, moment_in, words
 from readerstudy.models import CaseSet, ReaderStudy
-from readerstudy.results.linking import DAYS
+from readerstudy.results.looking import DAYS
 from readerstudy.unblinding.looks import SHORTEST_REASON
 
 WORDS = {1: _("1 day"), 7: _("7 days"), 30: _("30 days")}

@@ -1,8 +1,19 @@
 """The tables of reader studies."""
 
-from readerstudy.models.analysis import Analysis, AnalysisReport, InputsMark, ModelComparison, ResultsLink
-from readerstudy.models.design import Arm, CaseSet, ReaderStudy, ShownImage, StudyCase, StudyRole, Voiding
-from readerstudy.models.enrolment import DECLINED, Enrolment, PresentationOrder, PresentedCase, StudyInvitation
+from readerstudy.models.design import (
+    Analysis,
+    AnalysisReport,
+    Arm,
+    CaseSet,
+    InputsMark,
+    ModelComparison,
+    ReaderStudy,
+    ResultsLink,
+    ShownImage,
+    StudyCase,
+    StudyRole,
+    Voiding,
+)
 from readerstudy.models.predictions import (
     FailureCount,
     FailureCounts,
@@ -14,11 +25,16 @@ from readerstudy.models.predictions import (
     SubmissionCall,
 )
 from readerstudy.models.reading import (
+    DECLINED,
+    Enrolment,
+    PresentationOrder,
+    PresentedCase,
     Reading,
     ReadingSession,
     RefusedAnswer,
     Remark,
     Response,
+    StudyInvitation,
     TimingEvent,
 )
 

@@ -19,12 +19,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 from readerstudy.forms.studies import ShareForm
-from readerstudy.results.linking import find_link, is_good, links_of, note_use, share_results
-from readerstudy.results.looking import Seen, by_link, stored_result
+from readerstudy.results.looking import (
+    Seen,
+    by_link,
+    find_link,
+    is_good,
+    links_of,
+    note_use,
+    share_results,
+    stored_result,
+)
 from readerstudy.views.access import seen_result
-from readerstudy.views.results.items import categories_page, times_page
 from readerstudy.views.results.overview import analysed_page, figure_response
-from readerstudy.views.results.pairs import agreement_page
+from readerstudy.views.results.pairs import agreement_page, categories_page, times_page
 
 
 @person_required

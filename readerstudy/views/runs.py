@@ -1,4 +1,4 @@
-"""Runs of models: listed, planned by a form, watched; and the runs of one model beside each other."""
+"""Runs of models: listed, planned, watched, beside each other; and the models on one bank, compared."""
 
 from __future__ import annotations
 
@@ -7,23 +7,34 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.call_enums import CallOutcome
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.ingest.serving import picture_bytes
-from annotation.models import Revision, User
+from annotation.models import QuestionBank, Revision, User
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
-from readerstudy.acts.model_runs import run_of
+from readerstudy.acts.models import run_of
+from readerstudy.comparison.comparison_job import (
+    ask_for_comparison,
+    banks_compared,
+    comparison_under_way,
+    newest_comparison,
+    result_of,
+    take_comparison,
+)
+from readerstudy.comparison.kernels.comparison_tables import band_rows, category_table, model_rows
 from readerstudy.forms.models import ModelRunCapForm, ModelRunForm
 from readerstudy.model_runs.asked_questions import open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
@@ -37,6 +48,8 @@ from readerstudy.model_runs.planning import (
 )
 from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun
+from readerstudy.predictions.entries import knows_scores
+from readerstudy.results.accuracy_tables import breakdown_table
 from readerstudy.study.permissions import coordinates_a_study
 
 if TYPE_CHECKING:
@@ -200,3 +213,77 @@ def _shown(result: dict[str, Any] | None, family: RunFamily) -> dict[str, Any] |
         for name in ("variants", "orders", "repeats")
     }
     return {**result, **named}
+
+
+@person_required
+@never_cache
+@require_safe
+def models_compare(request: AuthenticatedRequest) -> HttpResponse:
+    """Of the bank that is asked for, else of the first one."""
+    _check_knows_scores(request.user)
+    banks = list(banks_compared())
+    asked = request.GET.get("bank", "")
+    bank = next((one for one in banks if one.slug == asked or not asked), None)
+    if bank is None and asked:
+        raise Http404
+    context: dict[str, Any] = {"banks": banks, "bank": bank, "may_compare": is_coordinator(request.user)}
+    if bank is not None:
+        context |= _compared(bank)
+    return render(request, "readerstudy/models/compare.html", context)
+
+
+def _compared(bank: QuestionBank) -> dict[str, Any]:
+    from readerstudy.comparison.comparing_models import inputs_now  # loads numpy: not at every start
+
+    comparison = newest_comparison(bank)
+    context: dict[str, Any] = {"comparison": comparison, "job": comparison_under_way(bank)}
+    if comparison is None:
+        return context
+    result = result_of(comparison)
+    return {
+        **context,
+        "result": result,
+        "is_stale": inputs_now(bank) != comparison.inputs_sha256,
+        "rows": model_rows(result),
+        "bands": band_rows(result),
+        "categories": breakdown_table(category_table(result), "categories", _("Category")),
+    }
+
+
+@person_required
+@require_POST
+def models_compare_start(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask for a comparison; one that waits or runs already is enough."""
+    bank = bank_compared(request.user, slug)
+    if not is_coordinator(request.user):
+        raise PermissionDenied(_("Only coordinators compare models."))
+    ask_for_comparison(bank, actor=request.user, at=timezone.now())
+    messages.success(request, _("The comparison is running. It appears here when it is done."))
+    return redirect(reverse("models-compare") + "?" + urlencode({"bank": bank.slug}))
+
+
+@person_required
+@never_cache
+@require_safe
+def models_compare_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What the page shows, as CSV with full precision."""
+    bank = bank_compared(request.user, slug)
+    comparison = newest_comparison(bank)
+    if comparison is None:
+        raise Http404
+    file = take_comparison(comparison, **by(request))
+    response = HttpResponse(file, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{bank.slug}-models-{comparison.public_id}.csv"'
+    return response
+
+
+def bank_compared(person: User, slug: str) -> QuestionBank:
+    """Raises PermissionDenied for who may not know scores, Http404 for a bank without a main run."""
+    _check_knows_scores(person)
+    return get_object_or_404(banks_compared(), slug=slug)
+
+
+def _check_knows_scores(person: User) -> None:
+    """Refused before any bank is looked up: to others none is compared."""
+    if not knows_scores(person):
+        raise PermissionDenied(_("Only coordinators and administrators see how models score on a bank."))

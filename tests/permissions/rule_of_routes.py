@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.acts import Act
-from annotation.acts.images import JobAct
+from annotation.acts.banks import JobAct
 from annotation.acts.rounds import RoundAct
-from readerstudy.acts.model_runs import ModelRunAct
-from readerstudy.acts.models import RunAct
+from readerstudy.acts.models import ModelRunAct, RunAct
 from readerstudy.acts.studies import LinkAct, ReaderAct, StudyAct
 from rexvqa_site.management.commands.act import ACTS
 from tests.permissions import rules

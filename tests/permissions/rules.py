@@ -39,8 +39,14 @@ from annotation.views.adjudication import adjudicated_round
 from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
-from readerstudy.acts.model_runs import run_of
-from readerstudy.acts.models import changeable_entry, changeable_run, check_works_with_models, known_entry, known_run
+from readerstudy.acts.models import (
+    changeable_entry,
+    changeable_run,
+    check_works_with_models,
+    known_entry,
+    known_run,
+    run_of,
+)
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.predictions.entries import knows_scores
 from readerstudy.study.permissions import coordinates_a_study

@@ -20,7 +20,7 @@ from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice, clea
 from annotation.api.compared_etags import lock_rows
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.review.round_list import REACH
-from annotation.api.table_rows import shape_of
+from annotation.api.site_lists import shape_of
 from annotation.enums import JobState, Verdict
 from annotation.exports.review_import import import_reviews
 from annotation.exports.review_report_job import (

@@ -28,8 +28,7 @@ from annotation.discussion.selected_questions import (
     tags_in,
 )
 from annotation.enums import Role
-from annotation.forms.bank import ChosenForm
-from annotation.forms.revision import RevisionForm
+from annotation.forms.bank import ChosenForm, RevisionForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Finding, Image, Job, Question, QuestionBank, Revision
 from annotation.quality.checking import dismiss

@@ -10,15 +10,13 @@ from django.http import Http404, QueryDict
 from django.utils import timezone
 
 from annotation.acts import Act
-from annotation.acts.banks import BANK_ACTS, QUESTION_ACTS, SAMPLE_ACTS
-from annotation.acts.images import IMAGE_ACTS, JOB_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
-from readerstudy.acts.model_runs import MODEL_RUN_ACTS
-from readerstudy.acts.models import RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.models import MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
 EVERY: tuple[type[Act[Any]], ...] = (

@@ -18,8 +18,15 @@ from annotation.endpoints.configured_endpoints import (
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, chat_answer, port_file, served_simulation
-from annotation.generation.kernels.answer_forms import BULLETS, QUESTIONS, finding_line, read_bullets, read_questions
-from annotation.generation.kernels.grounding import fault_of, ground_bullet
+from annotation.generation.kernels.answer_forms import (
+    BULLETS,
+    QUESTIONS,
+    fault_of,
+    finding_line,
+    ground_bullet,
+    read_bullets,
+    read_questions,
+)
 from annotation.prompts.kernels.filling import ShippedPrompt, fill
 from annotation.quality.kernels.question_checks import C3
 from annotation.validators.kernels.validator_prompts import PROMPTS

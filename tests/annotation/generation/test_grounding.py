@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from annotation.call_enums import Polarity
-from annotation.generation.kernels.answer_forms import WrittenBullet, WrittenOption, WrittenQuestion
-from annotation.generation.kernels.grounding import RULES, QuoteSpan, fault_of, find_quote, ground_bullet
+from annotation.generation.kernels.answer_forms import (
+    RULES,
+    QuoteSpan,
+    WrittenBullet,
+    WrittenOption,
+    WrittenQuestion,
+    fault_of,
+    find_quote,
+    ground_bullet,
+)
 
 REPORT = "Findings: The heart is\n  enlarged. No pleural effusion.\nImpression: Große Struma, cardiomegaly."
 BULLETS = {1: Polarity.PRESENT, 2: Polarity.PRESENT, 3: Polarity.PRESENT, 4: Polarity.ABSENT, 5: Polarity.ABSENT}

@@ -22,7 +22,7 @@ from annotation.site.site_overview import parts_of_site
 from annotation.views.site.decorators import ROLES, By, policies_by_room
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.models import CaseSet, ResultsLink
-from readerstudy.results.linking import share_results
+from readerstudy.results.looking import share_results
 from rexvqa_site.env import HIDDEN, env_provider, env_secret, env_str, env_url, settings_read, without_password
 from tests.annotation.api.asking import program_of
 from tests.conftest import NOON

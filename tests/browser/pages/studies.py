@@ -10,7 +10,7 @@ from readerstudy.design.kernels.drawing import DrawRequest, request_document
 from readerstudy.design.kernels.plan import Plan, PlannedArm
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import AnalysisReport, ReaderStudy
-from readerstudy.results.linking import share_results
+from readerstudy.results.looking import share_results
 from tests.annotation.review.cases import OPTIONS, make_revision
 from tests.browser.pages.place import Place
 from tests.readerstudy.design.made import make_questions

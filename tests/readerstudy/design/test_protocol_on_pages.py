@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import User
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.linking import share_results
+from readerstudy.results.looking import share_results
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.results.made import analysed_study
 from tests.readerstudy.studies import enrol, make_study

@@ -26,8 +26,7 @@ from readerstudy.exports.report_writing import write_report
 from readerstudy.models import Analysis, Enrolment
 from readerstudy.results.kernels import rendering
 from readerstudy.results.kernels.stored import with_names
-from readerstudy.results.linking import share_results
-from readerstudy.results.looking import figure_file, reader_names, stored_result
+from readerstudy.results.looking import figure_file, reader_names, share_results, stored_result
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import computed
 from tests.readerstudy.report.made import reported_analysis

@@ -17,7 +17,7 @@ from annotation.models import AuditEvent, User
 from annotation.people.links import token_sha256
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
-from readerstudy.results.linking import share_results
+from readerstudy.results.looking import share_results
 from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, SECRETS
 from tests.readerstudy.results.made import analysed_study, stored
