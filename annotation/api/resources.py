@@ -1,4 +1,9 @@
-"""What every address of the API does by itself, and every refusal as one problem document."""
+"""What every address of the API does by itself, and every refusal as one problem document.
+
+A resource names who may ask (``roles``), who may send (``writers``) and through which places a token reaches its rows
+(``reach``): a token whose scope is not among them finds nothing. Rows that a person must not know are left out by
+``rows``, so that a strange id is 404 as if it did not exist. Everything that changes something is one act of a room.
+"""
 
 from __future__ import annotations
 

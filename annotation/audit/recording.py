@@ -1,4 +1,8 @@
-"""The audit log: one row per act, written in the same transaction as the act; and whether it is as it was written."""
+"""The audit log: one row per act, written in the same transaction as the act; and whether it is as it was written.
+
+The chain by itself tells any change but one at its end: whoever owns the database can cut the newest events off, or
+write all later hashes again. A hash of its end kept elsewhere (a backup, an export, a printed line) tells that.
+"""
 
 from __future__ import annotations
 

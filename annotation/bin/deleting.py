@@ -1,4 +1,12 @@
-"""What leaves the lists, archived or in the bin; and what must not stay for good, because it may name patients."""
+"""What leaves the lists, archived or in the bin; and what must not stay for good, because it may name patients.
+
+What is archived is not offered any more, and nothing that was made from it changes. What is deleted is hidden
+everywhere for 30 days, can be restored, and then goes for good: each room says what prevents deleting, restoring and
+emptying; how it is done is written here once.
+
+Originals that a killed process left in the folder for temporary files, files of questions whose bank is gone or that
+were never stored, e-mails that were never sent, and the names of refused files in the reports of uploads.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""What a demonstration holds: its people, its simulated exams, what other apps add to it, and whether it is there."""
+"""What a demonstration holds: its people, its simulated exams, what other apps add to it, and whether it is there.
+
+Asked at every start of the program, so it loads nothing of what builds one. The passwords are known to everybody: a
+demonstration serves one machine only.
+
+Pure: a child process imports this module and no Django.
+"""
 
 from __future__ import annotations
 

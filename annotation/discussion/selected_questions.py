@@ -1,4 +1,7 @@
-"""Tags of questions, and one act on many questions of a bank: tagged, withdrawn or brought back, and undone."""
+"""Tags of questions, and one act on many questions of a bank: tagged, withdrawn or brought back, and undone.
+
+An act is known again by who did it and when: a second run changes nothing more, and it can be undone as a whole.
+"""
 
 from __future__ import annotations
 

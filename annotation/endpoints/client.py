@@ -1,4 +1,9 @@
-"""One exchange with another server under one deadline: whatever it does becomes an ``Exchange``, never an exception."""
+"""One exchange with another server under one deadline: whatever it does becomes an ``Exchange``, never an exception.
+
+A read of a socket ends after its timeout without a byte, so that a server which sends a byte now and then, in a header
+or within one chunk, could hold it for ever. When the time is over the connection is shut down under the read, which
+then fails at once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Probe a model at an endpoint with three short chats; what the newest probe refutes, and what people read of it."""
+"""Probe a model at an endpoint with three short chats; what the newest probe refutes, and what people read of it.
+
+Who asks an endpoint now: one worker or probe at a time, for as long as it says so every few seconds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What an exported bank holds: its questions with all that their records need, their file, and the images of exams."""
+"""What an exported bank holds: its questions with all that their records need, their file, and the images of exams.
+
+The site keeps no file as it came: it keeps the de-identified pixels at full depth, without loss. They are written as
+PNG of 16 bit, or of 8 where they have no more, bones white; the ending of the path stays, as the questions name it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Forms with which a sample is drawn, a round is made and its people are chosen."""
+"""Forms with which a sample is drawn, a round is made and its people are chosen.
+
+Forms of adjudication: who adjudicates a round, and the decision on a question.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""From stored answers to findings and to questions, step by step: the same answers give the same bytes."""
+"""From stored answers to findings and to questions, step by step: the same answers give the same bytes.
+
+Nothing is asked here. Twice changes nothing.
+
+A job does it, so that no transaction of the calls waits for an import; it is safe to run twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Jobs come in, also for files that people send, are cancelled and tried again; whose jobs a person sees."""
+"""Jobs come in, also for files that people send, are cancelled and tried again; whose jobs a person sees.
+
+Every few seconds a worker looks for what was left behind: jobs of killed workers, lost messages, half imports.
+"""
 
 from __future__ import annotations
 

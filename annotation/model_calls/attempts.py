@@ -1,4 +1,8 @@
-"""A campaign of calls, planned, priced, permitted and confirmed; each attempt is stored before it is made."""
+"""A campaign of calls, planned, priced, permitted and confirmed; each attempt is stored before it is made.
+
+A room that asks adds what is its own: which calls it plans, what becomes of their answers (its function in
+``call_batches.completed``), and what its page says. Planning sends nothing; ``call_batches.start`` does.
+"""
 
 from __future__ import annotations
 

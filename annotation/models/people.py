@@ -1,4 +1,7 @@
-"""Accounts, roles and memberships, tokens of programs; and what the site keeps of its own work: audit log, jobs."""
+"""Accounts, roles and memberships, tokens of programs; and what the site keeps of its own work: audit log, jobs.
+
+What is sent to other programs, and what they answered.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What reviewers flagged on the questions of each version of a prompt; and fresh rounds for revised questions."""
+"""What reviewers flagged on the questions of each version of a prompt; and fresh rounds for revised questions.
+
+Only the wording that a model wrote counts: what a person changed since is no longer of the prompt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Accounts: how they come, rest, come back, and are removed on request. None is ever deleted: reviews name them."""
+"""Accounts: how they come, rest, come back, and are removed on request. None is ever deleted: reviews name them.
+
+Where a person is logged in, and logging them out there.
+"""
 
 from __future__ import annotations
 

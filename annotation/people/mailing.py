@@ -1,4 +1,8 @@
-"""E-mails to people, each sent by a job, and whether an address is its owner's."""
+"""E-mails to people, each sent by a job, and whether an address is its owner's.
+
+An e-mail that cannot be sent loses nothing: the link is on the page as well. What it says, links that work once among
+it, waits in a file of the home and never in the database, which is copied and read by others.
+"""
 
 from __future__ import annotations
 

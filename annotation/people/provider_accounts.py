@@ -1,4 +1,7 @@
-"""Logging in by a provider (OpenID Connect), and which account its word belongs to."""
+"""Logging in by a provider (OpenID Connect), and which account its word belongs to.
+
+The protocol is Authlib's, which is imported where somebody logs in: the start of the site need not wait for it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Import a question file into a bank, all or nothing; and questions that move through their life."""
+"""Import a question file into a bank, all or nothing; and questions that move through their life.
+
+A batch is one short transaction, so that nobody else waits long for the database. All rows belong to a BankImport
+that is ``running``, and nothing of a running import is visible; publishing it is the update of one row. When one
+record is refused, writing stops, checking goes on to the end of the file, and what was written is swept, unless
+the importer asked to skip what is refused.
+"""
 
 from __future__ import annotations
 

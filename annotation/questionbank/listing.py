@@ -1,4 +1,10 @@
-"""Questions of a bank listed in its orders, with counts and the tree of its categories."""
+"""Questions of a bank listed in its orders, with counts and the tree of its categories.
+
+What at most MOST_LISTED questions come through (of one filter with an index, or of the whole bank) is listed as a
+whole: it has a count, and every order. Of more, a page is read along an index: in the order of numbers, or group by
+group in the order of a column. Where further filters narrow what the index gives, at most WINDOW questions are looked
+at for a page, and the page says how far it has looked.
+"""
 
 from __future__ import annotations
 

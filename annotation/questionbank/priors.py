@@ -1,4 +1,9 @@
-"""Earlier exams of a question, and which questions a person knows of."""
+"""What a bank holds of what a file names, and the earlier exam that is shown beside an exam.
+
+A prior is named by questions in a file and found when the whole file is there.
+
+And who is one patient: exams with one pseudonym of a patient and, where it is not known, exams that a prior links.
+"""
 
 from __future__ import annotations
 

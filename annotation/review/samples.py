@@ -1,4 +1,8 @@
-"""Draw a sample from a bank, with hidden repeats, and store it with all that is needed to draw it again."""
+"""Draw a sample from a bank, with hidden repeats, and store it with all that is needed to draw it again.
+
+A repeat is an assignment that names the first one. It looks like any other question, is answered blind again, and
+enters neither outcomes nor settling. It stays with its reviewer: where the first one goes, it goes too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the database is asked beyond plain queries: pages of a sorted table, queries kept compiled, advisory locks."""
+"""What the database is asked beyond plain queries: pages of a sorted table, queries kept compiled, advisory locks.
+
+For the few queries behind every key press of a reviewer; everywhere else a plain queryset says the same more simply.
+"""
 
 from __future__ import annotations
 

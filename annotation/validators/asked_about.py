@@ -1,4 +1,7 @@
-"""Which questions validators are asked about, and the counterparts that go with them."""
+"""Which questions validators are asked about, and the counterparts that go with them.
+
+A counterpart is made again from the wording each time it is sent, and is stored nowhere.
+"""
 
 from __future__ import annotations
 

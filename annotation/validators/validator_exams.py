@@ -1,4 +1,8 @@
-"""How validators do on questions whose truth is known, and how hard they find questions."""
+"""How validators do on questions whose truth is known, and how hard they find questions.
+
+What is stated in the bank is the generator's own rating where a model wrote the question. Only agreement is shown, and
+no rating of any one question.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Model endpoints and webhooks, as the people who keep the site see them."""
+"""Model endpoints and webhooks, as the people who keep the site see them.
+
+Administrators probe and set prices, coordinators read.
+
+What of a bank may be sent to which endpoint: its terms, the permissions, giving and withdrawing one.
+"""
 
 from __future__ import annotations
 

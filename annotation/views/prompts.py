@@ -1,4 +1,8 @@
-"""Prompts by version, and runs in which a model writes questions with them."""
+"""Prompts by version, and runs in which a model writes questions with them.
+
+What reviewers said of the questions of a prompt: their comments, of which a person ticks what the next version
+answers, and the history of its versions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Builds the studies of the demonstration, with their readers."""
+"""Builds the studies of the demonstration, with their readers.
+
+The open one is made by the ordinary acts from the questions that the reviewers of the finished round accept.
+
+They have no role: the study that they are enrolled in is what they have.
+"""
 
 from __future__ import annotations
 

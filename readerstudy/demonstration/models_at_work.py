@@ -1,4 +1,7 @@
-"""The models of the demonstration at work, and the small exams that they are asked."""
+"""The models of the demonstration at work, and the small exams that they are asked.
+
+The stand-in is asked by the ordinary acts, on a bank of its own, so that nothing else of the demonstration changes.
+"""
 
 from __future__ import annotations
 

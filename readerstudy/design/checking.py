@@ -1,4 +1,8 @@
-"""What must hold before a study is frozen, and the indications that are shown with its questions."""
+"""What must hold before a study is frozen, and the indications that are shown with its questions.
+
+What the rule finds never blocks freezing; a missing statement does. Both come of keys and reports: they are for
+people who may see those.
+"""
 
 from __future__ import annotations
 

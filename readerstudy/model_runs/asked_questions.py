@@ -1,4 +1,8 @@
-"""The questions that a run asks with their images, and what was asked and answered, word by word."""
+"""The questions that a run asks with their images, and what was asked and answered, word by word.
+
+Whoever opens it has seen what gives an answer away. It is noted for every question on the same images, so that the
+rules of eligibility keep them from reading and reviewing these.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who may run models, and a run as it is planned: which questions, in which order of the options, how often."""
+"""Who may run models, and a run as it is planned: which questions, in which order of the options, how often.
+
+What is kept of who opened a raw answer: readerstudy/model_runs/asked_questions.py.
+"""
 
 from __future__ import annotations
 

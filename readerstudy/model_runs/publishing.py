@@ -1,4 +1,12 @@
-"""The answers of a run become predictions of its model; and the same, made again from the stored responses."""
+"""The answers of a run become predictions of its model; and the same, made again from the stored responses.
+
+Only a plain run is published, as its prompt says and complete. Without images, with blank ones or those of somebody
+else, and with the options in another order a model is asked something else: that is compared with the plain run, and
+never represents the model in figures.
+
+By the rule of extraction by which they were published they must come out the same to the byte. Another rule says which
+answers it would read otherwise; nothing is ever published by it, since a site reads all its predictions by one rule.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Model entries: entered, edited, replaced, withdrawn; and who may be submitter of a bank."""
+"""Model entries: entered, edited, replaced, withdrawn; and who may be submitter of a bank.
+
+Somebody submits for a bank who has sent predictions for it, or may send some: a submitter of models, while the bank is
+open to submitters. Coordinators know the keys, and send what others hand them.
+"""
 
 from __future__ import annotations
 

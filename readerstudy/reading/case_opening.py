@@ -1,4 +1,7 @@
-"""A case is opened, once, and closed by the program at the end of its time; and the practice block."""
+"""A case is opened, once, and closed by the program at the end of its time; and the practice block.
+
+The only module of this room that reads a key or an explanation.
+"""
 
 from __future__ import annotations
 

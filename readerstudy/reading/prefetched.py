@@ -1,4 +1,10 @@
-"""Where a reader is in their order; taking hold of a reader, and the checks that every write of a page makes."""
+"""Where a reader is in their order; taking hold of a reader, and the checks that every write of a page makes.
+
+Practice comes before the main block. A place is done when its reading is closed, by the reader or by the program; one
+whose time has run out counts as done as soon as the grace is over, although it is closed a moment later.
+
+Whatever one reader does happens one after the other: the row of the enrolment is locked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Where results are looked at, which analysis is shown there, and the links that show one without an account."""
+"""Where results are looked at, which analysis is shown there, and the links that show one without an account.
+
+An analysis never changes, so a file is named by the hash of its result and by the version of what draws it. The folder
+``cache/figures`` may be deleted at any time: what is asked for is drawn again. Backups leave it out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How the values of a stored analysis, and words of closed vocabularies, look on a page."""
+"""How the values of a stored analysis, and words of closed vocabularies, look on a page.
+
+Rounding happens here and nowhere before: percentages with two decimals, kappa with three (two on a heatmap), p with
+three.
+"""
 
 from __future__ import annotations
 

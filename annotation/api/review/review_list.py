@@ -1,4 +1,7 @@
-"""What a round brought: its reviews as a file and page by page, such as were made elsewhere, and its report."""
+"""What a round brought: its reviews as a file and page by page, such as were made elsewhere, and its report.
+
+Whoever reviews in the round themselves reads and imports none before it is closed.
+"""
 
 from __future__ import annotations
 

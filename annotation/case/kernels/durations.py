@@ -1,4 +1,8 @@
-"""From the events of a case to its active time, by one versioned rule. Pure; reviews and readings share it."""
+"""From the events of a case to its active time, by one versioned rule. Pure; reviews and readings share it.
+
+The clock is a list of events, some from each load of the page. Inside a load only its monotonic clock counts; from load
+to load the time at which the server got their events does. See docs/decisions/0008-time.md.
+"""
 
 from __future__ import annotations
 

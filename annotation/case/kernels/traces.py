@@ -1,4 +1,8 @@
-"""The events of a clock as a page sends them, bounded; and what they say of one case. Pure."""
+"""The events of a clock as a page sends them, bounded; and what they say of one case. Pure.
+
+A request of events alone is read strictly and refused as a whole with one sentence. Beside an answer, what can be read
+is kept: see readable_trace.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The bones and devices of a simulated chest, and the way from a simulated patient to detector values."""
+"""The bones and devices of a simulated chest, and the way from a simulated patient to detector values.
+
+A point's weight is a volume of compact bone in cubic millimetres; summed on an image plane and divided by the pixel's
+area, the weights become the bone thickness along each ray, bright edges included.
+"""
 
 from __future__ import annotations
 

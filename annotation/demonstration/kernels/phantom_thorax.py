@@ -1,4 +1,10 @@
-"""What a simulated chest shows, and its soft parts as surfaces, the air between them as a volume, its vessels."""
+"""What a simulated chest shows, and its soft parts as surfaces, the air between them as a volume, its vessels.
+
+Frame of the patient in millimetres: ``x`` to the patient's left, ``y`` to the back, ``d`` downwards from the top of
+the lungs. Shapes are mean adult shapes drawn by hand; no measured patient is in them.
+
+Lengths are millimetres of the patient. Sides are the patient's sides.
+"""
 
 from __future__ import annotations
 

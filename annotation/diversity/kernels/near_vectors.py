@@ -1,4 +1,7 @@
-"""Pairs of vectors that are near each other, drawn for people to judge, and what each threshold would leave. Pure."""
+"""Pairs of vectors that are near each other, drawn for people to judge, and what each threshold would leave. Pure.
+
+The answer of ``/v1/embeddings`` as vectors of length 1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The exact bytes that are sent to a model endpoint, and what its answer to them counts as. Pure."""
+"""The exact bytes that are sent to a model endpoint, and what its answer to them counts as. Pure.
+
+vLLM, llama.cpp, Ollama and hosted endpoints send the same document with other parts left out. Whatever is missing or of
+another type is read as not given: the raw answer is kept, so nothing is lost by that.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The lists of model endpoints and of webhooks, as whoever runs the server writes them. Pure."""
+"""The lists of model endpoints and of webhooks, as whoever runs the server writes them. Pure.
+
+Pure.
+
+The key of a model endpoint: it never shows itself, and takes itself out of what others wrote.
+
+Also how a message is signed: as Standard Webhooks (standardwebhooks.com) says. Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A question of the bank as the record of the file that it came in, and as a flat row of a table. Pure."""
+"""A question of the bank as the record of the file that it came in, and as a flat row of a table. Pure.
+
+Every cell is text, as the importer reads tables: what is no text is written as JSON, white space around a text is lost.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""What a model is told that writes questions, in which form it answers, and what must stand in the report. Pure."""
+"""What a model is told that writes questions, in which form it answers, and what must stand in the report. Pure.
+
+The schemas are kept as text, since a model fills in the properties in their order: the quote before the statement about
+it, and the findings of an option before which one is the key.
+
+A rule that comes to another result gets a new version, and RULES_VERSION with it: each question keeps the one that let
+it pass. What no rule can see, such as a quote that says less than what is made of it, is for reviewers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""What a compressed stream says about itself before any decoder sees it, and why a file does not come in. Pure."""
+"""What a compressed stream says about itself before any decoder sees it, and why a file does not come in. Pure.
+
+Sources: ITU-T T.81 (JPEG), T.87 (JPEG-LS), T.800 (JPEG 2000).
+
+The sentence is fixed text. Nothing of the file is ever put into it, so that no refusal can carry a
+name or a number into a page, a log or an audit row.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""From the bytes of one file, DICOM, PNG or JPEG, to grey pixels and the few attributes that may be kept. Pure."""
+"""From the bytes of one file, DICOM, PNG or JPEG, to grey pixels and the few attributes that may be kept. Pure.
+
+Every check that needs no pixels comes before the first allocation for pixels. What is refused, is refused with a code
+and a fixed sentence (annotation.imaging.kernels.rejections).
+
+Text, EXIF, colour profiles, animation and trailing bytes never reach a decoder. Sources: PNG (Third Edition),
+ITU-T T.81, Exif 2.3.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""What goes to the screen: the DICOM grey-scale pipeline, the payload in full depth, and the preview. Pure."""
+"""What goes to the screen: the DICOM grey-scale pipeline, the payload in full depth, and the preview. Pure.
+
+Full depth travels as left difference, zigzag and byte planes ("dsh"), then zstd or gzip: measured on 2048x2500 12-bit
+radiographs it is smaller than 16-bit PNG and decodes in ten lines of JavaScript.
+
+Source: DICOM PS3.3 C.11.1 and C.11.2. A payload value is an unsigned 16-bit number; its modality value is
+``value * slope + intercept``. Because there are at most 65,536 of them, the whole pipeline is one table.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,24 @@
-"""A question as a prompt shows it, and which option an answer names: one stated rule with a version. Pure."""
+r"""A question as a prompt shows it, and which option an answer names: one stated rule with a version. Pure.
+
+The rule, ``letter-1``. What a model wrote inside ``<think>`` is not its answer. The first of the following that is in
+the answer decides, and decides alone:
+
+1. an answer in a tag or a box: ``<answer>B</answer>``, ``\boxed{B}``;
+2. the whole answer is a letter, with or without brackets, quotes, stars or a full stop: ``(B)``, ``**b**``;
+3. a letter behind "final answer";
+4. a letter behind "answer", "correct option", "best choice" and the like with "is" or a colon, in several languages;
+5. a letter at the start of a line with a mark behind it (``B. Pneumothorax``, ``B) ...``) or alone in its line;
+6. a letter behind "option", "choice", "letter", "I choose", "it is", or in brackets, unless it is denied;
+7. the whole answer is the wording of exactly one option.
+
+Where the step that decides names two different letters, or one that is no option, there is no answer. A letter in
+running text is none: "Kerley B lines" is not B, "A pneumothorax" is not A, and "The answer is B" is not A. Of an
+answer of more than 20,000 characters the first and the last 10,000 are looked at: that is the budget of one answer, and
+no pattern goes over a character again and again, so that the time grows with the length alone.
+
+A second rule, ``whole-1``, knows steps 1 and 2 alone: it takes no letter out of words. Nothing is published by it; it
+tells how much of a result hangs on the reading of words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How fast an endpoint is asked, and the lines and states of calls that go as a batch. Pure."""
+"""How fast an endpoint is asked, and the lines and states of calls that go as a batch. Pure.
+
+A request: ``{"custom_id", "method", "url", "body"}``. A response: ``{"id", "custom_id", "response": {"status_code",
+"request_id", "body"}, "error"}``.
+"""
 
 from __future__ import annotations
 

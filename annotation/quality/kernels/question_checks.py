@@ -1,4 +1,8 @@
-"""All checks of one question, and the seven parts of V(Q), equation 1 of the paper, as we read it. Pure."""
+"""All checks of one question, and the seven parts of V(Q), equation 1 of the paper, as we read it. Pure.
+
+The paper names them in sections, and prints no rule for most: c1, c2 and c3 of its content validators, difficulty,
+diversity, and the two halves of compliance.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The rules of the text checks, their words, and what is checked over a whole bank. Pure."""
+"""The rules of the text checks, their words, and what is checked over a whole bank. Pure.
+
+A rule that comes to another result gets a new version: findings name the version that made them.
+
+References
+----------
+.. [1] K. Pearson, Phil. Mag. 50 (1900) 157-175.
+"""
 
 from __future__ import annotations
 

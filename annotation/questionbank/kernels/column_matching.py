@@ -1,4 +1,10 @@
-"""Which column of a foreign file holds which field, guessed first; its rows read as records by that. Pure."""
+"""Which column of a foreign file holds which field, guessed first; its rows read as records by that. Pure.
+
+A row becomes the record that a question file would have contained, so that every rule of an import holds for it
+unchanged. Columns that are matched to no field are kept as further fields.
+
+What fits in two ways is left open, so that a person says it.
+"""
 
 from __future__ import annotations
 

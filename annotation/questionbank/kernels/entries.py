@@ -1,4 +1,14 @@
-"""The entries of a question file in any of its forms, and the life of a question as a table. Pure."""
+"""The entries of a question file in any of its forms, and the life of a question as a table. Pure.
+
+Every form gives what the JSON object gives, (id, fields, faults), so that records are checked in one place alone.
+
+A column of a table is named after its field, without regard to case, blanks and underscores. The four options are
+in columns of their own, several images of a question in one cell with "|" or a line break between them. Every cell is
+text, so that both kinds of table mean the same. Other columns are kept as further fields.
+
+Cells of CSV files that a spreadsheet could take for a formula. What a table of ours marks by an apostrophe comes in
+again without it: options such as "-5 mm" stay what they are.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The form of a review as its designer fills it, and the anchors of its grades. Pure."""
+"""The form of a review as its designer fills it, and the anchors of its grades. Pure.
+
+Verdict, blind answer and difficulty are always asked, and so is the flag that hides an image which shows who the
+patient is. What follows from the blind answer follows in every form; without a blind answer it is asked as the form
+says. What a form does not ask has no answer, which is another thing than "no".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Two raters on the same questions, several at once, what may be claimed of them, and which ranks are settled. Pure."""
+"""Two raters on the same questions, several at once, what may be claimed of them, and which ranks are settled. Pure.
+
+References
+----------
+.. [1] Q. McNemar, Psychometrika 12 (1947) 153-157; mid-p: M. W. Fagerland et al., BMC Med. Res. Methodol. 13 (2013) 91.
+.. [2] N. A. Obuchowski, Stat. Med. 17 (1998) 1495-1507.
+.. [3] W. G. Cochran, Biometrika 37 (1950) 256-266.
+.. [4] S. Holm, Scand. J. Stat. 6 (1979) 65-70.
+"""
 
 from __future__ import annotations
 

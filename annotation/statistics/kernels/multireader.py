@@ -1,4 +1,18 @@
-"""The mean of several readers, and a model against it; for these readers and others like them. Pure."""
+"""The mean of several readers, and a model against it; for these readers and others like them. Pure.
+
+One formula for complete and incomplete designs: readers may have different case sets, answers may be missing, and
+exams may hold several questions. Each question counts once, however many read it. What is drawn again is the unit: a
+question, or a cluster of questions (an exam or a patient). Which of the three inferences is the primary one is a
+matter of the plan, not of the result.
+
+References
+----------
+.. [1] N. A. Obuchowski, H. E. Rockette, Commun. Stat. Simul. Comput. 24 (1995) 285-308.
+.. [2] B. D. Gallas, G. A. Pennello, K. J. Myers, J. Opt. Soc. Am. A 24 (2007) B70-B80.
+.. [3] A. C. Cameron, J. B. Gelbach, D. L. Miller, J. Bus. Econ. Stat. 29 (2011) 238-249.
+.. [4] S. L. Hillis, Stat. Med. 26 (2007) 596-619.
+.. [5] G. Y. Zou, A. Donner, Stat. Med. 27 (2008) 1693-1702.
+"""
 
 from __future__ import annotations
 

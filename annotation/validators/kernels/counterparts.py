@@ -1,4 +1,15 @@
-"""Counterparts of a question, how the answers to them are judged, and whether two models are of one family. Pure."""
+"""Counterparts of a question, how the answers to them are judged, and whether two models are of one family. Pure.
+
+Rule ``counterpart-1``. Pure. Only words of the stem change; a word that is not in these lists stays. Left as they are:
+sex where stem or options speak of what depends on it, such as breast or prostate, or an option names a sex; ages below
+18 and above 89; origin as a country ("born in India"), which may matter to what is likely, and as no word beside a
+person ("white lung").
+
+The rule, ``family-1``. A name belongs to every family whose word is in it, so that "deepseek-r1-distill-qwen-7b"
+is of two. Some words are those of a family with another name, such as "medgemma". A name without any known word is of
+the family of its first word, behind the last slash: "Acme/radmodel-2" is of "radmodel". Simulated models are each a
+family of their own. A name says what its owner wants: who renames a model gets past this.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Passwords and the own profile; and somebody who leaves: what is stored about them, and removing an account."""
+"""Passwords and the own profile; and somebody who leaves: what is stored about them, and removing an account.
+
+Access tokens on the profile page: made, shown once, revoked. Where somebody is logged in.
+"""
 
 from __future__ import annotations
 

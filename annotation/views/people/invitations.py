@@ -1,4 +1,7 @@
-"""One-time links: giving them out, the page behind one, taking them back."""
+"""One-time links: giving them out, the page behind one, taking them back.
+
+Many invitations from one file: send it, look at what each row will do, confirm; the links are shown once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The log-in, whatever proves who somebody is: its stages, a second factor, and the provider of the settings."""
+"""The log-in, whatever proves who somebody is: its stages, a second factor, and the provider of the settings.
+
+What allauth asks this site: sign-up is closed, messages are ours, and secrets are sealed. The lock after wrong tries,
+of passwords, codes and recovery codes alike.
+"""
 
 from __future__ import annotations
 

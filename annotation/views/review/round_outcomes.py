@@ -1,4 +1,7 @@
-"""Outcomes of a round on pages: what a click shows of them, and the report."""
+"""Outcomes of a round on pages: what a click shows of them, and the report.
+
+Reviews made elsewhere, as a file into an open round: checked, then imported; all rows or none.
+"""
 
 from __future__ import annotations
 

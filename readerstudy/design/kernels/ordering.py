@@ -1,4 +1,13 @@
-"""In which order cases and options are shown to each reader, from a seed. Pure."""
+"""In which order cases and options are shown to each reader, from a seed. Pure.
+
+Orders come in groups. In a group of B orders each order has B segments, and every case visits every segment once.
+Inside a segment the order is random, anew in every order. The rules differ in which cases share a segment: in
+"latin-1" the same ones in all orders of a group, in "latin-2" others in each, as chance has it.
+
+Answers are always stored as canonical letters.
+What speaks of other options keeps its place: "none of the above" and the like stay, and nothing moves across them.
+Where the stem or an option names letters ("A and C"), nothing moves at all.
+"""
 
 from __future__ import annotations
 
