@@ -1,8 +1,9 @@
 """A bank: made, the terms under which it was given, deleted while nothing refers to it; and imports that failed.
 
-What a failed import left behind is removed in chunks, safe to run twice and at any time. Only rows of an import that was never published are touched. Which rows those are follows from the import itself
-(its revisions, its exams) and from the ids that were the last ones when it began: only one import at a time runs
-in a bank, so later identifiers of the kinds that imports write, and later pending images, are its own.
+What a failed or killed import left behind is removed in chunks, safe to run twice and at any time. Only rows of an
+import that was never published are touched. Which rows those are follows from the import itself (its revisions, its
+exams) and from the ids that were the last ones when it began: only one import at a time runs in a bank, so later
+identifiers of the kinds that imports write, and later pending images, are its own.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from annotation.site.sorted_tables import KeptQuery
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.enums import Block, RemarkKind, ResponseState, SessionEnd
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Remark, Response, TimingEvent
-from readerstudy.reading.kernels.limits import (
+from readerstudy.reading.kernels.visibility import (
     GRACE,
     ON_THE_WAY,
     CaseProgress,

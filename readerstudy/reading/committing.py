@@ -36,7 +36,7 @@ from readerstudy.models import (
     ShownImage,
 )
 from readerstudy.reading.case_opening import close_run_out, end_with_choice, make_response, open_answered, settle_block
-from readerstudy.reading.kernels.limits import is_in_time, is_over, judge
+from readerstudy.reading.kernels.visibility import is_in_time, is_over, judge
 from readerstudy.reading.prefetched import (
     ReadingRefused,
     check_key,

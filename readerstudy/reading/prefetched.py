@@ -33,7 +33,7 @@ from readerstudy.models import (
     ReadingSession,
     ShownImage,
 )
-from readerstudy.reading.kernels.limits import is_over
+from readerstudy.reading.kernels.visibility import is_over
 
 _CHECKED_COLUMNS = (
     *("public_id", "reader_id", "study_id", "pseudonym"),

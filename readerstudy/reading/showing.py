@@ -17,7 +17,7 @@ from readerstudy.design.shown import Views, views_of
 from readerstudy.enums import Block, RemarkKind, StudyState
 from readerstudy.models import Enrolment, PresentedCase, ReaderStudy, Response, ShownImage, StudyCase
 from readerstudy.reading.case_opening import still_asked
-from readerstudy.reading.kernels.limits import CaseProgress, Part, seconds_left, visible_parts
+from readerstudy.reading.kernels.visibility import CaseProgress, Part, seconds_left, visible_parts
 from readerstudy.reading.prefetched import (
     ENROLMENTS,
     ReaderPosition,

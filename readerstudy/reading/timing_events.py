@@ -28,7 +28,7 @@ from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.sorted_tables import KeptQuery
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
-from readerstudy.reading.kernels.limits import (
+from readerstudy.reading.kernels.visibility import (
     Heard,
     Taken,
     deadline_after,
@@ -158,7 +158,7 @@ def insert_events(
 
 
 def _most_elapsed_ms(reading: Reading, trace_so_far: CaseTrace, *, at: datetime) -> float | None:
-    """What the server can say about a case whose opening reached it late; see readerstudy.reading.kernels.limits."""
+    """What the server can say about a case whose opening reached it late; see kernels/visibility.py."""
     pages = {event.page for event in trace_so_far.seen.events}
     before = TimingEvent.objects.filter(
         reading__enrolment=reading.enrolment_id, page__in=pages, received_at__lt=reading.opened_at

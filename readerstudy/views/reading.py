@@ -31,7 +31,7 @@ from readerstudy.enums import Refusal, RemarkKind
 from readerstudy.models import Enrolment, Reading, Remark, Response
 from readerstudy.reading.case_opening import Feedback, feedback_of, open_case, still_asked
 from readerstudy.reading.committing import CommittedAnswer, SentRemark, commit_answer, make_remark, save_choice
-from readerstudy.reading.kernels.limits import seconds_left
+from readerstudy.reading.kernels.visibility import seconds_left
 from readerstudy.reading.prefetched import (
     ReadingRefused,
     last_presented,

@@ -103,10 +103,11 @@ def test_no_rules_in_save() -> None:
 
 
 def test_a_file_has_one_subject() -> None:
-    """150 to 400 lines; far beyond that it surely holds two subjects, or it has to travel alone."""
+    """150 to 400 lines beside what it says of itself; beyond that it surely holds two, or it has to travel alone."""
 
     def lines_too_many(path: Path) -> int:
-        return max(0, len(path.read_text(encoding="utf-8").splitlines()) - 420)
+        code = path.read_text(encoding="utf-8").split('"""', 2)[-1]
+        return max(0, len(code.splitlines()) - 420)
 
     counted = (path for path in EVERYTHING if "migrations" not in path.parts and path != TRAVELS_ALONE)
     assert where(counted, lines_too_many) == {}

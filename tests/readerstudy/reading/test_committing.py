@@ -13,7 +13,7 @@ from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
 from readerstudy.reading.committing import CommittedAnswer, commit_answer
-from readerstudy.reading.kernels.limits import Judged, judge
+from readerstudy.reading.kernels.visibility import Judged, judge
 from readerstudy.reading.prefetched import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.case.kernels.durations import ClockEvent
 from annotation.enums import EventKind
-from readerstudy.reading.kernels.limits import TRAVEL_MS, Heard, most_elapsed_ms, since_opening_ms
+from readerstudy.reading.kernels.visibility import TRAVEL_MS, Heard, most_elapsed_ms, since_opening_ms
 from tests.readerstudy.studies import later
 
 PAINTED = ClockEvent("page", 9, EventKind.PAINTED, 100_000.0, None, later(100))

@@ -39,7 +39,7 @@ from readerstudy.models import (
     Voiding,
 )
 from readerstudy.reading.case_opening import feedback_of, sweep_readings
-from readerstudy.reading.kernels.limits import is_over
+from readerstudy.reading.kernels.visibility import is_over
 from readerstudy.reading.prefetched import ReadingRefused
 from readerstudy.views.reading import state_json
 from tests.annotation.review.cases import SECRETS

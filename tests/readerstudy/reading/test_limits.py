@@ -6,7 +6,7 @@ import pytest
 
 from annotation.case.kernels.durations import ClockEvent
 from annotation.enums import EventKind
-from readerstudy.reading.kernels.limits import (
+from readerstudy.reading.kernels.visibility import (
     Judged,
     Taken,
     deadline_after,

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from readerstudy.enums import Block, Information
-from readerstudy.reading.kernels.limits import QUESTION, CaseProgress, Part, visible_parts
+from readerstudy.reading.kernels.visibility import QUESTION, CaseProgress, Part, visible_parts
 
 TRUTH = (True, False)
 EVERY = [

@@ -1,13 +1,13 @@
-"""What a reader may see of a place of their order, and when; and the time limit of a case. Pure.
+"""What a reader may see of a place of their order, and when, decided here alone; and the time limit of a case. Pure.
+
+Key, explanation, report, task, category, difficulty, model answers and other readers' answers are not among the
+parts: nothing that a reader gets is made of them. There are two exceptions: the feedback of a practice case after its
+final answer, and of the report the indication, where the arm shows it.
 
 An answer is judged on the client's monotonic clock from painted to commit, because transmission takes as long as it
 takes, within what the server knows: when it gave the text of the case out, what it heard before the answer, and when
 that came. Late is what fits no story that is in time; where page and server part by more than travelling explains, the
 answer carries a doubt. The deadline on the server only says when a case without an answer is over.
-
-Key, explanation, report, task, category, difficulty, model answers and other readers' answers are not among the
-parts: nothing that a reader gets is made of them. There are two exceptions: the feedback of a practice case after its
-final answer, and of the report the indication, where the arm shows it.
 """
 
 from __future__ import annotations
