@@ -18,17 +18,7 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.demonstration.questions import DemonstrationQuestion, all_questions, records_of
-from annotation.demonstration.registry import (
-    BUILT,
-    EXAMS,
-    VIEWS,
-    DemonstrationExam,
-    Stage,
-    all_accounts,
-    build_parts,
-    expose_all,
-    is_complete,
-)
+from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
 from annotation.demonstration.rehearsing import (
     SHARED_ANSWERS,
     adjudicate_first,
@@ -36,6 +26,7 @@ from annotation.demonstration.rehearsing import (
     open_round_under_way,
     round_in_adjudication,
 )
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, Stage, expose_all
 from annotation.discussion.commenting import add_comment
 from annotation.discussion.selected_questions import add_tag
 from annotation.enums import AssignmentState, Flag, ImageState, Role

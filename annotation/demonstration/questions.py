@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from annotation.demonstration.kernels.phantom_thorax import ChestSpec
-from annotation.demonstration.registry import EXAMS, VIEWS, DemonstrationExam
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
 from annotation.enums import Flag
 
 WORDING: dict[str, Any] = json.loads(Path(__file__).with_name("wording.json").read_text("utf-8"))

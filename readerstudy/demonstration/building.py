@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from annotation.demonstration.registry import Account, DemonstrationExam, Stage
+from annotation.demonstration.registry import Account
+from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from readerstudy.conducting.lifecycle import open_study

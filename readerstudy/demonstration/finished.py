@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from annotation.demonstration.registry import DemonstrationExam, Stage
+from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.models import AnswerKey, QuestionBank, Revision, User
 from readerstudy.analysis.storing import analyse_study, see_analysis
 from readerstudy.comparison.comparing_models import compare_models

@@ -21,7 +21,8 @@ from annotation.call_enums import BatchState, SentImages
 from annotation.demonstration.building import fill_bank
 from annotation.demonstration.kernels.phantom_thorax import Projection
 from annotation.demonstration.questions import DemonstrationQuestion, questions_of, records_of
-from annotation.demonstration.registry import ACCOUNTS, DemonstrationExam, Stage
+from annotation.demonstration.registry import ACCOUNTS
+from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.endpoints.configured_endpoints import endpoint_named, price_on, set_price
 from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.probing import newest_probe, probe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from tests.architecture.picture import PAGE, written
 from tests.architecture.source import ROOT
@@ -19,3 +20,14 @@ def test_every_file_that_it_names_exists() -> None:
     )
     assert len(named) > 30
     assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_no_row_names_a_file_twice() -> None:
+    """Two files that were merged leave such rows behind."""
+    twice = {
+        f"line {number}: {name}"
+        for number, line in enumerate(PAGE.read_text(encoding="utf-8").splitlines(), start=1)
+        for name, n in Counter(re.findall(r"`([^`]+\.(?:py|js))`", line)).items()
+        if n > 1
+    }
+    assert twice == set(), f"{PAGE.name} says these twice in a row: say each once"

@@ -1,4 +1,4 @@
-"""``python -m tests.permissions`` writes docs/permissions.md, by the test that compares it."""
+"""``python -m tests.permissions`` writes docs/permissions.md, by the test that compares it; the others then ask it."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ def should_write() -> bool:
 
 if __name__ == "__main__":
     os.environ[WRITE] = "1"
-    sys.exit(pytest.main(["-q", "-n0", "-p", "no:cacheprovider", "tests/permissions"]))
+    sys.exit(pytest.main(["-q", "-n0", "-p", "no:cacheprovider", "tests/permissions", "-k", "every_address_answers"]))

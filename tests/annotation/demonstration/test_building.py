@@ -13,8 +13,9 @@ from pytest_django import Settings
 
 from annotation.demonstration import building
 from annotation.demonstration.questions import all_questions
-from annotation.demonstration.registry import EXAMS, all_accounts
+from annotation.demonstration.registry import all_accounts
 from annotation.demonstration.rehearsing import FINISHED_ROUND, OPEN_ROUND, SHARED_ANSWERS
+from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import AssignmentState, ImageState, RoundState
 from annotation.models import (
     Assignment,

@@ -17,7 +17,7 @@ from annotation.demonstration.questions import (
     present,
     records_of,
 )
-from annotation.demonstration.registry import EXAMS, VIEWS
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS
 from annotation.enums import Flag
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from annotation.demonstration.registry import EXAMS
+from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import Role
 from annotation.models import Assignment, Image, QuestionBank, Review, User
 from readerstudy.comparison.comparing_models import inputs_now

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.demonstration.building import add_people
-from annotation.demonstration.registry import EXAMS
+from annotation.demonstration.simulated_exams import EXAMS
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.probing import take_lease
 from annotation.endpoints.sending_permissions import permission_in_force

@@ -13,7 +13,7 @@ from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, Pair
 from readerstudy.design.kernels.documents import sha256_of
-from readerstudy.enums import PredictionState, StudyState
+from readerstudy.enums import PredictionForm, PredictionState, StudyState
 from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import computed, make_arrays
@@ -60,6 +60,7 @@ def analysed_study(
         bank=study.bank,
         study=study,
         number=1,
+        form=PredictionForm.RESULTS,
         is_named=True,
         named_before_unblinding=True,
         imported_at=NOON,
