@@ -50,6 +50,8 @@ ASKED_LABELS = {  # of what a review may have been asked for, see FormDesign.ask
     **{f"flag_{flag.value}": flag.label for flag in Flag},
 }
 
+# What nobody was asked is told of the paper's form alone: what came later leaves older rounds as they are.
+_ALWAYS_TOLD = PAPER.asks(blind=True)
 
 AskedBy = Callable[[str, object, Iterable[str]], frozenset[str]]
 
@@ -230,11 +232,14 @@ def outcomes_by_rule(
         "grades": [
             _grades(name, [row.grades.get(name) for row in rows], is_asked=f"grade_{name.value}" in asked)
             for name in GradeName
+            if name in PAPER.grades or f"grade_{name.value}" in asked
         ],
         "degrees": [
             _tally(name, Degree, [getattr(row, name) for row in rows], is_asked=name in asked) for name in CHOICES
         ],
-        "not_asked": [label for name, label in ASKED_LABELS.items() if rows and name not in asked],
+        "not_asked": [
+            label for name, label in ASKED_LABELS.items() if rows and name not in asked and name in _ALWAYS_TOLD
+        ],
         "category_corrected": _share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
     }
     found = {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from annotation.enums import Flag, GradeName, Verdict
+from annotation.enums import Flag, Verdict
 from annotation.models import Assignment, ReviewRound, User
 from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator
 from annotation.review.ending import complete_reviews
 from annotation.review.kernels.form import Judgement
+from annotation.review.kernels.form_design import PAPER
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.review.cases import NOON
 from tests.annotation.rounds.made import make_sample, say, theirs
@@ -14,7 +15,7 @@ from tests.made_once import made_once
 
 N_OPEN = 3  # assignments that nobody submitted: question 3 by Remo, question 4 by both
 JUDGEMENT = Judgement(
-    grades=dict.fromkeys(GradeName.values(), 4),
+    grades=dict.fromkeys(PAPER.grades, 4),
     needs_image="yes",
     relevant="yes",
     verdict="accept",

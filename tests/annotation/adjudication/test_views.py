@@ -8,12 +8,13 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import GradeName, Role
+from annotation.enums import Role
 from annotation.models import ReviewRound, Revision, Settlement, User
 from annotation.outcomes.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
 from annotation.people.roles import grant
 from annotation.questionbank.editing import current_revision, wording_of
 from annotation.review.ending import close_round, complete_reviews
+from annotation.review.kernels.form_design import PAPER
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.adjudication.test_acts import judge_own, taken_and_judged
 from tests.annotation.review.pixels import give_pixels
@@ -104,7 +105,7 @@ def test_the_own_submission_leads_to_the_decision(
     address = f"/review/{assignment.public_id}"
     hers.post(f"{address}/answer/", {"best": "B", "defensible": ["B"], "difficulty": "easy"})
     judged = {
-        **dict.fromkeys(GradeName.values(), "4"),
+        **{one.value: "4" for one in PAPER.grades},
         "needs_image": "yes",
         "relevant": "yes",
         "verdict": "accept",

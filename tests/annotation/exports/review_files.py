@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotation.enums import GradeName
+from annotation.review.kernels.form_design import PAPER
 
-GRADES = GradeName.values()
+GRADES = PAPER.grades
 
 
 def review_cells(question: int, reviewer: str = "rita@example.org", **changed: Any) -> dict[str, Any]:

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from annotation.enums import AssignmentState, Flag, GradeName, ReturnReason
+from annotation.enums import AssignmentState, Flag, ReturnReason
 from annotation.exports.review_import import ReviewsImported, import_reviews
-from annotation.exports.reviews import COLUMNS, export_reviews, review_rows
+from annotation.exports.reviews import columns_of_reviews, export_reviews, review_rows
 from annotation.exports.tables import Format
 from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SeenKey, User
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
 from annotation.review.ending import count_open
 from annotation.review.kernels.form import Judgement
-from annotation.review.kernels.form_design import make_design
+from annotation.review.kernels.form_design import PAPER, make_design
 from annotation.review.outcomes import round_outcomes
 from annotation.review.round_design import RoundDesign, store_form
 from annotation.review.rounds import create_round, open_round
@@ -89,7 +89,7 @@ def test_what_the_form_does_not_ask_is_refused(short: ReviewRound, noon: datetim
     cells = review_cells(2, flag_gives_away=True, cannot_judge_image_alignment=True, grade_image_alignment="")
     said = refused(short, {**cells, "first": SHORT_CELLS}, noon)
     assert set(said) == {
-        ", ".join(f"grade_{name}" for name in GradeName.values() if name not in SHORT.grades),
+        ", ".join(f"grade_{name}" for name in PAPER.grades if name not in SHORT.grades),
         "needs_image",
         "relevant",
         "flag_gives_away",
@@ -306,7 +306,7 @@ def test_an_export_of_every_kind_of_review_comes_back_as_it_was(
     told = import_reviews(second, name="f", content=file.getvalue(), actor=cora, at=noon)
     assert told.faults == []
     fixed = {"round", "assignment_id", "opened_at"}
-    names = [column.name for column in COLUMNS]
+    names = [column.name for column in columns_of_reviews(ReviewRound(), source_ids=False)]
 
     def said(of: ReviewRound) -> list[dict[str, object]]:
         rows = (dict(zip(names, row, strict=True)) for row in review_rows(of))

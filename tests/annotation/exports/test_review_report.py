@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
-from annotation.enums import Degree, Flag, GradeName, Verdict
+from annotation.enums import Degree, Flag, Verdict
 from annotation.exports import review_report
 from annotation.exports.kernels import recompute
 from annotation.exports.review_report import write_review_report
@@ -22,6 +22,7 @@ from annotation.exports.reviews import reviewer_pseudonym
 from annotation.models import Assignment, AuditEvent, ReviewRound, Settlement, User
 from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator, take_next
 from annotation.review.ending import complete_reviews, count_open
+from annotation.review.kernels.form_design import PAPER
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.exports.oracle import differences
 from tests.annotation.rounds.made import make_sample, say, theirs
@@ -46,7 +47,7 @@ def make_lively(people: list[User], cora: User, at: datetime, n: int = 36, *, pe
             verdict=chance.choice([*Verdict, Verdict.ACCEPT, Verdict.ACCEPT]),
             grades={
                 name.value: chance.choice((min(5, max(1, round(quality + chance.gauss(0, 1)))), "cannot_judge"))
-                for name in GradeName
+                for name in PAPER.grades
             },
             needs_image=chance.choice([*Degree]),
             relevant=chance.choice([*Degree]),

@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import Degree, Flag, GradeName, Role, RoundSteps
+from annotation.enums import Degree, Flag, Role, RoundSteps
 from annotation.models import Membership, Review, ReviewRound, User
 from annotation.outcomes.agreement import AgreementRow, RoundAgreement, round_agreement
+from annotation.review.kernels.form_design import PAPER
 from annotation.review.rounds import create_round, open_round
 from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.bootstrap import units_of
@@ -19,7 +20,7 @@ from annotation.statistics.kernels.reviewers import grade_agreement
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
-GRADES = GradeName.values()
+GRADES = PAPER.grades
 NBSP = "\N{NO-BREAK SPACE}"
 
 

@@ -17,6 +17,7 @@ from annotation.exports.review_report import write_review_report
 from annotation.models import Review, ReviewRound, User
 from annotation.outcomes.agreement import round_agreement
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, GroupBy, group_outcomes
+from annotation.review import outcomes
 from annotation.review.kernels.form import check_judgement
 from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, make_design
 from annotation.review.kernels.transitions import ReviewRefused
@@ -96,6 +97,13 @@ def test_issues_that_the_form_did_not_ask_have_no_rate(short: ReviewRound) -> No
     assert list(found.ceiling.flags) == NOT_ASKED
     assert {"Blind answer", "Clinical quality", "Image needed", "key wrong", "other"} < set(found.not_asked)
     assert outcomes_over([], CountingRule.ANY).not_asked == []
+
+
+def test_what_came_later_is_not_told_of_rounds_that_could_not_ask_it(
+    short: ReviewRound, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(outcomes.ASKED_LABELS, "grade_style", "Style")
+    assert "Style" not in outcomes_over([short], CountingRule.ANY).not_asked
 
 
 def test_the_page_of_the_round_says_not_asked(client: Client, short: ReviewRound, cora: User, rita: User) -> None:

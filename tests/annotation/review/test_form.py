@@ -29,6 +29,7 @@ from annotation.review.kernels.form_design import (
     FOLLOWING,
     GRADE_ANCHORS,
     NEEDS_IMAGE_ANCHORS,
+    PAPER,
     RELEVANT_ANCHORS,
     anchor_of,
 )
@@ -131,7 +132,7 @@ def test_a_complete_judgement_has_no_problem() -> None:
     assert codes(good_judgement(), ground()) == []
 
 
-@pytest.mark.parametrize("name", GradeName.values())
+@pytest.mark.parametrize("name", PAPER.grades)
 def test_every_grade_is_required_and_cannot_judge_is_a_grade(name: str) -> None:
     grades = dict(good_judgement().grades)
     del grades[name]
@@ -172,7 +173,7 @@ def test_a_flag_that_follows_is_a_flag_for_a_low_grade() -> None:
 
 
 def test_cannot_judge_is_never_a_low_grade() -> None:
-    grades = dict.fromkeys(GradeName.values(), "cannot_judge")
+    grades = dict.fromkeys(PAPER.grades, "cannot_judge")
     assert codes(good_judgement(grades=grades), ground()) == []
 
 
@@ -270,7 +271,7 @@ def test_texts_have_a_length() -> None:
 
 def test_problems_come_in_the_order_of_the_form_and_say_what_to_do() -> None:
     problems = check_judgement(parse_judgement({}), ground())
-    assert [p.field for p in problems] == [*GradeName.values(), "needs_image", "relevant", "verdict"]
+    assert [p.field for p in problems] == [*PAPER.grades, "needs_image", "relevant", "verdict"]
     assert all(p.message.endswith(".") for p in problems)
 
 

@@ -16,10 +16,11 @@ from django.db import transaction
 from django.test import Client
 
 from annotation.discussion.commenting import open_questions, parts_of, people_of
-from annotation.enums import AssignmentState, Flag, GradeName, RoundState
+from annotation.enums import AssignmentState, Flag, RoundState
 from annotation.models import Assignment, Mention, QuestionComment, QuestionTag, ReviewRound, User
 from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator, take_next
 from annotation.review.ending import close_round, complete_reviews, count_open
+from annotation.review.kernels.form_design import PAPER
 from annotation.review.kernels.visibility import (
     DiscussionPart,
     Onlooker,
@@ -121,7 +122,7 @@ def harsh(review_round: ReviewRound) -> None:
     for place, one in enumerate(of_round(User.objects.get(name="Remo"), review_round)):
         at = one.round.opened_at + timedelta(hours=place) if one.round.opened_at else None
         assert at is not None
-        grades = dict.fromkeys(GradeName.values(), 1)
+        grades = dict.fromkeys(PAPER.grades, 1)
         say(one, best="D", flags=[Flag.UNSOUND], verdict="reject", comment="REMO-WORDS", grades=grades, at=at)
 
 

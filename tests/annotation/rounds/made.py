@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from annotation.enums import AssignmentState, Flag, GradeName
+from annotation.enums import AssignmentState, Flag
 from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, Review, SamplingPlan, User
+from annotation.review.kernels.form_design import PAPER
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import draw_sample
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
@@ -44,7 +45,7 @@ def say(
             defaults={"best": best, "defensible": [best] if best else [], "difficulty": "easy", "answered_at": at},
         )
     Assignment.objects.filter(pk=assignment.pk).update(state=AssignmentState.SUBMITTED, opened_at=at)
-    grades = {**dict.fromkeys(GradeName.values(), 4), "clinical_quality": 5, "image_alignment": "cannot_judge"}
+    grades = {**{one.value: 4 for one in PAPER.grades}, "clinical_quality": 5, "image_alignment": "cannot_judge"}
     return Review.objects.create(
         assignment=assignment,
         version=version,

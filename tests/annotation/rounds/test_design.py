@@ -58,7 +58,7 @@ def test_a_design_comes_back_as_it_was_stored_and_leaves_out_the_words_of_the_pa
     assert SHORT.anchor("clinical_quality", "5") == "exam standard"
     assert SHORT.anchor("clinical_quality", "1") == "clinically wrong"
     same = make_design(
-        grades=GradeName.values(),
+        grades=PAPER.grades,
         choices=["needs_image", "relevant"],
         flags=PAPER.flags,
         anchors={("clinical_quality", "1"): " clinically  wrong "},
@@ -308,7 +308,7 @@ def test_who_does_not_pass_waits_for_a_coordinator(
     client: Client, calibrated: ReviewRound, cora: User, rita: User, remo: User, noon: datetime
 ) -> None:
     calibrate(rita, calibrated, noon)
-    low = {**dict.fromkeys(GradeName.values(), 1)}
+    low = {**dict.fromkeys(PAPER.grades, 1)}
     result = calibrate(remo, calibrated, noon, best="A", grades=low, comment="Poor.")
     assert (result.passed, result.n_agreed, result.n_compared) == (False, 3, 15)
     for act in (complete_reviews, close_round):

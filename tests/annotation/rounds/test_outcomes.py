@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import Flag, GradeName, RoundSteps, Verdict
+from annotation.enums import Flag, RoundSteps, Verdict
 from annotation.models import Assignment, ReviewRound, User
 from annotation.review.ending import close_round
+from annotation.review.kernels.form_design import PAPER
 from annotation.review.onlookers import may_see_outcomes
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reassigning import remove_reviewer
@@ -89,7 +90,7 @@ def test_what_settles_without_adjudication(pair: ReviewRound, rita: User) -> Non
     say(ritas[2], best="C")
     say(ritas[3], flags=[Flag.OTHER])
     say(ritas[4], verdict="revise")
-    low = {**dict.fromkeys(GradeName.values(), 5), "clinical_quality": 2}
+    low = {**{one.value: 5 for one in PAPER.grades}, "clinical_quality": 2}
     say(ritas[5], grades=low)
     found = round_outcomes(pair)
     assert (found.settled.count, found.settled.n) == (1, 5)
