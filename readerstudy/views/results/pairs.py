@@ -1,4 +1,4 @@
-"""Agreement of every pair, one pair with its cases, and the cases of a study one by one with their times."""
+"""Agreement of every pair and one pair with its cases; the cases one by one, their times, accuracy by category."""
 
 from __future__ import annotations
 
