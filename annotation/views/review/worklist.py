@@ -118,7 +118,9 @@ def review_decisions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_GET
 def review_continue(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """To the next unfinished question, or to the worklist when there is none."""
+    """To the next unfinished question, or to the worklist when there is none; parts of a round have pages."""
+    if (elsewhere := _page_of_part(slug)) is not None:
+        return elsewhere
     review_round = own_round_or_404(request, slug)
     may_begin = review_round.state == RoundState.OPEN and not must_calibrate(review_round, request.user.pk)
     following = next_assignment(request.user, review_round) if may_begin else None

@@ -269,6 +269,7 @@ def test_nothing_of_a_round_opens_before_its_calibration_is_passed(
     assert "EXPLANATION-WORDS" not in case.content.decode()
     own = ReviewRound.everywhere.get(calibrates=calibrated)
     assert client.get(f"/review/rounds/{own.slug}/").headers["Location"] == f"{address}calibration/"
+    assert client.get(f"/review/rounds/{own.slug}/continue/").headers["Location"] == f"{address}calibration/"
     for one in of_round(rita, own):
         judge(one, noon)
     result = CalibrationResult.objects.get()
