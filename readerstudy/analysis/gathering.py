@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from django.db.models import Exists, OuterRef, Value
+from django.db.models import Exists, OuterRef, Q, Subquery, Value
 from msgspec.structs import replace
 
 from annotation.statistics.kernels.estimate import POST_HOC
-from readerstudy.analysis.kernels.arrays import MeasuredTimes, Rater, StudyArrays
+from readerstudy.analysis.kernels.arrays import CAME_LATE, MeasuredTimes, Rater, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.main_block import (
     AnswerSheet,
@@ -21,6 +21,7 @@ from readerstudy.analysis.main_block import (
     fill_remarks,
     fill_responses,
 )
+from readerstudy.analysis.seen_before import Seen, seen_before
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.drawing import cells_of
@@ -32,32 +33,39 @@ from readerstudy.study.permissions import StudyRefused
 
 
 def gather(study: ReaderStudy) -> StudyArrays:
-    """Thirteen queries at the most, however many readers, models and questions.
+    """Fourteen queries at the most, however many readers, models and questions; more where another study that was seen
+    has the same questions.
 
     Readers who withdrew or were replaced, and those without an answer to the main block, are no raters; ``excluded``
     names them. Raises StudyRefused for a study with several arms.
     """
     if study.arms.count() != 1:
         raise StudyRefused("several_arms", "An analysis needs a study of one arm.")
-    cases = cases_of(study)
     readers, left_out = _readers(study)
     standings, others = _runs(study)
     runs = [one.run for one in standings.rows]
+    raters = [Rater(one.pseudonym, READER, _facts(one)) for one in readers]
+    for one in standings.rows:
+        raters.append(_model(one, raters))
+    names = [one.name for one in raters]
+    seen, seen_runs = seen_before(
+        study,
+        dict(zip((one.pk for one in readers), names, strict=False)),
+        dict(zip((run.pk for run in runs), names[len(readers) :], strict=True)),
+    )
+    cases = cases_of(study, min((one.at for one in seen), default=None))
     sheet = AnswerSheet.empty(len(readers) + len(runs), len(cases.rows))
     row_of = {enrolment.pk: row for row, enrolment in enumerate(readers)}
     assign(sheet, study, readers, cases)
     fill_responses(sheet, study, row_of, cases.column)
     fill_remarks(sheet, study, row_of, cases.column)
     repeats = fill_predictions(sheet, runs, others, len(readers), cases)
-    raters = [Rater(one.pseudonym, READER, _facts(one)) for one in readers]
-    for one in standings.rows:
-        raters.append(_model(one, raters))
     return StudyArrays(
         study=study.name,
         slug=study.slug,
         protocol_sha256=study.protocol_sha256,
         simulated=study.simulated,
-        plan=_plan(study, readers),
+        plan=_plan(study, readers, seen, seen_runs),
         cluster_level=cases.cluster_level,
         cells=[(cell.task, cell.difficulty, cell.n_pool) for cell in cells_of(study.draw)],
         raters=tuple(raters),
@@ -83,8 +91,10 @@ def _readers(study: ReaderStudy) -> tuple[list[Enrolment], list[Mapping[str, Any
     """Who counts, in the order of joining; and who does not, with the reason."""
     answers = Response.objects.filter(reading__enrolment=OuterRef("pk"), reading__case__block=Block.MAIN)
     imported = answers.filter(reading__enrolment__reader__isnull=True)
-    late = Exists(imported.filter(stored_at__gt=study.unblinded_at)) if study.unblinded_at else Value(False)
-    rows = Enrolment.objects.filter(study=study).annotate(has_answers=Exists(answers), came_late=late)
+    seen_at = study.unblinded_at
+    late = Exists(imported.filter(stored_at__gt=seen_at)) | Q(enrolled_at__gt=seen_at) if seen_at else Value(False)
+    came = Subquery(imported.order_by("-stored_at").values("stored_at")[:1])
+    rows = Enrolment.objects.filter(study=study).annotate(has_answers=Exists(answers), came_late=late, came_at=came)
     enrolments = rows.order_by("pk")
     counted: list[Enrolment] = []
     excluded: list[Mapping[str, Any]] = []
@@ -103,14 +113,22 @@ def _readers(study: ReaderStudy) -> tuple[list[Enrolment], list[Mapping[str, Any
 
 
 def _facts(enrolment: Enrolment) -> Mapping[str, Any]:
-    return {"imported": enrolment.reader_id is None, "finished": enrolment.finished_at is not None}
+    facts = {"imported": enrolment.reader_id is None, "finished": enrolment.finished_at is not None}
+    return {**facts, **({CAME_LATE: True} if getattr(enrolment, CAME_LATE) else {})}
 
 
-def _plan(study: ReaderStudy, readers: Sequence[Enrolment]) -> Mapping[str, Any]:
-    """The frozen plan; and the readers whose readings were imported when results had been seen, after which nothing of
-    it is planned any more: whoever imported them knew what would favour whom."""
-    late = [one.pseudonym for one in readers if getattr(one, "came_late", False)]
-    return {**read_analysis(study.analysis).as_json(), **({"late_readers": late} if late else {})}
+def _plan(
+    study: ReaderStudy, readers: Sequence[Enrolment], seen: Sequence[Seen], seen_runs: Sequence[Seen]
+) -> Mapping[str, Any]:
+    """The frozen plan; and where a result was seen before the plan was frozen, or before its readings came in: whoever
+    made it knew what would favour whom."""
+    made = {
+        one.pseudonym: max(filter(None, (study.frozen_at, getattr(one, "came_at", None))), default=study.created_at)
+        for one in readers
+    }
+    before = [one.as_json() for one in seen if any(one.at < made[name] for name in one.names)]
+    found = {"seen_before": before, "runs_seen_before": [one.as_json() for one in seen_runs]}
+    return {**read_analysis(study.analysis).as_json(), **{name: rows for name, rows in found.items() if rows}}
 
 
 # --- models ---------------------------------------------------------------------------------------

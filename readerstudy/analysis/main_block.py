@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,19 +40,21 @@ class _Case(NamedTuple):
     reason: str | None  # of the voiding; None: not voided
     before_unblinding: bool | None
     declared: bool | None
+    voided_at: datetime | None
 
-    @property
-    def voided(self) -> Voided:
-        if self.before_unblinding is None:
+    def voided(self, seen_at: datetime | None) -> Voided:
+        """``seen_at``: when a result over the readings was seen in another study."""
+        if self.voided_at is None:
             return Voided.NO
-        return Voided.BEFORE_UNBLINDING if self.before_unblinding else Voided.AFTER_UNBLINDING
+        is_late = not self.before_unblinding or (seen_at is not None and self.voided_at > seen_at)
+        return Voided.AFTER_UNBLINDING if is_late else Voided.BEFORE_UNBLINDING
 
 
 _CASE = (
     *("pk", "number", "public_id", "revision_id", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__question__number", "revision__question__exam__pseudonym"),
     *("revision__question__exam__patient_pseudonym", "voiding__reason"),
-    *("voiding__before_unblinding", "voiding__declared"),
+    *("voiding__before_unblinding", "voiding__declared", "voiding__at"),
 )
 
 
@@ -66,7 +69,8 @@ class Cases:
     cluster_level: str
 
 
-def cases_of(study: ReaderStudy) -> Cases:
+def cases_of(study: ReaderStudy, seen_at: datetime | None = None) -> Cases:
+    """A voiding after ``seen_at``, when a result over the same readings was first seen elsewhere, is late."""
     found = StudyCase.objects.filter(study=study, block=Block.MAIN).order_by("number").values_list(*_CASE)
     rows = [_Case._make(row) for row in found.iterator(chunk_size=5000)]  # no models: there may be 41,007
     revisions = study.cases.filter(block=Block.MAIN).values("revision")
@@ -84,9 +88,9 @@ def cases_of(study: ReaderStudy) -> Cases:
             (clusters.setdefault(patients.name(case.patient, case.exam), len(clusters)) for case in rows),
             np.int32,
         ),
-        voided=array_of((case.voided for case in rows), np.int8),
+        voided=array_of((case.voided(seen_at) for case in rows), np.int8),
     )
-    excluded = [_excluded_case(case) for case in rows if case.voided]
+    excluded = [_excluded_case(case, voided) for case in rows if (voided := case.voided(seen_at))]
     known = {patients.is_known(case.patient, case.exam) for case in rows}
     level = "patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam"
     return Cases(rows, {case.pk: column for column, case in enumerate(rows)}, questions, excluded, level)
@@ -107,14 +111,14 @@ def expert_answers(study: ReaderStudy) -> QuerySet[Assignment]:
     return blind_answers(study.cases.filter(block=Block.MAIN).values("revision"))
 
 
-def _excluded_case(case: _Case) -> Mapping[str, Any]:
+def _excluded_case(case: _Case, voided: Voided) -> Mapping[str, Any]:
     return {
         "kind": "case",
         "case": case.number,
         "question": case.question,
         "case_id": case.public_id,
         "task": case.task,
-        "decided": DECLARED if case.declared else case.voided.name.lower(),
+        "decided": DECLARED if case.declared and voided == Voided.BEFORE_UNBLINDING else voided.name.lower(),
         "reason": case.reason,
     }
 
@@ -265,7 +269,15 @@ def fill_predictions(
     stated = np.full(shape, np.nan)
     stated[at] = np.fromiter((np.nan if one[4] is None else one[4] for one in rows), np.float64)
     n = len(named)
+    late = frozenset(place for place, run in enumerate(others) if run.study and _is_late(run, run.study))
     sheet.state[first:], sheet.option[first:], sheet.model_confidence[first:] = state[:n], option[:n], stated[:n]
     return (
-        Repeats(tuple((row_of[run.entry_id], run.number) for run in others), state[n:], option[n:]) if others else None
+        Repeats(tuple((row_of[run.entry_id], run.number) for run in others), state[n:], option[n:], late)
+        if others
+        else None
     )
+
+
+def _is_late(run: PredictionRun, study: ReaderStudy) -> bool:
+    """It came in after somebody had seen a result, and stood for no model before."""
+    return study.unblinded_at is not None and run.imported_at > study.unblinded_at and not run.was_planned

@@ -1,4 +1,4 @@
-"""A mark of the inputs of an analysis, made without reading them: in eight queries, however many answers there are.
+"""A mark of the inputs of an analysis, made without reading them: in nine queries, however many answers there are.
 
 The same mark means the same inputs, because of what can change in a study that is no draft:
 
@@ -7,7 +7,8 @@ The same mark means the same inputs, because of what can change in a study that 
 - answers, remarks and voidings: rows are only added, by triggers. Each has a number of its own, and a later one
   may be stored before an earlier one, so the mark has their count beside the highest number;
 - blind answers of reviewers: final once stored, and counted from the submission of the review on;
-- predictions: written with their run and never afterwards. Which runs count is read in full, and so are the readers.
+- predictions: written with their run and never afterwards. Which runs count is read in full, and so are the readers;
+- whether a result over the readings was seen elsewhere: another study that is seen for the first time changes the mark.
 
 Another mark means nothing yet: a practice answer makes one too. Then the inputs are read and hashed.
 """
@@ -43,12 +44,14 @@ def mark_of(study: ReaderStudy) -> str:
         Voiding.objects.filter(case__study=study),
         expert_answers(study),
     )
+    seen = ReaderStudy.everywhere.filter(unblinded_at__isnull=False).exclude(pk=study.pk)
     parts: dict[str, Any] = {
         "program": [VERSION, RULE],
         "study": [study.name, study.slug, study.protocol_sha256, study.simulated, study.analysis, study.draw],
         "arms": study.arms.count(),
         "asks_guesses": read_rules(study.rules).cannot_tell,
         "added": [rows.order_by().aggregate(n=Count("pk"), last=Max("pk")) for rows in added],
+        "seen": _texts([[seen.aggregate(n=Count("pk"), last=Max("unblinded_at"))]]),
         "readers": _texts(Enrolment.objects.filter(study=study).order_by("pk").values_list(*READER)),
         "runs": _texts(PredictionRun.objects.for_analysis(study).values_list(*RUN)),
     }

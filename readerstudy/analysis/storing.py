@@ -36,15 +36,17 @@ def analyse_study(
 ) -> Analysis:
     """Compute and store; nobody has seen a result by that. A closed study is analysed from then on.
 
-    The same inputs, settings and software give the same bytes, and then the row that is there already. Raises
-    StudyRefused for a draft and for a study without any reading.
+    The same inputs, settings and software give the same bytes, and then the row that is there already. By the plan's
+    settings it is the study's own analysis, whatever was asked for before; by others a sensitivity analysis beside it.
+    Raises StudyRefused for a draft and for a study without any reading.
     """
     from readerstudy.analysis.kernels.computing import compute
     from readerstudy.analysis.marking import gathered
 
     if study.state == StudyState.DRAFT:
         raise StudyRefused("draft", _("The study is a draft: there is nothing to analyse."))
-    chosen = settings or default_settings(study)
+    plan = default_settings(study)
+    chosen = (settings or plan).beside(plan)
     arrays, inputs = gathered(study)
     check_readings(arrays)
     software = software_versions()
@@ -66,9 +68,7 @@ def _store(
     lock_study(study)
     hashed = sha256_of(text)
     there = Analysis.objects.filter(study=study, result_sha256=hashed).first()
-    if there is not None:
-        return there
-    analysis = Analysis.objects.create(
+    analysis = there or Analysis.objects.create(
         study=study,
         inputs_sha256=inputs,
         seed=settings.seed,
@@ -79,19 +79,22 @@ def _store(
         created_by=actor,
         created_at=at,
     )
-    facts = {"analysis": analysis.public_id, "inputs_sha256": inputs, "result_sha256": hashed}
-    record("study.analysed", actor=actor, at=at, subject=study, facts=facts)
-    if may_become(study.state, StudyState.ANALYSED):
-        study.state = StudyState.ANALYSED
-        study.save(update_fields=["state"])
+    if not settings.differs:
+        study.own_analysis = analysis
+    if there is None:
+        facts = {"analysis": analysis.public_id, "inputs_sha256": inputs, "result_sha256": hashed}
+        record("study.analysed", actor=actor, at=at, subject=study, facts=facts)
+        if may_become(study.state, StudyState.ANALYSED):
+            study.state = StudyState.ANALYSED
+    study.save(update_fields=["state", "own_analysis"])
     return analysis
 
 
-def default_settings(study: ReaderStudy, draws: int | None = None) -> Settings:
-    from annotation.statistics.kernels.bootstrap import DRAWS
+def default_settings(study: ReaderStudy) -> Settings:
+    """Those of its plan."""
     from readerstudy.analysis.kernels.scoring import Settings
 
-    return Settings(seed=study.seed, draws=draws or DRAWS)
+    return Settings(seed=study.seed)
 
 
 def check_readings(arrays: StudyArrays) -> None:

@@ -37,10 +37,14 @@ class AnalysisShape(Shown):
     inputs_sha256 = serializers.CharField()
     result_sha256 = serializers.CharField()
     seed = serializers.IntegerField(help_text="of the bootstrap")
-    settings = serializers.DictField()
+    settings = serializers.DictField(help_text="differs: those that are not the plan's")
+    is_own = serializers.SerializerMethodField(help_text="by the plan's settings, and asked for last")
     software = serializers.DictField()
     created_by = PersonName(help_text="null: it ran when the study closed by itself")
     created_at = Moment()
+
+    def get_is_own(self, analysis: Analysis) -> bool:
+        return analysis.study.own_analysis_id == analysis.pk
 
 
 class AnalysisList(OfStudy, ListOf[Analysis]):
@@ -50,7 +54,7 @@ class AnalysisList(OfStudy, ListOf[Analysis]):
     summary = "List analyses of a study"
 
     def rows(self) -> QuerySet[Analysis]:
-        rows = self.study.analyses.select_related("created_by").defer("result")
+        rows = self.study.analyses.select_related("created_by", "study").defer("result")
         return rows if may_see_results(self.study) else rows.none()
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from annotation.statistics.kernels.estimate import Value
+from annotation.statistics.kernels.estimate import POST_HOC, Value
 from annotation.tables.kernels.table import ESTIMATE, REAL, TEXT, WHOLE, YES_NO, Cell, Column, Table, TableCell, counted
 from readerstudy.analysis.kernels.panel_result import ModelDifference, MultiReaderPanel, MultiReaderValue
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
     BY_CLUSTER,
     BY_QUESTION,
-    COMPLETE_ROWS,
+    EXPLORATORY,
     INFERENCES,
     MOVER,
+    OTHER_ANSWERS,
     Comparison,
     StoredAnalysis,
     n_in,
@@ -119,10 +120,12 @@ COMPARISON = (
     Column(
         "line",
         TEXT,
-        "planned: the inference of the plan (of a planned pair: the exact test); other: another inference; the rest "
+        "planned: the inference of the plan (of a planned pair: the exact test); post_hoc: the same of what the plan "
+        "did not name while blind; exploratory: of one task; other: another inference; the rest "
         "are sensitivity analyses. mover_ci95: wider limits for few readers, by each part of the variance (MOVER); "
-        "by_question: questions taken as independent; complete_rows: only questions that no reader missed.",
-        f"planned, other, {MOVER}, {BY_QUESTION}, {COMPLETE_ROWS}",
+        "by_question: questions taken as independent; complete_rows: only questions that no reader missed; "
+        "missing_wrong, missing_right: with every answer that a reader missed wrong, or right.",
+        f"planned, post_hoc, exploratory, other, {MOVER}, {BY_QUESTION}, {', '.join(OTHER_ANSWERS)}",
     ),
     ESTIMATE,
     Column("n_readers", WHOLE, "Readers with an answer in it."),
@@ -178,7 +181,7 @@ def _of_pair(one: Comparison, head: list[Cell]) -> Iterator[Sequence[TableCell]]
     difference, none = one["difference"], [None] * 4
     flags = list(dict.fromkeys([*difference["flags"], *one["p"]["flags"]]))
     tests: list[Cell] = [one["p"]["value"], _adjusted(one.get("p_holm")), *NO_VERDICTS[2:]]
-    yield [*head, "", "question", "planned", {**difference, "flags": flags}, *NO_COUNTS, *none, *tests]
+    yield [*head, "", "question", _standing(one), {**difference, "flags": flags}, *NO_COUNTS, *none, *tests]
     if "difference_cluster" in one:
         by = one["difference_cluster"]
         errors: list[Cell] = [by["difference_cluster_se"], None, None, None]
@@ -191,14 +194,14 @@ def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) ->
         value, is_planned = line.value, line.is_planned
         if one and is_planned:
             value = {**value, "flags": one["difference"]["flags"]}
-        complete = found["complete_rows"] if line.sensitivity == COMPLETE_ROWS else None
-        parts = unit_in(complete or found, line.unit)
+        other = plain(found)[line.sensitivity] if line.sensitivity in OTHER_ANSWERS else found
+        parts = unit_in(other, line.unit)
         low90, high90 = value["ci90"] or (None, None)
         yield [
             *head,
             line.inference,
             UNITS[line.unit],
-            line.sensitivity or ("planned" if is_planned else "other"),
+            line.sensitivity or (_standing(one) if is_planned else "other"),
             value,
             *(value["n_readers"], value["n_readers_dropped"], value["n_questions_dropped"]),
             *(value["n_cells"], value["n_missing"]),
@@ -207,6 +210,11 @@ def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) ->
             high90,
             *(_verdicts(one) if one and is_planned else NO_VERDICTS),
         ]
+
+
+def _standing(one: Comparison | None) -> str:
+    """Of the line by the inference of the plan; the mean of the readers is compared with nothing."""
+    return "planned" if one is None or one["planned"] else "exploratory" if one["family"] == EXPLORATORY else POST_HOC
 
 
 def _own(found: ModelDifference, head: list[Cell]) -> Iterator[Sequence[TableCell]]:

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from annotation.tables.prose import filled, prose
+from readerstudy.analysis.kernels.labels import CAME_LATE, headings
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
     BY_CLUSTER,
@@ -152,6 +153,7 @@ def methods_text(result: StoredAnalysis, facts: StudyFacts) -> str:
     unknown = [*NOT_KNOWN, *([] if facts.forecast else [NO_FORECAST])]
     parts.append(f"Not known to the program, to be added by the authors: {'; '.join(unknown)}.")
     first = "SIMULATED DATA: readings and answers of this study were made up.\n\n" if facts.simulated else ""
+    first += "".join(f"{one.upper()}.\n\n" for one in headings(result))
     return first + "\n\n".join(map(filled, parts)) + "\n"
 
 
@@ -220,6 +222,7 @@ def _of_statistics(result: StoredAnalysis) -> dict[str, Any]:
         "missed": [one for one in result["raters"] if one.get("planned_run_met") is False],
         "post_hoc": post_hoc_models(result),
         "left": left_models(result),
+        "came_late": [one["reader"] for one in result["excluded"] if one["reason"] == CAME_LATE],
         "family": family,
         "family_has_clusters": any("difference_cluster" in one for one in family),
         "n_tests": sum(one["p"]["value"] is not None for one in family),

@@ -41,6 +41,7 @@ from annotation.tables.kernels.table import Column, Table, TableCell
 from annotation.tables.prose import WIDTH
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
+from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis
 from readerstudy.analysis.kernels.scoring import Settings, read_settings
 from readerstudy.analysis.storing import has_earlier_rule
@@ -159,9 +160,10 @@ def printed_tables(result: StoredAnalysis) -> list[Printed]:
         [time_table(result)],
         [calibration_table(result)],
         [runs_table(result)],
-        [*variants_tables(result)[:1]],
+        [*variants_tables(result)[:2]],
     ]
-    ending = f"Study: {result['study']}.{' Simulated data.' if result['simulated'] else ''}"
+    words = [*headings(result), f"Study: {result['study']}", *(["Simulated data"] if result["simulated"] else [])]
+    ending = " ".join(f"{one}." for one in words)
     shown = ([table for table in of_one if table] for of_one in found)
     return [printed(of_one[0].name, of_one, ending) for of_one in shown if of_one]
 
@@ -254,6 +256,11 @@ analysis of the same answers gives 0.028), and readers and models need random ca
 protocol.json is the frozen protocol, byte for byte: its SHA-256 is the hash that every page of the study shows.
 protocol_opening.json opens the commitment that holds the keys. Neither is there for a study that was not frozen here.
 
+Readers who came after somebody had seen a result count in one variant only, which is named for them: they have no row
+in data/ratings.csv. An analysis by other settings than those of the plan is a sensitivity analysis: every table and
+figure of its report says so, and nothing of it is adjusted or claimed. Results over the same readings in another study
+are found by what was answered to which wording; answers or times that somebody edited by hand are not.
+
 A model that is post hoc came in, or was chosen, after somebody had seen a result: nobody can have planned it. Its
 numbers carry the flag post_hoc, its comparisons are in no family, and no other model or group depends on it.
 
@@ -265,6 +272,7 @@ def readme_text(result: StoredAnalysis, result_sha256: str, files: Mapping[str, 
     """``files``: what each file or folder is, by name, in the order to be listed."""
     title = f"Report of the reader study “{result['study']}”"
     head = [title, "=" * len(title), ""]
+    head += [line for one in headings(result) for line in (one.upper(), "")]
     if result["simulated"]:
         head += ["SIMULATED DATA: readings and answers of this study were made up.", ""]
     version = ", ".join(f"{name} {one}" for name, one in result["software"].items()) if "software" in result else ""
@@ -297,7 +305,7 @@ def fresh_inputs(analysis: Analysis) -> StudyArrays:
         raise StudyRefused(
             "stale", _("The analysis is stale: an input has changed. Analyse again, then make the report.")
         )
-    return arrays
+    return arrays.without_raters(arrays.came_late)
 
 
 def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> list[WrittenFile]:

@@ -47,6 +47,9 @@ class ReaderStudy(Deletable):
     closed_at = models.DateTimeField(null=True, blank=True)
     unblinded_at = models.DateTimeField(null=True, blank=True)  # the first time that anybody sees a result
     archived_at = models.DateTimeField(null=True, blank=True)
+    own_analysis = models.ForeignKey(
+        "Analysis", on_delete=models.SET_NULL, null=True, blank=True, related_name="own_of"
+    )  # the one that was asked for last by the plan's settings; those by others are sensitivity analyses
 
     objects: KeptManager[ReaderStudy] = KeptManager()
     everywhere = models.Manager["ReaderStudy"]()

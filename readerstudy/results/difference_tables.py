@@ -205,13 +205,14 @@ def variants_tables(result: StoredAnalysis) -> list[Table]:
         return []
     every: list[ResultPart] = [result, *variants.values()]
     raters = [raters_of(part["panels"][ALL_TASKS]) for part in every]
+    late = [name for name in dict.fromkeys(name for of in raters for name in of) if name not in order_of(result)]
     compared = [{one["first"]: one["difference"] for one in planned_comparisons(part)} for part in every]
     families = zip(*map(planned_pairs, every), strict=True)
     means = zip(*(reader_agreement(part).rows for part in every), strict=True)
     found: dict[str, tuple[str, Rows]] = {
         "accuracy": (
             "Rater",
-            [[rater_name(result, name), *(_in(of, name) for of in raters)] for name in order_of(result)],
+            [[rater_name(result, name), *(_in(of, name) for of in raters)] for name in [*order_of(result), *late]],
         ),
         "difference": (
             "Model",

@@ -45,8 +45,9 @@ from readerstudy.unblinding.looks import may_see_results
 KEPT = 4  # results that a process keeps decoded: up to some 30 MB each, of 41,007 questions
 
 
-def newest_analysis(study: ReaderStudy) -> Analysis | None:
-    return study.analyses.select_related("study").defer("result").first()
+def own_analysis(study: ReaderStudy) -> Analysis | None:
+    """By the plan's settings: what pages, figures and reports show, whatever else was computed beside it."""
+    return Analysis.objects.select_related("study").defer("result").filter(own_of=study).first()
 
 
 def is_seen(study: ReaderStudy) -> bool:

@@ -9,22 +9,30 @@ from django.utils.translation import gettext as _
 
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.cautions import FLAGS, METHODS, REASONS
-from annotation.statistics.kernels.estimate import Value
+from annotation.statistics.kernels.estimate import SEEN_BEFORE, SETTINGS_DIFFER, Value
 from annotation.tables.kernels.table import Column, Kind, Name, ShownEstimate, Table, TableCell
 from annotation.tables.prose import prose
+from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
 from readerstudy.results.kernels.stored import NOT_COMPUTED, is_made_after_readings, post_hoc_models
+
+OF_ALL = (SETTINGS_DIFFER, SEEN_BEFORE)  # of every value of an analysis: its headings say it
 
 
 def caution(one: Value) -> str:
     """Why there is no value, or what to be careful about; empty when there is nothing to say."""
     words = [_reason(one["reason"], one["method"])] if one["reason"] else []
-    return ", ".join(words + [flag(name, one["method"]) for name in one["flags"] if name != one["reason"]])
+    names = [name for name in one["flags"] if name not in (one["reason"], *OF_ALL)]
+    return ", ".join(words + [flag(name, one["method"]) for name in names])
 
 
 def plan_kind(result: StoredAnalysis) -> str:
     """What the comparison with the readers is: the heading over it wherever it is shown."""
-    if result["plan"].get("late_readers"):
+    if sensitivity_words(result["settings"]):
+        return _("Sensitivity analysis, not planned")
+    if result["plan"].get("seen_before"):
+        return _("Post hoc comparison, since results over its readings had been seen")
+    if result["plan"].get("late_readers"):  # by an earlier rule
         return _("Post hoc comparison, since readings were imported after results had been seen")
     if not result["plan"]["is_planned"]:
         return _("Post hoc comparison, since the plan names another one")
@@ -132,7 +140,7 @@ def estimates(head: str, n: int | None = None, *, has_interval: bool = True) -> 
 
 def rater_name(result: StoredAnalysis, name: str, note: str = "") -> Name:
     """The head of a row about this rater, which says of a model that it is post hoc."""
-    is_late = any(one["name"] == name for one in post_hoc_models(result))
+    is_late = name not in result["order"] or any(one["name"] == name for one in post_hoc_models(result))
     return Name(_("%(model)s (post hoc)") % {"model": name} if is_late else name, note)
 
 

@@ -24,6 +24,7 @@ from annotation.statistics.kernels.estimate import Value
 from annotation.tables.kernels import printing
 from annotation.tables.kernels.table import Column, Kind, Name, Table, TableCell
 from annotation.templatetags.estimates import of_all, percent
+from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
 from readerstudy.design.kernels.analysis_plan import LABELS
@@ -48,6 +49,7 @@ def results_url(context: Context, page: str, *more: Any) -> str:
 
 
 register.filter("short", short)
+register.filter("headings", headings)
 
 
 @register.simple_tag

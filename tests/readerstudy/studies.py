@@ -53,9 +53,14 @@ def make_study(
         rules=(rules or Rules()).as_json(),
         n_orders=n_orders,
         created_at=NOON,
-        frozen_at=NOON,
         protocol_sha256="c0ffee" + "0" * 58,
-        **{"opened_at": NOON, "consent": "You agree to take part.", "instructions": "Choose one option.", **fields},
+        **{
+            "frozen_at": NOON,
+            "opened_at": NOON,
+            "consent": "You agree to take part.",
+            "instructions": "Choose one option.",
+            **fields,
+        },
     )
     arm = Arm.objects.create(study=study)
     case_set = CaseSet.objects.create(study=study, name="All cases")

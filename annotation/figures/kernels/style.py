@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from string import ascii_uppercase
+from textwrap import wrap
 from threading import Lock
 from typing import Any
 
@@ -28,6 +29,7 @@ FONTS = Path(__file__).parent.parent / "fonts"  # of the widths of Arial and Hel
 FAMILY = "Liberation Sans"
 FAMILIES = ("Arial", "Helvetica", FAMILY)  # as an SVG names them: whichever its reader has
 INK, QUIET, RULE = "#1c2126", "#56606a", "#c9ced4"
+SIGNS_IN_INCH = 20  # of the smallest type
 INCHES = {Width.ONE: 3.35, Width.TWO: 7.0}
 
 RC: dict[Any, Any] = {
@@ -104,10 +106,13 @@ def titled(axes: Axes, title: str, place: int | None = None, **more: Any) -> Non
     axes.set_title(heading, loc="left", fontweight="bold", **more)
 
 
-def mark_simulated(figure: Figure, *, simulated: bool) -> None:
-    """Simulated data says so in the picture itself; all other notes are in its legend."""
-    if simulated:
-        figure.supxlabel("Simulated data", x=0.01, ha="left", fontsize=6.5, color=QUIET)
+def mark_simulated(figure: Figure, *, simulated: bool, also: Sequence[str] = ()) -> None:
+    """Simulated data says so in the picture itself, and so does what is ``also`` true of all of it; all other notes are
+    in its legend."""
+    notes = [*also, *(["Simulated data"] if simulated else [])]
+    lines = [line for note in notes for line in wrap(note, int(SIGNS_IN_INCH * figure.get_figwidth()))]
+    if lines:
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color=QUIET)
 
 
 # --- A figure as a file, in one style; the same picture gives the same bytes ----------------------

@@ -75,6 +75,14 @@ _RATERS = (
         Scale.SHARE, "Clopper and Pearson",
     ),
     Statistic(
+        "accuracy_missing_wrong", "rater", _("Missing as wrong"), "with every missing answer wrong", Scale.SHARE,
+        "Wilson",
+    ),
+    Statistic(
+        "accuracy_missing_right", "rater", _("Missing as right"), "with every missing answer right", Scale.SHARE,
+        "Wilson",
+    ),
+    Statistic(
         "accuracy_best_guess", "rater", _("With best guesses"),
         "with the best guess in place of “cannot tell”, in studies that ask for it", Scale.SHARE, "Wilson",
     ),

@@ -61,6 +61,12 @@ FLAGS: dict[str, Caution] = {
         "takes questions of one patient or exam as independent",
     ),
     estimate.POST_HOC: Caution(_("post hoc"), "not named by the plan before unblinding"),
+    estimate.SETTINGS_DIFFER: Caution(
+        _("sensitivity analysis"), "settings other than the plan's: a sensitivity analysis"
+    ),
+    estimate.SEEN_BEFORE: Caution(
+        _("made after its readings were seen"), "made after a result over the same readings had been seen"
+    ),
 }
 REASONS: dict[str, Caution] = {
     estimate.NO_COMMON_QUESTIONS: Caution(_("no question that both answered"), "no question that both answered"),
@@ -84,6 +90,7 @@ REASONS: dict[str, Caution] = {
     estimate.INCONSISTENT_ASSUMPTIONS: Caution(
         _("the assumptions contradict each other"), "the assumptions contradict each other"
     ),
+    estimate.SETTINGS_DIFFER: Caution(_("not adjusted: a sensitivity analysis"), "of a sensitivity analysis"),
     "no_such_rater": Caution(_("no rater of this analysis has this name"), "the plan names nobody of the raters"),
     "several_raters": Caution(_("several raters have this name"), "the plan names more than one of the raters"),
 }

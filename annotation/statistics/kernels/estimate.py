@@ -31,6 +31,8 @@ QUESTIONS_DROPPED = "questions_dropped"
 ANSWERS_MISSING = "answers_missing"
 CLUSTERS_IGNORED = "clusters_ignored"  # takes questions of one patient or exam as independent
 POST_HOC = "post_hoc"  # what no frozen plan named before unblinding
+SETTINGS_DIFFER = "settings_differ"  # of an analysis by other settings than those of the plan
+SEEN_BEFORE = "seen_before"  # made after a result over the same readings had been seen
 
 SMALL_AGREEMENT_N = 30  # below it the intervals of kappa cover less than they say: flagged
 FEWEST_FOR_INTERVAL = 10  # below it an agreement has no interval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -20,6 +20,7 @@ from readerstudy.enums import ResponseState
 TASKS: tuple[str, ...] = tuple(task.value for task in Task)
 NO_RATING, MISSING = -1, -2  # in answers
 NOT_COUNTED = -1  # in correct
+CAME_LATE = "came_late"  # fact of a reader
 
 
 class State(IntEnum):
@@ -125,9 +126,14 @@ class Repeats:
     of: tuple[tuple[int, int], ...]  # row of the model among the raters, number of the run
     state: NDArray[np.int8]  # State
     option: NDArray[np.int8]  # 0 to 3; -1: none
+    late: frozenset[int] = frozenset()  # places of those that came in after results had been seen
 
     def only(self, kept: NDArray[np.bool_]) -> Repeats:
-        return Repeats(self.of, self.state[:, kept], self.option[:, kept])
+        return replace(self, state=self.state[:, kept], option=self.option[:, kept])
+
+    def late_of(self, row: int) -> set[int]:
+        """The numbers of the runs of a model that came late."""
+        return {number for place, (of, number) in enumerate(self.of) if of == row and place in self.late}
 
 
 @dataclass(frozen=True)
@@ -167,6 +173,32 @@ class StudyArrays:
     experts: Experts | None = None  # None: no reviewer answered one of the questions blind
     doubted: NDArray[np.bool_] | None = None  # page and server part about the time; None: of no answer
     plan_meets_nobody: Sequence[tuple[str, str]] = ()  # lines of the plan on runs that mean no model, or several
+
+    @property
+    def came_late(self) -> frozenset[str]:
+        """The names of the readers who enrolled, or whose readings came in, after results had been seen."""
+        return frozenset(rater.name for rater in self.raters if rater.kind == READER and rater.facts.get(CAME_LATE))
+
+    def without_raters(self, names: Set[str]) -> StudyArrays:
+        """The same study without some raters; of models none, since their repeats are counted by rows."""
+        kept = np.array([rater.name not in names for rater in self.raters], dtype=np.bool_)
+        if kept.all():
+            return self
+        place, times, repeats = np.cumsum(kept) - 1, self.times, self.repeats
+        return replace(
+            self,
+            raters=tuple(rater for rater in self.raters if rater.name not in names),
+            state=self.state[kept],
+            option=self.option[kept],
+            position=self.position[kept],
+            confidence=self.confidence[kept],
+            slip=self.slip[kept],
+            times=MeasuredTimes(times.active_ms[kept], times.censored[kept], times.disturbed[kept]),
+            guess=None if self.guess is None else self.guess[kept],
+            model_confidence=None if self.model_confidence is None else self.model_confidence[kept],
+            doubted=None if self.doubted is None else self.doubted[kept],
+            repeats=repeats and replace(repeats, of=tuple((int(place[row]), number) for row, number in repeats.of)),
+        )
 
     def without(self, dropped: NDArray[np.bool_]) -> StudyArrays:
         """The same study without some questions."""
@@ -221,6 +253,7 @@ class StudyArrays:
             "raters": [[rater.name, rater.kind, dict(rater.facts)] for rater in self.raters],
             "questions": [self.questions.public_id, self.questions.category, self.questions.difficulty],
             "excluded": [dict(one) for one in self.excluded],
+            **({"late_runs": sorted(self.repeats.late)} if self.repeats and self.repeats.late else {}),
             **({"plan_meets_nobody": list(self.plan_meets_nobody)} if self.plan_meets_nobody else {}),
         }
         digest.update(canonical(named).encode())

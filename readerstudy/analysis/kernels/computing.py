@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.estimate import POST_HOC
+from annotation.statistics.kernels.estimate import POST_HOC, SEEN_BEFORE
 from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
 from readerstudy.analysis.kernels.breakdowns import items_of, tables_of, time_results
 from readerstudy.analysis.kernels.contrasts import (
@@ -19,19 +19,23 @@ from readerstudy.analysis.kernels.contrasts import (
     mrmc_results,
     pair_comparisons,
 )
-from readerstudy.analysis.kernels.panel_result import MultiReaderPanel, MultiReaderResult, Panel
+from readerstudy.analysis.kernels.labels import CAME_LATE, flag_post_hoc, flag_sensitivity, flag_values
 from readerstudy.analysis.kernels.panelling import panel_results, panels_of
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
     DECLARED,
     MODEL,
     READER,
-    AccuracyTables,
     ResultPart,
     StoredAnalysis,
     Variant,
 )
-from readerstudy.analysis.kernels.scoring import Settings, score, with_doubts, with_slips
+from readerstudy.analysis.kernels.scoring import (
+    Settings,
+    score,
+    with_doubts,
+    with_slips,
+)
 
 BEST_GUESS = (
     "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"
@@ -44,8 +48,10 @@ def compute(arrays: StudyArrays, settings: Settings) -> StoredAnalysis:
     """The whole result, see docs/analysis.md.
 
     ``panels``, ``comparisons``, ``mrmc``, ``time`` and ``tables`` are the primary result: without the questions that
-    were voided before unblinding. ``variants`` holds the same over other questions or answers, each with a label.
+    were voided before unblinding, and without the readers who came after it. ``variants`` holds the same over other
+    questions, answers or readers, each with a label.
     """
+    everybody, arrays = arrays, arrays.without_raters(arrays.came_late)
     voided = arrays.questions.voided
     before = voided == Voided.BEFORE_UNBLINDING
     primary = results_of(arrays.without(before), settings)
@@ -58,7 +64,7 @@ def compute(arrays: StudyArrays, settings: Settings) -> StoredAnalysis:
         "settings": {**settings.as_json(), **_rules(arrays)},
         "plan": {
             **arrays.plan,
-            "is_planned": is_planned(arrays.plan),
+            "is_planned": is_planned(arrays.plan, settings),
             "made_after_readings": arrays.made_elsewhere,
             **({"runs_of_nobody": [list(one) for one in arrays.plan_meets_nobody]} if arrays.plan_meets_nobody else {}),
         },
@@ -72,9 +78,12 @@ def compute(arrays: StudyArrays, settings: Settings) -> StoredAnalysis:
             "n_voided_declared": sum(one.get("decided") == DECLARED for one in arrays.excluded),
             "n_voided_after_unblinding": int((voided == Voided.AFTER_UNBLINDING).sum()),
         },
-        "excluded": [dict(one) for one in arrays.excluded],
+        "excluded": [
+            *(dict(one) for one in arrays.excluded),
+            *({"kind": READER, "reader": name, "reason": CAME_LATE} for name in sorted(everybody.came_late)),
+        ],
         **primary,
-        "variants": _variants(arrays, settings),
+        "variants": _variants(arrays, everybody, settings),
         "items": items_of(arrays, score(arrays, settings)),
     }
     return cast("StoredAnalysis", found)  # plan and raters hold what a study has; a test holds that all is declared
@@ -87,7 +96,7 @@ def results_of(arrays: StudyArrays, settings: Settings) -> ResultPart:
     shown = {panel.name: panel_results(panel) for panel in panels}
     mrmc, tables = mrmc_results(panels, shown), tables_of(arrays, scored)
     flag_post_hoc(shown, mrmc, tables, arrays.post_hoc)
-    return {
+    found: ResultPart = {
         "panels": shown,
         "comparisons": [
             *comparisons_of(mrmc, arrays.plan, arrays.post_hoc, arrays.uncounted),
@@ -97,36 +106,14 @@ def results_of(arrays: StudyArrays, settings: Settings) -> ResultPart:
         "time": time_results(arrays),
         "tables": tables,
     }
+    if settings.differs:
+        flag_sensitivity(found)
+    if arrays.plan.get("seen_before"):
+        flag_values([found["mrmc"], found["comparisons"]], SEEN_BEFORE)
+    return found
 
 
-def flag_post_hoc(
-    panels: Mapping[str, Panel], mrmc: MultiReaderResult, tables: AccuracyTables, names: Set[str]
-) -> None:
-    """Flag every value of these raters, in place."""
-    for panel in panels.values():
-        _flag([one for one in panel["raters"] if one["name"] in names])
-        _flag([one for one in panel["pairs"] if one["first"] in names or one["second"] in names])
-    every: list[MultiReaderPanel] = [mrmc, *mrmc["tasks"].values()]
-    for found in every:
-        _flag([found["models"][name] for name in names])
-    rows = cast("Mapping[str, list[dict[str, Any]]]", tables).values()
-    for row in (row for table in rows for row in table):
-        of_one = "name" in row  # else it holds the accuracy of every rater
-        _flag([row for _one in names & {row["name"]}] if of_one else [row["accuracy"][name] for name in names])
-
-
-def _flag(part: Any) -> None:
-    """Every value in it, at any depth."""
-    if isinstance(part, dict):
-        if POST_HOC not in part.get("flags", [POST_HOC]):
-            part["flags"] = [*part["flags"], POST_HOC]
-        _flag(list(part.values()))
-    elif isinstance(part, list):
-        for one in part:
-            _flag(one)
-
-
-def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Variant]:
+def _variants(arrays: StudyArrays, everybody: StudyArrays, settings: Settings) -> dict[str, Variant]:
     """What the numbers would be otherwise; a variant that changes nothing is left out."""
     voided = arrays.questions.voided
     found: dict[str, Variant] = {}
@@ -144,6 +131,13 @@ def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Variant]:
     if (state != kept.state).any():
         label = "sensitivity: answers whose time is in doubt counted as too late"
         found["doubts_as_late"] = _variant(label, replace(kept, state=state), settings, kept.questions.voided < 0)
+    if everybody.came_late:
+        label = "post hoc: with the readers who came after results had been seen"
+        late = _variant(label, everybody, settings, everybody.questions.voided == Voided.BEFORE_UNBLINDING)
+        for one in late["comparisons"]:
+            one["planned"] = False
+        flag_values(late, POST_HOC)
+        found["with_late_readers"] = late
     return found
 
 

@@ -35,6 +35,7 @@ from annotation.statistics.kernels.multireader import (
 from readerstudy.analysis.kernels.arrays import State, StudyArrays
 from readerstudy.analysis.kernels.panel_result import (
     ModelDifference,
+    MultiReaderFigures,
     MultiReaderPanel,
     MultiReaderResult,
     MultiReaderValue,
@@ -59,7 +60,7 @@ from readerstudy.analysis.kernels.result import (
     inference_in,
     unit_in,
 )
-from readerstudy.analysis.kernels.scoring import PlannedPair, planned_pairs
+from readerstudy.analysis.kernels.scoring import PlannedPair, Settings, planned_pairs
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made
 
 MEAN_OF_READERS = "mean of the readers"
@@ -77,12 +78,12 @@ def inference_of(plan: Mapping[str, Any]) -> str:
     return NAMED.get(str(plan["inference"]).strip().lower(), NAMED[DEFAULT.inference])
 
 
-def is_planned(plan: Mapping[str, Any]) -> bool:
+def is_planned(plan: Mapping[str, Any], settings: Settings | None = None) -> bool:
     """Whether the frozen plan names what is computed here, by choices that the program makes.
 
-    Nothing is planned any more once readings were imported after results had been seen.
+    Not by other ``settings``, nor where a result over the readings had been seen before the plan or they were there.
     """
-    return is_made(plan) and not plan.get("late_readers")
+    return is_made(plan) and not plan.get("seen_before") and not (settings and settings.differs)
 
 
 def mrmc_results(panels: Sequence[PanelInputs], shown: Mapping[str, Panel]) -> MultiReaderResult:
@@ -98,8 +99,13 @@ def _of_panel(panel: PanelInputs, pairs: Sequence[PairEntry]) -> MultiReaderPane
     arrays, design = panel.arrays, _design(panel)
     readers = panel.scored.correct[arrays.readers]
     inference = FIXED if len(readers) == 1 else inference_of(arrays.plan)
+    mean = _value(mean_of_readers(readers, design), inference)
+    if bounds := _bounds(panel):
+        mean["missing_wrong"], mean["missing_right"] = (
+            _value(mean_of_readers(one, design), inference) for one in bounds
+        )
     return {
-        "readers": _value(mean_of_readers(readers, design), inference),
+        "readers": mean,
         "models": {
             arrays.raters[row].name: _of_model(panel, row, design, inference, pairs) for row in arrays.models.tolist()
         },
@@ -111,19 +117,30 @@ def _of_model(
 ) -> ModelDifference:
     """By the run that represents the model, or by the mean of its runs where the plan says so."""
     correct, shares = panel.scored.correct, shares_of_runs(panel, row)
-    readers = correct[panel.arrays.readers]
+    model, aside = correct[row] if shares is None else shares, ""
     if shares is None:
-        found, aside = model_minus_readers(correct[row], readers, design), ""
         own = _by_reader(panel, row, pairs)
     else:
-        numbers = panel.arrays.raters[row].facts["mean_of_runs"]
-        found, aside = model_minus_readers(shares, readers, design), f", mean of {len(numbers)} runs"
+        aside = f", mean of {len(panel.arrays.raters[row].facts['mean_of_runs'])} runs"
         own = _shares_by_reader(panel, shares)
-    return {
-        **_value(found, inference, aside),
-        "model_accuracy": found.model_accuracy,
-        "difference_by_reader": own,
-    }
+    found = model_minus_readers(model, correct[panel.arrays.readers], design)
+    value = _value(found, inference, aside)
+    more = {"model_accuracy": found.model_accuracy, "difference_by_reader": own}
+    of_model = cast("ModelDifference", {**value, **more})
+    if bounds := _bounds(panel):
+        of_model["missing_wrong"], of_model["missing_right"] = (
+            _figures(model_minus_readers(model, one, design), inference, aside) for one in bounds
+        )
+    return of_model
+
+
+def _bounds(panel: PanelInputs) -> list[NDArray[np.int8]]:
+    """What absence could hide: right and wrong of the readers with every missing answer wrong, and with every one
+    right; nothing where none is missing."""
+    readers = panel.arrays.readers
+    missing = panel.arrays.state[readers] == State.MISSING
+    correct = panel.scored.correct[readers]
+    return [np.where(missing, value, correct).astype(np.int8) for value in (0, 1)] if missing.any() else []
 
 
 def _design(panel: PanelInputs) -> Design:
@@ -135,6 +152,12 @@ def _design(panel: PanelInputs) -> Design:
 
 
 def _value(found: MultiReader, inference: str, aside: str = "") -> MultiReaderValue:
+    rows = found.complete_rows
+    complete = None if rows is None else _figures(rows, inference, aside)
+    return {**_figures(found, inference, aside), "complete_rows": complete}
+
+
+def _figures(found: MultiReader, inference: str, aside: str = "") -> MultiReaderFigures:
     """As any other value, by the planned inference and unit, and then everything that it was made from.
 
     ``aside``: what the method says further.
@@ -160,7 +183,6 @@ def _value(found: MultiReader, inference: str, aside: str = "") -> MultiReaderVa
         "n_missing": found.n_missing,
         "by_question": found.by_question.as_json(),
         "by_cluster": None if found.by_cluster is None else found.by_cluster.as_json(),
-        "complete_rows": None if found.complete_rows is None else _value(found.complete_rows, inference, aside),
     }
 
 

@@ -27,7 +27,7 @@ class AccuracyOfRun(Value):
 class Runs(TypedDict):
     """Every run of a model on these questions that is not withdrawn."""
 
-    n_runs: Annotated[int, "runs"]
+    n_runs: Annotated[int, "runs that were there before results were seen"]
     accuracy_of_runs: Annotated[list[AccuracyOfRun], "of each run"]
     accuracy_run_mean: Annotated[Value, "mean over the runs"]
     accuracy_run_sd: Annotated[Value, "standard deviation over the runs (runs minus one)"]
@@ -49,6 +49,8 @@ class RaterEntry(TypedDict):
     n_missing: Annotated[int, "missing"]
     accuracy: Value
     accuracy_clopper_pearson: Value
+    accuracy_missing_wrong: NotRequired[Value]
+    accuracy_missing_right: NotRequired[Value]
     n_guessed: NotRequired[Annotated[int, "“cannot tell” with a best guess, where guesses are asked"]]
     accuracy_best_guess: NotRequired[Value]
     accuracy_cluster: NotRequired[ClusteredAccuracyValue]
@@ -139,7 +141,7 @@ class Panel(TypedDict):
 
 
 # --- models against the mean of the readers -------------------------------------------------------
-class MultiReaderValue(Value):
+class MultiReaderFigures(Value):
     """A mean of the readers, or a model minus it; value, limits and method are those of the planned inference."""
 
     unit: Annotated[str, "by_question or by_cluster: the planned one"]
@@ -152,7 +154,14 @@ class MultiReaderValue(Value):
     n_missing: Annotated[int, "assigned answers that are missing"]
     by_question: UnitValue
     by_cluster: UnitValue | None
-    complete_rows: Annotated[MultiReaderValue | None, "the same over questions that no reader missed"]
+
+
+class MultiReaderValue(MultiReaderFigures):
+    """The same, and what it would be over other questions or answers."""
+
+    complete_rows: Annotated[MultiReaderFigures | None, "over the questions that no reader missed"]
+    missing_wrong: NotRequired[Annotated[MultiReaderFigures, "with what readers missed wrong, where they did"]]
+    missing_right: NotRequired[Annotated[MultiReaderFigures, "with what readers missed right"]]
 
 
 class ReaderDifference(Value):

@@ -161,6 +161,10 @@ def rater_entry(panel: PanelInputs, row: int) -> RaterEntry:
         "accuracy": accuracy(correct).as_json(),
         "accuracy_clopper_pearson": accuracy(correct, ShareInterval.CLOPPER_PEARSON).as_json(),
     }
+    if n_missing := n_of(State.MISSING):  # what absence could hide
+        n, right = entry["n"] + n_missing, entry["n_correct"]
+        entry["accuracy_missing_wrong"] = proportion(right, n).as_json()
+        entry["accuracy_missing_right"] = proportion(right + n_missing, n).as_json()
     if panel.scored.guessed is not None:
         entry["n_guessed"] = int(has_guess(panel.arrays)[row].sum())
         entry["accuracy_best_guess"] = accuracy(panel.scored.guessed[row]).as_json()
@@ -180,13 +184,20 @@ def rater_entry(panel: PanelInputs, row: int) -> RaterEntry:
 
 
 def _runs(panel: PanelInputs, row: int) -> Runs:
-    """Accuracy of every run of a model that counts, the named one among them, and how far they are apart."""
-    of_run = correct_of_runs(panel, row)
-    found = {number: accuracy(of_run[number]) for number in sorted(of_run)}
-    spread = run_spread([one.value for one in found.values()])
+    """Accuracy of every run of a model that counts, the named one among them, and how far they are apart.
+
+    A run that came in after results had been seen has a line of its own and enters neither mean nor spread.
+    """
+    of_run, repeats = correct_of_runs(panel, row), panel.arrays.repeats
+    is_late = panel.arrays.raters[row].is_post_hoc  # all of it
+    late = set() if repeats is None or is_late else repeats.late_of(row)
+    found = {number: accuracy(of_run[number]).as_json() for number in sorted(of_run)}
+    for number in late:
+        found[number]["flags"] += [POST_HOC]
+    spread = run_spread([one["value"] for number, one in found.items() if number not in late])
     return {
         "n_runs": spread.n_runs,
-        "accuracy_of_runs": [{"number": number, **one.as_json()} for number, one in found.items()],
+        "accuracy_of_runs": [{"number": number, **one} for number, one in found.items()],
         "accuracy_run_mean": spread.mean.as_json(),
         "accuracy_run_sd": spread.sd.as_json(),
     }

@@ -20,8 +20,8 @@ from annotation.statistics.kernels.estimate import (
 )
 from readerstudy.analysis.kernels.panel_result import (
     GroupEntry,
+    MultiReaderFigures,
     MultiReaderResult,
-    MultiReaderValue,
     PairEntry,
     PairTable,
     Panel,
@@ -41,6 +41,8 @@ RANDOM, FIXED = "random_readers_random_questions", "fixed_readers_random_questio
 FIXED_QUESTIONS = "random_readers_fixed_questions"
 INFERENCES = (RANDOM, FIXED, FIXED_QUESTIONS)
 BY_QUESTION, BY_CLUSTER, COMPLETE_ROWS, MOVER = "by_question", "by_cluster", "complete_rows", "mover_ci95"
+MISSING_WRONG, MISSING_RIGHT = "missing_wrong", "missing_right"
+OTHER_ANSWERS = (COMPLETE_ROWS, MISSING_WRONG, MISSING_RIGHT)  # the same over other questions or answers
 
 
 class Comparison(TypedDict):
@@ -217,6 +219,7 @@ class StoredSettings(TypedDict):
     draws: Annotated[int, "of the bootstrap"]
     failed_in_accuracy: Annotated[str, "wrong or exclude"]
     failed_in_agreement: Annotated[str, "no_rating or own_category"]
+    differs: NotRequired[Annotated[list[str], "those that are not the plan's: it is a sensitivity analysis"]]
     accuracy: str
     accuracy_best_guess: NotRequired[str]
     agreement: str
@@ -226,6 +229,14 @@ class StoredSettings(TypedDict):
     p: str
     inference: str
     small_n: str
+
+
+class SeenBefore(TypedDict):
+    """A result over the same readings, or the same answers of models, was shown before."""
+
+    study: Annotated[str, "name of the other study"]
+    on: Annotated[str, "day on which it was first shown"]
+    names: Annotated[list[str], "raters of this study"]
 
 
 class StoredPlan(TypedDict):
@@ -242,7 +253,9 @@ class StoredPlan(TypedDict):
     runs: NotRequired[Annotated[list[list[str]], "model, and the run or the mean of runs that represents it"]]
     margin_reason: NotRequired[str]
     assumptions: NotRequired[Annotated[dict[str, Any], "of the forecast"]]
-    late_readers: NotRequired[Annotated[list[str], "readings imported after results had been seen"]]
+    late_readers: NotRequired[Annotated[list[str], "who came after results had been seen; earlier rules"]]
+    seen_before: NotRequired[Annotated[list[SeenBefore], "studies that had shown a result over the same readings"]]
+    runs_seen_before: NotRequired[Annotated[list[SeenBefore], "the same of runs of models"]]
     is_planned: Annotated[bool, "whether the plan names what is computed"]
     made_after_readings: Annotated[bool, "whether all readings came from files"]
     runs_of_nobody: NotRequired[Annotated[list[list[str]], "lines of the plan on runs that mean no model, or several"]]
@@ -329,7 +342,7 @@ def values_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     return ((name, cast("Value", one)) for name, one in entry.items() if isinstance(one, Mapping) and "ci95" in one)
 
 
-def unit_in(found: MultiReaderValue, unit: str) -> UnitValue:
+def unit_in(found: MultiReaderFigures, unit: str) -> UnitValue:
     """By question or by cluster; raises KeyError where nothing was computed by cluster."""
     by_unit = found["by_cluster"] if unit == BY_CLUSTER else found["by_question"]
     if by_unit is None:

@@ -7,7 +7,7 @@ The rules are those of docs/analysis.md: what a state counts for, and the two sw
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,7 @@ class Settings:
     draws: int = DRAWS
     failed_in_accuracy: str = "wrong"  # or left out: "exclude"
     failed_in_agreement: str = "no_rating"  # or a fifth option: "own_category"
+    differs: tuple[str, ...] = ()  # names of those that are not the plan's: then it is a sensitivity analysis
 
     def __post_init__(self) -> None:
         if not FEWEST_DRAWS <= self.draws <= MOST_DRAWS:
@@ -48,12 +49,19 @@ class Settings:
                 raise DesignRefused("setting", "%(name)s is one of: %(known)s.", name=name, known=", ".join(known))
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Without ``differs`` where the settings are the plan's."""
+        found = asdict(self)
+        return {name: one for name, one in found.items() if name != "differs" or one}
+
+    def beside(self, plan: Settings) -> Settings:
+        """These settings as a sensitivity analysis beside those of the plan, or the plan's own."""
+        names = ("failed_in_accuracy", "failed_in_agreement", "draws", "seed")
+        return replace(self, differs=tuple(name for name in names if getattr(self, name) != getattr(plan, name)))
 
 
 def read_settings(data: Mapping[str, Any]) -> Settings:
     """Settings as they were stored."""
-    return Settings(**data)
+    return Settings(**{**data, "differs": tuple(data.get("differs", ()))})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.statistics.kernels.bootstrap import DRAWS
+from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
 from readerstudy.analysis.storing import analyse_study, check_may_see, see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_file, find_study
@@ -18,7 +19,10 @@ from readerstudy.models import Analysis, ReaderStudy
 
 
 class Command(ActCommand):
-    help = "Analyse a reader study and store the result. Printing it or writing it to a file unblinds the study."
+    help = (
+        "Analyse a reader study and store the result. Printing it or writing it to a file unblinds the study. Settings "
+        "other than the plan's make a sensitivity analysis beside the study's own, which stays what pages show."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY", help="name or address of the study")
@@ -42,7 +46,7 @@ class Command(ActCommand):
             check_may_see(study, options["before_closing"])
         analysis = analyse_study(study, actor=None, at=timezone.now(), settings=_settings(study, options))
         if not shows:
-            self.stdout.write(f"Stored: analysis {analysis.public_id} of “{study.name}”, {_hashes(analysis)}.")
+            self.stdout.write(f"Stored: {_kind(analysis)} {analysis.public_id} of “{study.name}”, {_hashes(analysis)}.")
             self.stdout.write("Nobody has seen a result; --json or --output FILE shows it, which unblinds the study.")
             return
         result = see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
@@ -52,13 +56,19 @@ class Command(ActCommand):
         if options["json"]:
             self.stdout.write(result)
         else:
-            self.stdout.write(f"Analysis {analysis.public_id} of “{study.name}” in {path}, {_hashes(analysis)}.")
+            words = _kind(analysis).capitalize()
+            self.stdout.write(f"{words} {analysis.public_id} of “{study.name}” in {path}, {_hashes(analysis)}.")
 
 
 def _settings(study: ReaderStudy, options: dict[str, Any]) -> Settings:
     switches = {name: options[name] for name in SWITCHES}
     seed = study.seed if options["seed"] is None else options["seed"]
     return Settings(seed=seed, draws=options["draws"], **switches)
+
+
+def _kind(analysis: Analysis) -> str:
+    words = sensitivity_words(analysis.settings)
+    return f"sensitivity analysis ({words}, unlike the plan)" if words else "analysis"
 
 
 def _hashes(analysis: Analysis) -> str:

@@ -12,7 +12,7 @@ from annotation.management.base import ActCommand
 from readerstudy.analysis.storing import check_may_see, see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.looking import newest_analysis
+from readerstudy.results.looking import own_analysis
 
 
 class Command(ActCommand):
@@ -44,7 +44,7 @@ class Command(ActCommand):
 
 def _find_analysis(study: ReaderStudy, wanted: str | None) -> Analysis:
     if wanted is None:
-        newest = newest_analysis(study)
+        newest = own_analysis(study)
         if newest is None:
             raise CommandError(f"{study.name} has no analysis yet: run analyse_study {study.slug} first.", returncode=2)
         return newest

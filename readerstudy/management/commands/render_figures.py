@@ -14,7 +14,7 @@ from annotation.management.base import ActCommand
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
 from readerstudy.results.kernels.legends import figure_legend
-from readerstudy.results.looking import figure_file, named_result, newest_analysis, reader_names, stored_result
+from readerstudy.results.looking import figure_file, named_result, own_analysis, reader_names, stored_result
 
 
 class Command(ActCommand):
@@ -34,7 +34,7 @@ class Command(ActCommand):
 
         study, folder = find_study(options["study"]), options["output"]
         check_output_folder(folder)
-        analysis = newest_analysis(study)
+        analysis = own_analysis(study)
         if analysis is None:
             raise CommandError(f"{study.name} has no analysis yet: run analyse_study {study.slug} first.", returncode=2)
         see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])

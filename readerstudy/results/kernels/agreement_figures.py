@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 from annotation.figures.kernels.forms import LONGEST_NAME, Width, short
 from annotation.figures.kernels.style import INCHES, QUIET, mark_simulated, new_figure, titled
 from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import ALL_TASKS, READER, StoredAnalysis
 from readerstudy.results.kernels.agreement_tables import (
     COLOURS,
@@ -87,7 +88,7 @@ def heatmap_figure(result: StoredAnalysis, width: Width, agree: Agree, name: str
     )
     colours.set_ticks([-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1])
     colours.outline.set_linewidth(0.4)
-    mark_simulated(figure, simulated=result["simulated"])
+    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
     figure.draw_without_rendering()  # places the panels, so that the size of a cell is known
     for panel, axes in panels.items():
         _write_kappas(axes, INCHES[width], result, panel, agree)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from annotation.figures.kernels.forms import Width, short, title_with_n
 from annotation.figures.kernels.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
 from annotation.statistics.kernels.estimate import POST_HOC
+from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import CalibrationEntry, StoredAnalysis
 from readerstudy.results.kernels.legends import mark_of
 from readerstudy.results.kernels.stored import calibrations
@@ -42,7 +43,7 @@ def calibration_figure(result: StoredAnalysis, width: Width) -> Figure:
         axes.tick_params(labelbottom=True)
     for axes in places[: len(raters) : beside]:
         axes.set_ylabel("Correct, %")
-    mark_simulated(figure, simulated=result["simulated"])
+    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
     return figure
 
 

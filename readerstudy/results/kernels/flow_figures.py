@@ -25,6 +25,7 @@ from annotation.figures.kernels.style import (
     write_beside,
 )
 from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import AllTimes, ReaderTimes, StoredAnalysis
 from readerstudy.results.kernels.legends import READER_COLOUR
 
@@ -73,7 +74,7 @@ def flow_figure(flow: Flow, result: StoredAnalysis, width: Width) -> Figure:
         else:
             top = bottom - GAP
     _draw_box(axes, (0.04, FOOT + last, wide - 0.08, last), end, weight="bold")
-    mark_simulated(figure, simulated=result["simulated"])
+    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
     return figure
 
 
@@ -188,7 +189,7 @@ def time_figure(result: StoredAnalysis, width: Width) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=(3, 2)) if side_by_side else figure.subplots(2, 1)
     _draw_seconds(left, rows)
     _draw_change(right, rows, with_names=not side_by_side)
-    mark_simulated(figure, simulated=result["simulated"])
+    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
     return figure
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from annotation.statistics.kernels.cautions import FLAGS
 from annotation.statistics.kernels.estimate import Value
-from readerstudy.analysis.kernels.panel_result import MultiReaderValue, ReaderDifference
+from readerstudy.analysis.kernels.panel_result import MultiReaderFigures, MultiReaderValue, ReaderDifference
 from readerstudy.analysis.kernels.result import (
     BY_CLUSTER,
     BY_QUESTION,
@@ -21,12 +21,16 @@ from readerstudy.analysis.kernels.result import (
     FIXED,
     FIXED_QUESTIONS,
     INFERENCES,
+    MISSING_RIGHT,
+    MISSING_WRONG,
     MOVER,
+    OTHER_ANSWERS,
     RANDOM,
     Comparison,
     StoredAnalysis,
     StoredRater,
     inference_in,
+    plain,
     unit_in,
 )
 from readerstudy.results.kernels.stored import (
@@ -83,14 +87,19 @@ class Line(Struct, frozen=True):
     @property
     def words(self) -> str:
         """ "these three readers, random questions, by question"."""
-        what = {MOVER: "wider limits (MOVER)", COMPLETE_ROWS: "only questions that no reader missed"}
+        what = {
+            MOVER: "wider limits (MOVER)",
+            COMPLETE_ROWS: "only questions that no reader missed",
+            MISSING_WRONG: "missing answers as wrong",
+            MISSING_RIGHT: "missing answers as right",
+        }
         aside = {**what, self.unit: unit_words(self.unit)}.get(self.sensitivity)
         return ", ".join(filter(None, [inference_words(self.inference, self.value["n_readers"]), aside]))
 
     @property
     def has_own_value(self) -> bool:
         """Whether it is over other questions than the planned line."""
-        return self.sensitivity == COMPLETE_ROWS
+        return self.sensitivity in OTHER_ANSWERS
 
     @property
     def beside(self) -> str:
@@ -132,7 +141,7 @@ def planned_line(found: MultiReaderValue) -> Line:
 
 
 def _sensitivity(found: MultiReaderValue) -> Iterator[Line]:
-    unit, planned, complete = found["unit"], found["inference"], found["complete_rows"]
+    unit, planned = found["unit"], found["inference"]
     by_unit = unit_in(found, unit)
     if "few_readers" in by_unit["random_readers_random_questions"]["flags"] and by_unit["mover_ci95"] is not None:
         line = _line(found, RANDOM, unit, sensitivity=MOVER)
@@ -148,17 +157,18 @@ def _sensitivity(found: MultiReaderValue) -> Iterator[Line]:
         yield Line(RANDOM, unit, MOVER, is_planned=False, value=limits)
     if found["by_cluster"] is not None:
         yield _line(found, planned, BY_QUESTION, sensitivity=BY_QUESTION)
-    if complete is not None:
-        yield _line(complete, planned, unit, sensitivity=COMPLETE_ROWS)
+    for name in OTHER_ANSWERS:
+        if other := plain(found).get(name):
+            yield _line(other, planned, unit, sensitivity=name)
 
 
-def _of_plan(found: MultiReaderValue) -> str:
+def _of_plan(found: MultiReaderFigures) -> str:
     """The method by the plan, without what it says of runs."""
     return f"{found['unit']} {found['inference']}"
 
 
 def _line(
-    found: MultiReaderValue, inference: str, unit: str, *, sensitivity: str = "", is_planned: bool = False
+    found: MultiReaderFigures, inference: str, unit: str, *, sensitivity: str = "", is_planned: bool = False
 ) -> Line:
     by = inference_in(unit_in(found, unit), inference)
     flags = [*(flag for flag in found["flags"] if flag in OF_DESIGN), *by["flags"]]

@@ -10,6 +10,7 @@ from typing import Any
 from annotation.figures.kernels.forms import BLUE, ORANGE, printed_percent
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
+from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
 from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, StoredAnalysis
 from readerstudy.results.kernels.inferences import (
@@ -45,6 +46,7 @@ def figure_legend(name: str, result: StoredAnalysis) -> str:
 
 
 def _everywhere(result: StoredAnalysis) -> Iterator[str]:
+    yield from headings(result)
     if post_hoc_models(result):
         yield f"{POST_HOC_MARK} Post hoc: chosen or brought in after results had been seen"
     if result["simulated"]:

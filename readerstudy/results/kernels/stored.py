@@ -139,7 +139,7 @@ def is_made_after_readings(result: StoredAnalysis) -> bool:
 
 
 NAMING = frozenset(
-    {"name", "first", "second", "reader", "order", "pairs", "late_readers"}
+    {"name", "first", "second", "reader", "order", "pairs", "names", "late_readers"}
 )  # what the JSON calls raters by, beside keys
 
 

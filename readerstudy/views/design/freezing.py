@@ -46,7 +46,7 @@ from readerstudy.enums import StudyState
 from readerstudy.forms.drafts import ForecastForm
 from readerstudy.models import ReaderStudy
 from readerstudy.results.kernels.stored import PlanningFigures, planning_figures
-from readerstudy.results.looking import is_seen, newest_analysis, stored_result
+from readerstudy.results.looking import is_seen, own_analysis, stored_result
 from readerstudy.study.overview import lines_of, studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import coordinated_study
@@ -242,7 +242,7 @@ def _source(person: User, slug: str) -> FinishedStudy | None:
     if not slug:
         return None
     study = coordinated_study(person, slug)
-    analysis = newest_analysis(study)
+    analysis = own_analysis(study)
     if analysis is None or not is_seen(study):
         raise Http404
     return FinishedStudy(study, analysis.created_at, planning_figures(stored_result(analysis)))

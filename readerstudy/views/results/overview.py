@@ -26,6 +26,7 @@ from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, do
 from annotation.models import Job, User
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.storing import is_stale, see_analysis, stale_among
 from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
 from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of, take_report
@@ -42,7 +43,7 @@ from readerstudy.results.difference_tables import (
 )
 from readerstudy.results.kernels.inferences import planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import expert_ceiling
-from readerstudy.results.looking import NOBODY, Seen, figure_file, figure_tag, is_seen, newest_analysis, reader_names
+from readerstudy.results.looking import NOBODY, Seen, figure_file, figure_tag, is_seen, own_analysis, reader_names
 from readerstudy.study.permissions import StudyRefused
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, seen_analysis, seen_by, seen_result
@@ -57,7 +58,7 @@ A_DAY = 86_400  # seconds; an analysis never changes, and its address names it
 def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The entry: leads to the newest analysis. The first look is a POST, since it unblinds the study."""
     study = coordinated_study(request.user, slug)
-    newest = newest_analysis(study)
+    newest = own_analysis(study)
     if newest is not None and request.method == "POST":
         see_analysis(newest, actor=request.user, at=timezone.now())
     elif newest is None or not is_seen(study):
@@ -70,7 +71,7 @@ def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 def first_results(study: ReaderStudy, person: User) -> dict[str, Any]:
     """With what the page of a closed study begins: the planned comparison, or the link to the first look."""
-    newest = newest_analysis(study)
+    newest = own_analysis(study)
     if newest is None or not is_seen(study):
         return {"analysis": newest, "job": analysis_under_way(study) if newest is None else None}
     newest.study = study
@@ -111,9 +112,17 @@ def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "experts": [(name, found) for name, panel in result["panels"].items() if (found := expert_ceiling(panel))],
         "runs": runs_table(result),
         "variants": variants_tables(result),
+        "sensitivity": [] if seen.routes.is_shared else sensitivity_beside(seen.analysis),
         "looks": [] if seen.routes.is_shared else looks_before_closing(seen.analysis.study),
     }
     return render(request, "readerstudy/results/results.html", context)
+
+
+def sensitivity_beside(analysis: Analysis) -> list[tuple[Analysis, str]]:
+    """The sensitivity analyses of the same inputs, each with what differs; none beside one of them."""
+    rows = analysis.study.analyses.filter(inputs_sha256=analysis.inputs_sha256).exclude(pk=analysis.pk).defer("result")
+    found = [(one, sensitivity_words(one.settings)) for one in rows]
+    return [] if sensitivity_words(analysis.settings) else [one for one in found if one[1]]
 
 
 def _pages_of_pairs(seen: Seen) -> dict[tuple[int, int], str]:
@@ -177,6 +186,8 @@ SHOWN = 10
 class AnalysisLine(Struct, frozen=True):
     analysis: Analysis
     is_stale: bool
+    is_own: bool
+    differs: str  # from the settings of the plan; empty: nothing
 
 
 class Analyses(Struct, frozen=True):
@@ -194,7 +205,10 @@ def analyses_of(study: ReaderStudy) -> Analyses:
     rows = list(study.analyses.defer("result").select_related("created_by")[:SHOWN]) if may_see else []
     stale = stale_among(study, rows)
     return Analyses(
-        lines=[AnalysisLine(one, one.pk in stale) for one in rows],
+        lines=[
+            AnalysisLine(one, one.pk in stale, one.pk == study.own_analysis_id, sensitivity_words(one.settings))
+            for one in rows
+        ],
         may_see=may_see,
         warns=study.unblinded_at is None,
         job=analysis_under_way(study) if may_see else None,

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import pickle
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from annotation.models import User
+from readerstudy.analysis import storing
 from readerstudy.analysis.kernels.arrays import TASKS, MeasuredTimes, Questions, Rater, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.models import Analysis, ReaderStudy
+
+
+def analyse_by(
+    settings: Settings, study: ReaderStudy, *, at: datetime, actor: User | None = None, chosen: Settings | None = None
+) -> Analysis:
+    """As if these were the settings of the plan: the study's own analysis, of few draws; or by others, ``chosen``."""
+    with patch.object(storing, "default_settings", lambda _study: settings):
+        return storing.analyse_study(study, actor=actor, at=at, settings=chosen)
 
 
 def make_arrays(

@@ -12,8 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Job, User
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.analysis.storing import analyse_study
 from readerstudy.models import Analysis, ReaderStudy
+from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.exports.read_study import read_study, void
 
 QUICK = Settings(seed=1, draws=100)
@@ -31,7 +31,7 @@ def test_the_button_asks_for_one_analysis(coordinator: Client, study: ReaderStud
 
 
 def test_the_list_says_which_one_is_stale(coordinator: Client, study: ReaderStudy, noon: datetime) -> None:
-    analyse_study(study, actor=None, at=noon, settings=QUICK)
+    analyse_by(QUICK, study, at=noon)
     assert "up to date" in coordinator.get(PAGE).content.decode()
     void(study.cases.get(block="main", number=1))
     page = coordinator.get(PAGE).content.decode()
@@ -40,7 +40,7 @@ def test_the_list_says_which_one_is_stale(coordinator: Client, study: ReaderStud
 
 
 def test_taking_the_file_unblinds(coordinator: Client, study: ReaderStudy, noon: datetime) -> None:
-    analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    analysis = analyse_by(QUICK, study, at=noon)
     assert "unblinds the study" in coordinator.get(PAGE).content.decode()
     assert ReaderStudy.objects.get().unblinded_at is None
     address = reverse("study-analysis", args=["trial", analysis.public_id])
@@ -54,7 +54,7 @@ def test_taking_the_file_unblinds(coordinator: Client, study: ReaderStudy, noon:
 
 def test_while_readers_read_there_is_nothing(coordinator: Client, rita: User, remo: User, noon: datetime) -> None:
     study = read_study(rita, remo)
-    analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    analysis = analyse_by(QUICK, study, at=noon)
     page = coordinator.get(PAGE).content.decode()
     assert "The analysis runs automatically when the study closes" in page
     assert analysis.public_id not in page
@@ -68,8 +68,8 @@ def test_queries_do_not_grow_with_the_analyses(
     coordinator: Client, study: ReaderStudy, noon: datetime, n: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for seed in range(n):
-        analyse_study(study, actor=None, at=noon, settings=Settings(seed=seed, draws=100))
+        analyse_by(Settings(seed=seed, draws=100), study, at=noon)
     assert Analysis.objects.count() == n
-    # 6 of the page, 1 for the list, 7 that tell whether an input has changed, 1 for the job
-    with django_assert_num_queries(15):
+    # 6 of the page, 1 for the list, 8 that tell whether an input has changed, 1 for the job
+    with django_assert_num_queries(16):
         coordinator.get(PAGE)

@@ -210,8 +210,8 @@ def test_it_costs_as_much_for_many_models(
 ) -> None:
     for number in range(3):
         predict(study, f"Model {number}", "A" * 8, noon)
-    # arms, cases, keys, priors, readers, runs, sets, responses, remarks, predictions
-    with django_assert_num_queries(11):
+    # arms, cases, keys, priors, readers, runs, other studies that were seen, sets, responses, remarks, predictions
+    with django_assert_num_queries(12):
         gather(study)
 
 

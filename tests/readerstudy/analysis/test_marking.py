@@ -157,12 +157,12 @@ def test_another_study_leaves_the_mark(study: ReaderStudy, rita: User) -> None:
     assert mark_of(other) != before == mark_of(study)
 
 
-def test_it_costs_eight_queries(
+def test_it_costs_nine_queries(
     study: ReaderStudy, noon: datetime, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     inputs_now(study)
     for number in range(3):
         predict(study, f"Model {number}", "A" * 8, noon)
     # arms, responses, remarks, voidings, readers, runs, and the mark that was kept
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         kept_inputs(study)

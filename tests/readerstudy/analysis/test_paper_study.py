@@ -9,6 +9,7 @@ import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.core.management import call_command
@@ -16,6 +17,8 @@ from django.test import Client
 from django.utils.text import slugify
 
 from annotation.models import User
+from readerstudy.analysis import storing
+from readerstudy.analysis.kernels.scoring import Settings
 from tests.readerstudy.analysis.test_computing import GOLDEN, TASK_NAMES, pair_of
 
 STUDY = "Paper-shaped study"
@@ -44,7 +47,9 @@ def command(*words: str) -> str:
 
 
 def analysis() -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(command("analyse_study", STUDY, "--json", "--draws", "100"))
+    """The study's own, of few draws."""
+    with patch.object(storing, "default_settings", lambda study: Settings(seed=study.seed, draws=100)):
+        result: dict[str, Any] = json.loads(command("analyse_study", STUDY, "--json", "--draws", "100"))
     return result
 
 

@@ -21,6 +21,7 @@ from readerstudy.exports.report_writing import fresh_inputs
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses
 from readerstudy.study.permissions import StudyRefused
+from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.studies import make_study
 from tests.refusals import refuses
@@ -37,7 +38,7 @@ def run(*words: str) -> str:
 
 
 def test_an_analysis_keeps_how_it_was_made(study: ReaderStudy, cora: User, noon: datetime) -> None:
-    analysis = analyse_study(study, actor=cora, at=noon, settings=QUICK)
+    analysis = analyse_by(QUICK, study, actor=cora, at=noon)
     result = json.loads(analysis.result)
     assert (result["study"], result["protocol_sha256"]) == ("Trial", study.protocol_sha256)
     assert (analysis.seed, analysis.settings["draws"]) == (1, 100)
@@ -49,12 +50,12 @@ def test_an_analysis_keeps_how_it_was_made(study: ReaderStudy, cora: User, noon:
 
 
 def test_the_same_inputs_give_the_same_row_and_others_a_new_one(study: ReaderStudy, noon: datetime) -> None:
-    first = analyse_study(study, actor=None, at=noon, settings=QUICK)
-    assert analyse_study(study, actor=None, at=noon, settings=QUICK) == first
+    first = analyse_by(QUICK, study, at=noon)
+    assert analyse_by(QUICK, study, at=noon) == first
     assert not is_stale(first)
     void(study.cases.get(block="main", number=1))
     assert is_stale(first)
-    second = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    second = analyse_by(QUICK, study, at=noon)
     assert second != first
     assert not is_stale(second)
     assert json.loads(second.result)["excluded"][0]["reason"] == "two keys are right"
@@ -62,7 +63,7 @@ def test_the_same_inputs_give_the_same_row_and_others_a_new_one(study: ReaderStu
 
 def test_an_analysis_by_an_earlier_rule_is_stale(study: ReaderStudy, noon: datetime) -> None:
     """Its numbers are not those that this program computes of the same inputs: no report may hold both."""
-    analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    analysis = analyse_by(QUICK, study, at=noon)
     analysis.software["rule"] = "analysis-1"
     assert is_stale(analysis)
     assert stale_among(study, [analysis]) == {analysis.pk}

@@ -321,6 +321,7 @@ def look_at_results(study: ReaderStudy, truth: Truth) -> None:
         result_sha256=truth.token("analysis", 1),
         created_at=NOON,
     )
+    ReaderStudy.objects.filter(pk=study.pk).update(own_analysis=analysis)
     AnalysisReport.objects.create(
         analysis=analysis,
         sha256=truth.token("report", 0),

@@ -14,7 +14,6 @@ from django.test import Client
 
 from annotation.models import AuditEvent, User
 from readerstudy.analysis.gathering import gather
-from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.exports.fact_finding import facts_of, flow_of
 from readerstudy.exports.methods import methods_text
@@ -23,6 +22,7 @@ from readerstudy.reading.response_import import DeclaredFile, ResponsesImported,
 from readerstudy.results.looking import stored_result
 from readerstudy.unblinding.looks import unblind
 from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study
 
@@ -61,7 +61,7 @@ def test_they_are_stored_with_the_readings_and_say_who_declared_them(study: Read
 
 def test_the_analysis_and_the_methods_do_not_call_them_decided_before_unblinding(study: ReaderStudy) -> None:
     send(study)
-    analysis = analyse_study(study, actor=None, at=NOON, settings=QUICK)
+    analysis = analyse_by(QUICK, study, at=NOON)
     result = stored_result(analysis)
     asked = result["questions"]
     assert (asked["n_scored"], asked["n_voided_before_unblinding"], asked["n_voided_declared"]) == (2, 1, 1)

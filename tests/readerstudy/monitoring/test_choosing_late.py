@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.analysis.storing import analyse_study, is_stale, see_analysis
+from readerstudy.analysis.kernels.labels import CAME_LATE
+from readerstudy.analysis.storing import is_stale, see_analysis
 from readerstudy.design.kernels.documents import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState
@@ -19,8 +20,8 @@ from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import name_run, withdraw_run
 from readerstudy.reading.response_import import import_responses
 from readerstudy.results.looking import stored_result
-from readerstudy.results.wording import plan_kind
 from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.predictions.made import answers, import_file
 from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.django_db
 N = 12
 READERS = {"R1": "BBBBBABABBAA", "R2": "BBABBABBBBAA", "R3": "BBBABBAABABA"}
 MODELS = {"Alpha": "BBBBBBBBBBAA", "Beta": "BABABABBABAB"}
+
 SEEN, LATER = NOON + timedelta(hours=1), NOON + timedelta(hours=2)
 SeenStudy = tuple[ReaderStudy, Any]
 
@@ -43,7 +45,7 @@ def predicted(study: ReaderStudy, name: str, letters: str, at: datetime) -> Pred
 
 def result_of(study: ReaderStudy) -> Any:
     study.refresh_from_db()
-    return stored_result(analyse_study(study, actor=None, at=LATER, settings=QUICK))
+    return stored_result(analyse_by(QUICK, study, at=LATER))
 
 
 def numbers(result: Any, *names: str) -> list[tuple[str, float, float]]:
@@ -69,7 +71,7 @@ def seen(request: pytest.FixtureRequest) -> SeenStudy:
     assert import_responses(study, name="old.csv", content=text, actor=None, at=NOON).stored
     for name, letters in MODELS.items():
         predicted(study, name, letters, NOON)
-    analysis = analyse_study(study, actor=None, at=NOON, settings=QUICK)
+    analysis = analyse_by(QUICK, study, at=NOON)
     see_analysis(analysis, actor=None, at=SEEN)
     study.refresh_from_db()
     assert study.unblinded_at == SEEN
@@ -159,20 +161,31 @@ def test_a_renamed_model_is_post_hoc_and_the_p_of_the_others_stay(seen: SeenStud
     assert result["panels"]["All tasks"]["groups"] == before["panels"]["All tasks"]["groups"]
 
 
-def test_readings_that_come_in_afterwards_leave_nothing_planned(seen: SeenStudy) -> None:
+def test_readers_who_come_afterwards_count_in_a_labelled_variant_only(seen: SeenStudy) -> None:
     """Whoever adds a reader, or the rest of one, knows which model that helps."""
     study, before = seen
-    assert before["plan"]["is_planned"]
     rows = [f"R4,{case},A,answered" for case in range(1, N + 1)]
     text = "\n".join(["reader,case,option,state", *rows]).encode()
     assert import_responses(study, name="more.csv", content=text, actor=None, at=LATER).stored
     result = result_of(study)
-    assert (result["plan"]["is_planned"], result["plan"]["late_readers"]) == (False, ["R4"])
-    rows_of_models = [one for one in result["comparisons"] if one["family"] == "primary"]
-    assert {one["planned"] for one in rows_of_models} == {False}
-    assert all("post_hoc" in one["p"]["flags"] for one in rows_of_models)
-    assert "imported after results had been seen" in plan_kind(result)
-    assert "late_readers" not in before["plan"]
+    for part in ("comparisons", "mrmc", "panels", "time", "tables", "order", "raters", "plan"):
+        assert result[part] == before[part], f"{part}: a reader who came late changes nothing of it"
+    assert [(one["reader"], one["reason"]) for one in result["excluded"]] == [("R4", CAME_LATE)]
+    variant = result["variants"]["with_late_readers"]
+    assert "R4" in [one["name"] for one in variant["panels"]["All tasks"]["raters"]]
+    assert variant["mrmc"]["readers"]["n_readers"] == before["mrmc"]["readers"]["n_readers"] + 1
+    assert {one["planned"] for one in variant["comparisons"]} == {False}
+    assert unlabelled(variant, "post_hoc") == []
+
+
+def unlabelled(part: Any, flag: str, place: str = "") -> list[str]:
+    """Where a value stands in it without the flag."""
+    if isinstance(part, dict):
+        own = [place] if flag not in part.get("flags", [flag]) else []
+        return [*own, *(found for name, one in part.items() for found in unlabelled(one, flag, f"{place}.{name}"))]
+    if isinstance(part, list):
+        return [found for one in part for found in unlabelled(one, flag, place)]
+    return []
 
 
 def test_what_is_chosen_while_blind_is_planned(seen: SeenStudy) -> None:

@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import AuditEvent, User
-from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses
 from readerstudy.results.kernels import rendering
 from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study
 
@@ -76,7 +76,7 @@ def analysis(request: pytest.FixtureRequest) -> Analysis:
     ]
     text = "\n".join(["reader,case,option,state", *rows]).encode()
     assert import_responses(study, name="old.csv", content=text, actor=None, at=NOON).stored
-    return analyse_study(study, actor=None, at=NOON, settings=QUICK)
+    return analyse_by(QUICK, study, at=NOON)
 
 
 @pytest.mark.parametrize("way", WAYS)

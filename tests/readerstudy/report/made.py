@@ -7,12 +7,12 @@ from typing import Any
 from annotation.models import User
 from annotation.tables.kernels.latex import tex
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.exports.report_writing import printed_tables
 from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.made_once import made_once
+from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.analysis.test_gathering import predict
 from tests.readerstudy.exports.read_study import read_study, void
 
@@ -35,7 +35,7 @@ def reported_study(rita: User, remo: User, **fields: Any) -> ReaderStudy:
 
 @made_once
 def reported_analysis(rita: User, remo: User, **fields: Any) -> Analysis:
-    analysis = analyse_study(reported_study(rita, remo, **fields), actor=None, at=NOON, settings=QUICK)
+    analysis = analyse_by(QUICK, reported_study(rita, remo, **fields), at=NOON)
     analysis.study.refresh_from_db()
     return analysis
 

@@ -865,6 +865,11 @@ def rater_of(panel: PanelAnswers, row: int) -> Json:
     found: Json = {"name": ratings.names[row], "kind": "reader" if ratings.readers[row] else "model"}
     found |= {"n": n, "n_correct": k} | {f"n_{one}": int((ratings.state[row] == one).sum()) for one in STATES}
     found |= {"accuracy": accuracy(correct), "accuracy_clopper_pearson": clopper_pearson(k, n)}
+    if missing := found["n_missing"]:
+        found |= {
+            "accuracy_missing_wrong": share(k, n + missing),
+            "accuracy_missing_right": share(k + missing, n + missing),
+        }
     if ratings.asks_guesses:
         guesses = ratings.guess[row][ratings.state[row] == "declined"]
         found["n_guessed"] = int((guesses >= 0).sum())
@@ -1060,7 +1065,7 @@ def multi_reader(design: Design) -> Json:
     if "answers_missing" in flags:
         kept = ~(missed.any(axis=0))
         rows = replace(design, y=design.y * kept, counted=counted & kept, answered=design.answered & kept)
-        found["complete_rows"] = multi_reader(rows)
+        found["complete_rows"] = figures(multi_reader(rows))
     chosen = found[found["unit"]][design.planned]
     flags += [*chosen["flags"], *(["no_variation"] if chosen["reason"] == "no_variation" else [])]
     overall = value(mean, int(used.sum()), chosen["ci95"], list(dict.fromkeys(flags)), reason)
@@ -1101,6 +1106,13 @@ def mrmc_of(panel: PanelAnswers, shown: Json, analysis: Json) -> Json:
         FIXED if is_reader.sum() == 1 else named,
         tested=False,
     )
+    missing = panel.ratings.state[is_reader] == "missing"
+    ways = {"missing_wrong": 0, "missing_right": 1} if missing.any() else {}
+    bounds = {name: np.where(missing, score, readers) for name, score in ways.items()}
+    of_bounds = {
+        name: figures(multi_reader(replace(of_readers, y=np.where(one >= 0, one, 0).astype(float), counted=one >= 0)))
+        for name, one in bounds.items()
+    }
     models = {}
     for row in np.flatnonzero(~is_reader):
         mean_of = next(one.get("mean_of_runs") for one in analysis["raters"] if one["name"] == names[row])
@@ -1109,6 +1121,11 @@ def mrmc_of(panel: PanelAnswers, shown: Json, analysis: Json) -> Json:
         both = (readers >= 0) & answered
         apart = np.where(both, right - readers, 0).astype(float)
         found = multi_reader(replace(of_readers, y=apart, counted=both, answered=answered, tested=True))
+        for name, filled in bounds.items():
+            counts = (filled >= 0) & answered
+            off = np.where(counts, right - filled, 0).astype(float)
+            other = multi_reader(replace(of_readers, y=off, counted=counts, answered=answered, tested=True))
+            found[name] = figures(other | (method_of_runs(other, len(mean_of)) if mean_of else {}))
         used = both.any(axis=0)
         found["model_accuracy"] = float(right[used].mean()) if used.any() else None
         own = [one for one in shown["pairs"] if one["first"] == names[row] and one["second"] in readers_named]
@@ -1121,7 +1138,12 @@ def mrmc_of(panel: PanelAnswers, shown: Json, analysis: Json) -> Json:
             ]
             found |= method_of_runs(found, len(mean_of))
         models[names[row]] = found
-    return {"readers": multi_reader(of_readers), "models": models}
+    return {"readers": multi_reader(of_readers) | of_bounds, "models": models}
+
+
+def figures(found: Json) -> Json:
+    """Without what the same would be over other questions."""
+    return {name: one for name, one in found.items() if name != "complete_rows"}
 
 
 def mean_apart(apart: Array, cluster: Array | None) -> Json:
@@ -1141,7 +1163,7 @@ def mean_apart(apart: Array, cluster: Array | None) -> Json:
 def method_of_runs(found: Json, n_runs: int) -> Json:
     """What the method says further, of the line over complete rows, too."""
     changed: Json = {"method": f"{found['method']}, mean of {n_runs} runs"}
-    rows = found["complete_rows"]
+    rows = found.get("complete_rows")
     return changed | ({"complete_rows": rows | method_of_runs(rows, n_runs)} if rows else {})
 
 
@@ -1155,7 +1177,7 @@ def comparisons_of(mrmc: Json, plan: Json, late: set[str], uncounted: set[str]) 
     """``late``: the models that are post hoc; they come last, with nothing but their raw p. Some are in no family."""
     planned = plan["primary"] == PLANNED and str(plan["inference"]).strip().lower() in INFERENCES
     planned = planned and not plan.get("own_words")  # of further parts, which nobody can compute by
-    planned = planned and not plan.get("late_readers")  # imported after results had been seen
+    planned = planned and not plan.get("seen_before")  # a result over these readings, elsewhere
     every: list[Json] = []
     for task, panel in {ALL: mrmc, **mrmc["tasks"]}.items():
         for name, one in panel["models"].items():
@@ -1562,31 +1584,34 @@ def parts_of(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ...]
     for panel in panels:
         computed[panel.name] = panel_of(panel)
         rows = computed[panel.name]["raters"] + computed[panel.name]["pairs"]
-        mark_post_hoc([one for one in rows if late & {one.get("name"), one.get("first"), one.get("second")}])
+        mark([one for one in rows if late & {one.get("name"), one.get("first"), one.get("second")}])
         yield ("panels", panel.name), computed[panel.name]
     first, *others = [mrmc_of(panel, computed[panel.name], analysis) for panel in panels]
-    mark_post_hoc([one["models"][name] for one in (first, *others) for name in late])
+    mark([one["models"][name] for one in (first, *others) for name in late])
     mrmc = first | {"tasks": {panel.name: one for panel, one in zip(panels[1:], others, strict=True)}}
-    yield ("mrmc",), mrmc
     of_pairs = comparisons_of_pairs(computed[ALL]["pairs"], named, analysis["raters"])
     uncounted = uncounted_models(analysis["raters"])
-    yield ("comparisons",), [*comparisons_of(mrmc, plan, late, uncounted), *of_pairs]
+    comparisons = [*comparisons_of(mrmc, plan, late, uncounted), *of_pairs]
+    if plan.get("seen_before"):
+        mark([mrmc, comparisons], "seen_before")
+    yield ("mrmc",), mrmc
+    yield ("comparisons",), comparisons
     yield ("time",), time_of(ratings)
     tables = tables_of(ratings, panels[0].correct)
-    mark_post_hoc([row["accuracy"][name] for name in late for row in tables["categories"] + tables["difficulties"]])
-    mark_post_hoc([row for row in tables["calibration"] if row["name"] in late])
+    mark([row["accuracy"][name] for name in late for row in tables["categories"] + tables["difficulties"]])
+    mark([row for row in tables["calibration"] if row["name"] in late])
     yield ("tables",), tables
 
 
-def mark_post_hoc(part: Any) -> None:
+def mark(part: Any, flag: str = "post_hoc") -> None:
     """Whatever has flags in it, at any depth."""
     if isinstance(part, list):
         for one in part:
-            mark_post_hoc(one)
+            mark(one, flag)
     if isinstance(part, dict):
         if "flags" in part:
-            part["flags"] = list({*part["flags"], "post_hoc"})
-        mark_post_hoc(list(part.values()))
+            part["flags"] = list({*part["flags"], flag})
+        mark(list(part.values()), flag)
 
 
 def order_of(ratings: Ratings, correct: Array) -> list[str]:

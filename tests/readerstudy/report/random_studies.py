@@ -33,6 +33,9 @@ LEVELS = ["easy", "medium", "hard"]
 NAMES = ["each reader", "each model", "R0", "R1", "R2", "m0", "M0 1", "M1", "M2 2", "nobody"]
 
 
+SEEN = [{"study": "Elsewhere", "on": "2026-11-01", "names": ["R0"]}]
+
+
 def random_study(seed: int) -> tuple[StudyArrays, Settings]:
     """From one rater and three questions to nine and ninety; with or without each thing that a study can have."""
     rng = np.random.default_rng(seed)
@@ -56,7 +59,7 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
         slug="random",
         protocol_sha256="",
         simulated=True,
-        plan={**plan.as_json(), **({"late_readers": ["R0"]} if seed % 7 == 0 else {})},
+        plan={**plan.as_json(), **({"seen_before": SEEN} if seed % 7 == 0 else {})},
         cluster_level="exam",
         cells=_cells(rng, questions),
         raters=_raters(seed, n_readers, n_models),
@@ -78,7 +81,7 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
             *_gone(seed),
         ),
     )
-    settings = Settings(seed=int(rng.integers(2**40)), draws=100, **setting)
+    settings = Settings(seed=int(rng.integers(2**40)), draws=100, **setting)  # type: ignore[arg-type]  # names of switches
     stated = _model_confidence(seed, ~reading, shape)
     return replace(arrays, guess=_guesses(seed, read), model_confidence=stated), settings
 

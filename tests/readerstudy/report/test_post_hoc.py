@@ -14,7 +14,6 @@ from matplotlib.text import Text
 from annotation.figures.kernels.forms import Width
 from annotation.models import User
 from annotation.tables.kernels.table import flat_cells, flat_columns
-from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.exports.agreement_sheets import agreement_sheets
@@ -29,12 +28,13 @@ from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.results.kernels.rendering import figures_of
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.analysis.made import changed
+from tests.readerstudy.analysis.made import analyse_by, changed
 from tests.readerstudy.report.made import QUICK, printed_tex, reported_analysis, reported_study
 from tests.readerstudy.results.made import late_result, small_result, stored
 from tests.readerstudy.studies import make_study
 
 MADE_AFTER = "Plan made after the readings"
+
 PAIRS = (("Late", "R1"), ("Good", "R1"))
 
 
@@ -138,7 +138,7 @@ def test_methods_never_call_it_named_before(rita: User, remo: User) -> None:
     PredictionRun.objects.filter(entry__name="Alpha", is_named=True).update(
         named_before_unblinding=False, named_at=NOON + timedelta(days=1)
     )
-    analysis = analyse_study(study, actor=None, at=NOON, settings=QUICK)
+    analysis = analyse_by(QUICK, study, at=NOON)
     result = stored_result(analysis)
     facts = facts_of(analysis, result)
     text = flat(methods_text(result, facts))

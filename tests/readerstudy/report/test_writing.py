@@ -17,7 +17,6 @@ from pytest_django import DjangoDbBlocker
 from annotation.exports.kernels import recompute
 from annotation.exports.report_files import SCRIPT, zip_folder
 from annotation.models import User
-from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.exports import report_writing
 from readerstudy.exports.report_writing import write_report
@@ -25,6 +24,7 @@ from readerstudy.models import Analysis, Enrolment, Reading, Remark
 from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
+from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.exports.read_study import void
 from tests.readerstudy.report.made import HOSTILE, QUICK, reported_analysis, reported_study
 from tests.readerstudy.report.oracle import differences
@@ -82,7 +82,7 @@ def test_a_report_with_best_guesses(rita: User, remo: User, tmp_path: Path) -> N
     study = reported_study(rita, remo, rules=Rules(cannot_tell=True))
     declined = Reading.objects.get(enrolment__pseudonym="R1", responses__state="declined")
     Remark.objects.create(reading=declined, kind="guess", value="B", key="guess", at=NOON)
-    write_report(analyse_study(study, actor=None, at=NOON, settings=QUICK), tmp_path)
+    write_report(analyse_by(QUICK, study, at=NOON), tmp_path)
     assert differences(tmp_path) == []
     assert recompute.main(tmp_path) == 0
     rows = {one["measure"]: one for one in table(tmp_path, "tables/accuracy.csv") if _is_of_first_reader(one)}

@@ -87,7 +87,7 @@ def analysed_study(
 
 def stored(study: ReaderStudy, result: Any) -> Analysis:
     text = as_text(result)
-    return Analysis.objects.create(
+    analysis = Analysis.objects.create(
         study=study,
         inputs_sha256="0" * 64,
         seed=QUICK.seed,
@@ -97,3 +97,6 @@ def stored(study: ReaderStudy, result: Any) -> Analysis:
         result_sha256=sha256_of(text),
         created_at=NOON,
     )
+    ReaderStudy.objects.filter(pk=study.pk).update(own_analysis=analysis)
+    study.own_analysis = analysis
+    return analysis

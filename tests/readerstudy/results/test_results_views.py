@@ -420,7 +420,7 @@ def test_each_person_who_reads_an_analysis_is_noted_once(coordinator: Client, se
 @pytest.mark.parametrize(
     ("name", "places", "n"),
     [
-        ("study-analysed", (), 7),
+        ("study-analysed", (), 8),
         ("study-agreement", (), 6),
         ("study-pair", (0, 2), 12),
         ("study-categories", (), 7),

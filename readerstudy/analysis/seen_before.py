@@ -1,0 +1,136 @@
+"""Whether a result over the readings of a study was seen before, in another study: a copy gets round no plan.
+
+Nothing is kept for it: readings are never deleted, and every study knows when a result of it was first seen. Readings
+are told by what was answered to which wording, not by names: readers, models, studies and banks may be called anything,
+come from any file, and be a part only. Rows whose answers or times were edited, or whose every wording was, are others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from readerstudy.enums import Block
+from readerstudy.models import Prediction, ReaderStudy, Response, StudyCase
+
+FEWEST_SHARED = 20  # questions in one wording
+SAME_ANSWERS, SAME_TIMES = 0.98, 0.9  # shares of those shared
+
+Wording = tuple[str, Mapping[str, str]]  # of a question, and what each letter says
+
+
+class Row(Struct):
+    """What one reader, or one run of a model, answered; counted, since a wording may come more than once."""
+
+    first_at: datetime  # when the first answer was stored
+    answers: Counter[tuple[str, str]] = field(default_factory=Counter)  # by wording and the option that was chosen
+    times: Counter[tuple[str, int]] = field(default_factory=Counter)  # by wording, ms
+
+    @property
+    def wordings(self) -> Counter[str]:
+        return _by_wording(self.answers)
+
+    def is_same_as(self, other: Row, *, least: float = SAME_ANSWERS) -> bool:
+        shared = (self.wordings & other.wordings).total()
+        if shared < FEWEST_SHARED or (self.answers & other.answers).total() < least * shared:
+            return False
+        timed = (_by_wording(self.times) & _by_wording(other.times)).total()
+        return (self.times & other.times).total() >= SAME_TIMES * timed
+
+
+class Seen(Struct, frozen=True):
+    """Raters of this study whose answers another study holds, a result of which was seen."""
+
+    study: str
+    at: datetime
+    names: Sequence[str]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"study": self.study, "on": self.at.date().isoformat(), "names": list(self.names)}
+
+
+def seen_before(
+    study: ReaderStudy, readers: Mapping[int, str], runs: Mapping[int, str]
+) -> tuple[list[Seen], list[Seen]]:
+    """Of the ``readers`` (names by enrolment) and of the ``runs`` of models, in the order in which results were seen.
+
+    One query where no other study was seen; else one for the wordings of each, and two for those that share enough.
+    """
+    seen = ReaderStudy.everywhere.filter(unblinded_at__isnull=False).exclude(pk=study.pk)
+    found: tuple[list[Seen], list[Seen]] = ([], [])
+    own, wordings = list[dict[int, Row]](), dict[int, Wording]()
+    for other in seen.order_by("unblinded_at").only("name", "unblinded_at"):
+        wordings = wordings or _wordings(study.pk)
+        theirs = _wordings(other.pk)
+        shared = {name for name, _texts in wordings.values()}.intersection(name for name, _texts in theirs.values())
+        if not shared:
+            continue
+        own = own or [_readings(study.pk, wordings), _predictions(study.pk, wordings)]
+        rows = _readings(other.pk, theirs), _predictions(other.pk, theirs)
+        assert other.unblinded_at is not None
+        for place, (names, least) in enumerate(((readers, SAME_ANSWERS), (runs, 1.0))):
+            same = [
+                (name, max(other.unblinded_at, row.first_at))
+                for pk, name in names.items()
+                for row in rows[place].values()
+                if pk in own[place] and own[place][pk].is_same_as(row, least=least)
+            ]
+            if same:
+                names_there = sorted({name for name, _at in same})
+                found[place].append(Seen(other.name, min(at for _name, at in same), names_there))
+    return found
+
+
+def _by_wording(counted: Counter[tuple[str, Any]]) -> Counter[str]:
+    found = Counter[str]()
+    for (wording, _what), n in counted.items():
+        found[wording] += n
+    return found
+
+
+def _wordings(study: int) -> dict[int, Wording]:
+    """Of the main block, by revision: a hash of stem and options, whatever their order and letters."""
+    rows = StudyCase.objects.filter(study=study, block=Block.MAIN).order_by()
+    found: dict[int, Wording] = {}
+    for revision, stem, options in rows.values_list("revision_id", "revision__stem", "revision__options"):
+        texts = [" ".join(option.split()).casefold() for option in options]
+        spoken = "\0".join([" ".join(stem.split()).casefold(), *sorted(texts)])
+        name = hashlib.blake2b(spoken.encode(), digest_size=12).hexdigest()
+        found[revision] = name, dict(zip("ABCD", texts, strict=False))
+    return found
+
+
+def _readings(study: int, wordings: Mapping[int, Wording]) -> dict[int, Row]:
+    """By enrolment. A confirmed answer takes the place of one that the limit closed."""
+    found = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN)
+    columns = ("reading__enrolment_id", "reading_id", "reading__case__revision_id", "option", "active_ms", "stored_at")
+    rows = found.exclude(option="").order_by("is_confirmed", "pk").values_list(*columns)
+    final = {one[1]: one for one in rows.iterator(chunk_size=5000)}
+    return _rows(wordings, ((one[0], *one[2:]) for one in final.values()))
+
+
+def _predictions(study: int, wordings: Mapping[int, Wording]) -> dict[int, Row]:
+    found = Prediction.objects.filter(run__study=study).exclude(option="").order_by()
+    rows = found.values_list("run_id", "revision_id", "option", "run__imported_at")
+    return _rows(wordings, ((run, revision, option, None, at) for run, revision, option, at in rows.iterator()))
+
+
+def _rows(
+    wordings: Mapping[int, Wording], answers: Iterable[tuple[int, int, str, int | None, datetime]]
+) -> dict[int, Row]:
+    found: dict[int, Row] = {}
+    for who, revision, option, active_ms, at in answers:
+        if revision not in wordings:
+            continue
+        row = found.setdefault(who, Row(at))
+        wording, texts = wordings[revision]
+        row.first_at = min(row.first_at, at)
+        row.answers[wording, texts.get(option, "")] += 1
+        if active_ms is not None:
+            row.times[wording, active_ms] += 1
+    return found
