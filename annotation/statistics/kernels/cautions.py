@@ -117,6 +117,7 @@ METHODS: dict[str, str] = {
     "t_on_logs": _("t on log seconds"),
     "least_squares_t": _("least squares on log seconds, t"),
     "mean_cluster_t": _("mean, t with a cluster-robust error"),
+    "gwet_linearised_t": _("t with Gwet’s linearised error"),
     "mean": _("mean, without an interval"),
     "question_t": _("t over questions"),
     "mean_of_runs": _("mean over the runs"),

@@ -12,9 +12,13 @@ References
 .. [2] J. Cohen, Psychol. Bull. 70 (1968) 213-220; D. V. Cicchetti, T. Allison, Am. J. EEG Technol. 11 (1971) 101-110.
 .. [3] J. L. Fleiss, J. Cohen, Educ. Psychol. Meas. 33 (1973) 613-619.
 .. [4] P. E. Shrout, J. L. Fleiss, Psychol. Bull. 86 (1979) 420-428.
+.. [5] K. L. Gwet, Handbook of Inter-Rater Reliability (2014, 2021).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +31,14 @@ from annotation.statistics.kernels.bootstrap import (
     resampled_totals,
 )
 from annotation.statistics.kernels.estimate import (
+    CLUSTERS_IGNORED,
     EXPECTED_AGREEMENT_IS_ONE,
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
     ONE_RATER,
     OUTSIDE_RANGE,
+    SMALL_AGREEMENT_N,
     SMALL_N,
     TOO_FEW,
     Estimate,
@@ -45,6 +51,8 @@ from annotation.statistics.kernels.groups import (
     coincidences,
     common_denominator,
     krippendorff_alpha,
+    paired,
+    question_shares,
     rating_counts,
 )
 from annotation.statistics.kernels.multireader import MeanSquares, mean_squares
@@ -54,6 +62,7 @@ from annotation.statistics.kernels.pairs import cohen_kappa
 NOTHING_LEFT = 1e-12  # a denominator up to it counts as 0
 PANEL = "reviews"  # names the panel in the seed of draws
 GRADES = "grades"  # the family of draws
+LINEARISED_T = "gwet_linearised_t"
 ICC_NAMES = ("icc1_1", "icc2_1", "icc3_1", "icc1_k", "icc2_k", "icc3_k")
 
 
@@ -113,6 +122,60 @@ def grade_agreement(
         reason = NO_VARIATION if name.startswith("krippendorff") else EXPECTED_AGREEMENT_IS_ONE
         found[name] = agreement_result(float(value), interval, n, units.method, reason if n else NO_COMMON_QUESTIONS)
     return found
+
+
+@dataclass(frozen=True)
+class WeightedAgreement:
+    """Of ordered grades with one set of weights; the error is None where it is undefined."""
+
+    percent_agreement_weighted: Estimate
+    gwet_ac2: Estimate
+    gwet_ac2_se: float | None
+
+
+def weighted_agreement(grades: Codes, weights: NDArray[np.float64], *, clustered: bool = False) -> WeightedAgreement:
+    """Gwet's AC2 [5]_ of any number of reviewers, grades missing or not; robust to grades that pile up.
+
+    Parameters
+    ----------
+    grades : int array, shape (reviewers, questions)
+        0 to q - 1 from the lowest; negative: no grade. Questions with fewer than two grades are dropped.
+    weights : float array, shape (q, q)
+        ``linear_weights`` (``gwet_ac2_linear``) or ``quadratic_weights`` of the declared scale, used or not.
+    clustered : bool
+        Whether questions share patients or exams: the interval does not allow for that, and is flagged.
+
+    Returns
+    -------
+    WeightedAgreement: the mean over questions of the weighted share of pairs that agree, without an interval, and AC2
+    with +- t(n-1) SE, SE Gwet's linearised error; none below 10 questions or where nothing varies.
+    """
+    q = len(weights)
+    counts = paired(rating_counts(grades, q))
+    n, shares, r = len(counts), question_shares(counts), counts.sum(axis=1)
+    if n == 0:
+        nothing = undefined(ONE_RATER if len(grades) < 2 else NO_COMMON_QUESTIONS, n=0, method=LINEARISED_T)
+        return WeightedAgreement(nothing, nothing, None)
+    agreed = (counts * (counts @ weights.T - 1)).sum(axis=1) / (r * (r - 1))
+    expected_of = float(weights.sum()) * (shares @ (1 - shares.mean(axis=0))) / (q * (q - 1))
+    po, pe = float(agreed.mean()), float(expected_of.mean())
+    flags = (SMALL_N,) if n < SMALL_AGREEMENT_N else ()
+    percent = Estimate(po, None, n, "mean", flags)
+    if 1 - pe < NOTHING_LEFT:
+        return WeightedAgreement(percent, undefined(EXPECTED_AGREEMENT_IS_ONE, n=n, method=LINEARISED_T), None)
+    ac2 = (po - pe) / (1 - pe)
+    if n < 2:
+        return WeightedAgreement(percent, Estimate(ac2, None, n, LINEARISED_T, flags), None)
+    apart = (agreed - pe) / (1 - pe) - 2 * (1 - ac2) * (expected_of - pe) / (1 - pe) - ac2
+    error, limits = sqrt(float(apart @ apart) / (n * (n - 1))), None
+    if error < NOTHING_LEFT:
+        error, flags = 0.0, (*flags, NO_VARIATION)
+    elif n >= FEWEST_FOR_INTERVAL:
+        from scipy.special import stdtrit  # here, since every start of the program would wait for it
+
+        half = float(stdtrit(n - 1, 0.975)) * error
+        limits, flags = (max(-1.0, ac2 - half), min(1.0, ac2 + half)), (*flags, *[CLUSTERS_IGNORED] * clustered)
+    return WeightedAgreement(percent, Estimate(ac2, limits, n, LINEARISED_T, flags), error)
 
 
 def intraclass_correlations(grades: NDArray[np.floating]) -> dict[str, Estimate]:

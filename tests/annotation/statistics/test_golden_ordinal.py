@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from annotation.statistics.kernels.pairs import cohen_kappa, cohen_kappa_se
-from annotation.statistics.kernels.reviewers import intraclass_correlations, linear_weights, quadratic_weights
+from annotation.statistics.kernels.reviewers import (
+    intraclass_correlations,
+    linear_weights,
+    quadratic_weights,
+    weighted_agreement,
+)
 from tests.annotation.statistics.goldencases import Found, Golden
 
 
@@ -36,6 +41,22 @@ def of_iccs(given: Any) -> Found:
     }
 
 
+def of_grades(given: Any) -> Found:
+    found: Found = {}
+    for place, item in enumerate(given["items"]):
+        code = {grade: number for number, grade in enumerate(item["labels"])}
+        grades = np.array([[code.get(grade, -1) for grade in row] for row in item["matrix"]]).T
+        for name, weights in (("linear", linear_weights), ("quadratic", quadratic_weights)):
+            one = weighted_agreement(grades, weights(len(code)))
+            values = {
+                "percent_agreement_weighted": one.percent_agreement_weighted.value,
+                "gwet_ac2": one.gwet_ac2.value,
+                "gwet_ac2_se": one.gwet_ac2_se,
+            }
+            found |= {f"item {place}: {name} {what}": value for what, value in values.items()}
+    return found
+
+
 GOLDEN = Golden(
     {
         "kappa_cohen_1968": of_confusion,
@@ -43,8 +64,9 @@ GOLDEN = Golden(
         "kappa_ordinal_review_grades": of_confusion,
         "icc_shrout_fleiss_1979": of_icc,
         "icc_edges": of_iccs,
+        "ac2": of_grades,
     },
-    {"confusion": "cohen_kappa_(linear|quadratic).*", "icc": ".*", "icc_list": ".*"},
+    {"confusion": "cohen_kappa_(linear|quadratic).*", "icc": ".*", "icc_list": ".*", "ordinal_ratings": ".*"},
 )
 
 

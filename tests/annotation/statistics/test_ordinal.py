@@ -12,6 +12,7 @@ from annotation.statistics.kernels.reviewers import (
     intraclass_correlations,
     linear_weights,
     quadratic_weights,
+    weighted_agreement,
 )
 
 N = 90
@@ -33,6 +34,24 @@ def test_two_reviewers_agree_as_scikit_learn_says() -> None:
         assert result.value == pytest.approx(expected)
         assert low < expected < high
     assert found["krippendorff_alpha_ordinal"].n == N
+
+
+def test_grades_that_pile_up_agree_and_edges_say_why() -> None:
+    one_apart = np.full((2, 40), 4)
+    one_apart[1, 0] = 3
+    found = weighted_agreement(one_apart, quadratic_weights(5), clustered=True)
+    assert found.percent_agreement_weighted.value == pytest.approx(1 - 1 / 16 / 40)
+    assert found.gwet_ac2.value == pytest.approx(1, abs=0.01)
+    assert (found.gwet_ac2.ci95 is None, found.gwet_ac2.flags) == (False, ("clusters_ignored",))
+    alike = weighted_agreement(one_apart[:, 1:], linear_weights(5))
+    assert (alike.gwet_ac2.value, alike.gwet_ac2_se, alike.gwet_ac2.ci95) == (1.0, 0.0, None)
+    assert alike.gwet_ac2.flags == ("no_variation",)
+    few = weighted_agreement(one_apart[:, :9], linear_weights(5))
+    assert (few.gwet_ac2.ci95, few.gwet_ac2.flags) == (None, ("small_n",))
+    alone = weighted_agreement(one_apart[:1], linear_weights(5))
+    assert (alone.gwet_ac2.reason, alone.gwet_ac2_se) == ("one_rater", None)
+    apart = weighted_agreement(np.where(np.arange(2)[:, np.newaxis] == np.arange(40) % 2, 1, -1), linear_weights(5))
+    assert apart.gwet_ac2.reason == "no_common_questions"
 
 
 def test_three_reviewers_have_alpha_only_and_need_not_grade_everything() -> None:
