@@ -121,10 +121,11 @@ COMPARISON = (
         "line",
         TEXT,
         "planned: the inference of the plan (of a planned pair: the exact test); post_hoc: the same of what the plan "
-        "did not name while blind; exploratory: of one task; other: another inference; the rest "
-        "are sensitivity analyses. mover_ci95: wider limits for few readers, by each part of the variance (MOVER); "
-        "by_question: questions taken as independent; complete_rows: only questions that no reader missed; "
-        "missing_wrong, missing_right: with every answer that a reader missed wrong, or right.",
+        "did not name while blind; exploratory: of one task; other: another inference; the rest are sensitivity "
+        "analyses. by_question: questions taken as independent; complete_rows: only questions that no reader missed; "
+        "missing_wrong, missing_right: with every answer that a reader missed wrong, or right; mover_ci95: of analyses "
+        "by earlier rules, limits by each part of the variance (MOVER). Of fewer than five random readers the limits "
+        "and p are by MOVER, and the method says so.",
         f"planned, post_hoc, exploratory, other, {MOVER}, {BY_QUESTION}, {', '.join(OTHER_ANSWERS)}",
     ),
     ESTIMATE,
@@ -136,14 +137,16 @@ COMPARISON = (
     Column("reader_part", REAL, "What readers add to the variance."),
     Column("case_part", REAL, "What questions, patients or exams add to the variance; below 0 it counts as 0."),
     Column("se", REAL, "Standard error."),
-    Column("df", REAL, "Degrees of freedom of the t distribution."),
-    Column("low90", REAL, "Lower limit of the 90 % interval, for equivalence."),
+    Column(
+        "df", REAL, "Degrees of freedom of the t distribution; where the method is MOVER no number is made with them."
+    ),
+    Column("low90", REAL, "Lower limit of the 90 % interval."),
     Column("high90", REAL, "Upper limit of the 90 % interval."),
     Column(
         "p",
         REAL,
-        "Two-sided p, not adjusted: t test of the planned inference; of a planned pair exact McNemar test, by cluster "
-        "Obuchowski's (1998). Other inferences have intervals only.",
+        "Two-sided p, not adjusted: of the planned inference, by t, of fewer than five random readers by MOVER; of a "
+        "planned pair exact McNemar test, by cluster Obuchowski's (1998). Other inferences have intervals only.",
     ),
     Column("p_holm", REAL, "p adjusted by Holm within the family."),
     Column("margin", REAL, "Margin of the plan; missing: none."),
@@ -153,7 +156,9 @@ COMPARISON = (
     ),
     Column("noninferiority_p_holm", REAL, "The same adjusted by Holm, a family of its own."),
     Column("non_inferior", YES_NO, "noninferiority_p_holm is 0.025 or less; missing: no margin."),
-    Column("equivalent", YES_NO, "90 % interval within the margin; missing: no margin."),
+    Column("equivalence_p", REAL, "Larger one-sided p that the difference is the margin or more to either side."),
+    Column("equivalence_p_holm", REAL, "The same adjusted by Holm, a family of its own."),
+    Column("equivalent", YES_NO, "equivalence_p_holm is 0.05 or less; missing: no margin."),
 )
 
 
@@ -173,7 +178,7 @@ def _comparison_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
 
 
 NO_COUNTS: list[Cell] = [None] * 7
-NO_VERDICTS: list[Cell] = [None] * 8
+NO_VERDICTS: list[Cell] = [None] * 10
 
 
 def _of_pair(one: Comparison, head: list[Cell]) -> Iterator[Sequence[TableCell]]:
@@ -230,7 +235,8 @@ def _verdicts(one: Comparison) -> list[Cell]:
     return [
         *(one["p"]["value"], _adjusted(one.get("p_holm")), one.get("margin"), one.get("superior")),
         *(_adjusted(below), _adjusted(one.get("noninferiority_p_holm"))),
-        *(one.get("non_inferior"), one.get("equivalent")),
+        one.get("non_inferior"),
+        *(_adjusted(one.get("equivalence_p")), _adjusted(one.get("equivalence_p_holm")), one.get("equivalent")),
     ]
 
 

@@ -217,7 +217,7 @@ def _of_statistics(result: StoredAnalysis) -> dict[str, Any]:
         "has_mix": bool(mixes),
         "merged": [task_label(one) for one in sorted({task for mix in mixes for task in mix.get("merged_tasks", ())})],
         "readers_mean": result["mrmc"]["readers"],
-        "freedom": _freedom(line.inference, line.unit),
+        "freedom": "" if line.is_by_mover else _freedom(line.inference, line.unit),
         "runs_in_mean": runs_in_mean(result),
         "missed": [one for one in result["raters"] if one.get("planned_run_met") is False],
         "post_hoc": post_hoc_models(result),

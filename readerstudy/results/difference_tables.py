@@ -26,6 +26,7 @@ from annotation.tables.kernels.table import (
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue, RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, Comparison, ResultPart, StoredAnalysis, StoredRater
 from readerstudy.results.kernels.inferences import (
+    WITH_MOVER,
     OtherLine,
     Planned,
     claims_of,
@@ -72,7 +73,8 @@ def inference_of_plan(mean: MultiReaderValue) -> str:
     """ "these three readers, random questions, by patient or exam (says nothing about other readers)"."""
     line = planned_line(mean)
     words = f"{line.words}, {_(BY_CLUSTER)}" if mean["by_cluster"] else line.words
-    return f"{words} ({line.aside})" if line.aside else words
+    beside = line.aside or WITH_MOVER * line.is_by_mover
+    return f"{words} ({beside})" if beside else words
 
 
 def _planned_row(
@@ -134,12 +136,15 @@ def margin_table(result: StoredAnalysis) -> Table | None:
         [
             rater_name(result, one["first"]),
             *(test and shown(test, Scale.P) for test in (one["noninferiority_p"], one["noninferiority_p_holm"])),
-            *(_(ANSWER[one["non_inferior"]]), _(ANSWER[one["equivalent"]])),
+            _(ANSWER[one["non_inferior"]]),
+            *(test and shown(test, Scale.P) for test in (one.get("equivalence_p"), one.get("equivalence_p_holm"))),
+            _(ANSWER[one["equivalent"]]),
         ]
         for one in claims.rows
     ]
-    tests = [estimates(head, has_interval=False) for head in ("p", _("p, Holm"))]
-    columns = [Column(_("Model"), TEXT), *tests, *(Column(_(head), TEXT) for head in ("Not inferior", "Equivalent"))]
+    columns = [Column(_("Model"), TEXT)]
+    for claim, p in (("Not inferior", _("p, not inferior")), ("Equivalent", _("p, equivalent"))):
+        columns += [*(estimates(head, has_interval=False) for head in (p, _("p, Holm"))), Column(_(claim), TEXT)]
     facts: dict[str, Any] = {
         "n_tests": claims.n_tests,
         "margin": claims.margin,

@@ -37,7 +37,7 @@ from statsmodels.stats.proportion import proportion_confint
 Array = np.ndarray[Any, np.dtype[Any]]
 Json = dict[str, Any]
 ALL, NAN = "All tasks", math.nan
-RULE = "analysis-3"  # of the program, by which a study was analysed
+RULE = "analysis-4"  # of the program, by which a study was analysed
 SEED, DRAWS, RARE = 1, 10_000, 1e-7  # of the bootstrap here, and how rarely it may differ by chance
 
 
@@ -92,19 +92,36 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 # --- shares and means -----------------------------------------------------------------------------------------------
-def share(k: float, n: float) -> Recomputed:
-    return Recomputed(k / n, proportion_confint(k, n, method="wilson")) if n else Recomputed(NAN)
+def share(k: float, n: float, alpha: float = 0.05) -> Recomputed:
+    return Recomputed(k / n, proportion_confint(k, n, alpha, method="wilson")) if n else Recomputed(NAN)
 
 
-def cluster_mean(y: Array, cluster: Any, lowest: float = 0) -> Recomputed:
-    """Limits by t with the sandwich error of ten clusters or more; where all is 0 or 1, Wilson's of as many."""
+def sandwich(y: Array, cluster: Any) -> Any:
+    groups = {"groups": pd.factorize(cluster)[0]}
+    return OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds=groups, use_t=True)
+
+
+def cluster_mean(y: Array, cluster: Any) -> Recomputed:
+    """Limits by t with the sandwich error of ten clusters or more."""
     mean, m = float(y.mean()) if len(y) else NAN, len(np.unique(cluster))
+    return Recomputed(mean) if m < 10 else Recomputed(mean, np.clip(sandwich(y, cluster).conf_int()[0], -1, 1))
+
+
+def cluster_share(y: Array, cluster: Any) -> Recomputed:
+    """Wilson's limits with as many as the sandwich error of ten clusters or more is worth, and the quantile of t.
+
+    Where all is 0 or 1, of as many as there are clusters; where no cluster holds two, of as many as there are.
+    """
+    n, m = len(y), len(np.unique(cluster))
+    if m == n:
+        return share(float(y.sum()), n)
+    mean = float(y.mean())
     if m < 10:
         return Recomputed(mean)
-    if lowest == 0 and mean in (0, 1):
+    if mean in (0, 1):
         return share(mean * m, m)
-    fit = OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(cluster)[0]}, use_t=True)
-    return Recomputed(mean, np.clip(fit.conf_int()[0], lowest, 1))
+    worth = min(n, mean * (1 - mean) / max(float(sandwich(y, cluster).bse[0]) ** 2, 1e-30))
+    return share(mean * worth, worth, 2 * stats.norm.sf(stats.t.ppf(0.975, m - 1)))
 
 
 # --- agreement ------------------------------------------------------------------------------------------------------
@@ -189,6 +206,7 @@ def by_formula(codes: Array, q: int) -> dict[str, Recomputed]:
 
 # --- a reader study -------------------------------------------------------------------------------------------------
 Key = tuple[str, frozenset[str]]  # of a comparison: panel, and the raters in it
+TESTS = ("p", "noninferiority_p", "equivalence_p")  # of a difference from 0, not inferior, equivalent
 Answers = dict[str, pd.DataFrame]  # a column for each case: in "cases" what it is, elsewhere a row for each rater
 
 
@@ -255,7 +273,7 @@ def accuracy_lines(name: str, part: Answers, stored: Json) -> Iterator[Line]:
     for one in stored["raters"]:
         right = part["right"].loc[one["name"]].dropna()
         found = {"accuracy": share(right.sum(), len(right))}
-        found |= {"accuracy_cluster": cluster_mean(right.to_numpy(), part["cases"].loc["cluster", right.index])}
+        found |= {"accuracy_cluster": cluster_share(right.to_numpy(), part["cases"].loc["cluster", right.index])}
         if "guessed" in part:
             found |= {"accuracy_best_guess": share(part["guessed"].loc[one["name"]].sum(), len(right))}
         yield from lines_of(f"{name}, {one['name']}", one, found)
@@ -300,7 +318,7 @@ def difference_of_pair(part: Answers, names: Sequence[str]) -> dict[str, Recompu
         return dict.fromkeys(("difference", "difference_cluster", "mcnemar_exact_p"), Recomputed(NAN))
     return {
         "difference": Recomputed((b - c) / n, (-tango_upper(c, b, n), tango_upper(b, c, n))),
-        "difference_cluster": cluster_mean(x - y, part["cases"].loc["cluster", both.columns], -1),
+        "difference_cluster": cluster_mean(x - y, part["cases"].loc["cluster", both.columns]),
         "mcnemar_exact_p": Recomputed(stats.binomtest(b, b + c).pvalue if b + c else 1.0),
     }
 
@@ -318,7 +336,7 @@ def tango_upper(b: int, c: int, n: int) -> float:
 
 def contrast(y: Array, unit: Array, stored: Json, margin: float | None) -> tuple[Recomputed, dict[str, float]]:
     """The mean over cases of the mean over their readers, inferred as planned; ``y`` has shape (readers, cases)."""
-    used, lowest, none = ~np.isnan(y), 0 if margin is None else -1, {"p": NAN, "noninferiority_p": NAN}
+    used, lowest, none = ~np.isnan(y), 0 if margin is None else -1, dict.fromkeys(TESTS, NAN)
     y, unit = y[used.any(axis=1)][:, used.any(axis=0)], pd.factorize(unit[used.any(axis=0)])[0]
     if not y.size:
         return Recomputed(NAN), none
@@ -327,19 +345,43 @@ def contrast(y: Array, unit: Array, stored: Json, margin: float | None) -> tuple
     cells = (weight * np.nan_to_num(y - mean), weight)
     off, weight = (pd.DataFrame(one.T).groupby(unit).sum().to_numpy().T for one in cells)
     readers, m = off.shape
+    by_mover, reader, case = False, 0.0, 0.0
     variance, df = (m / (m - 1) * float((off.sum(axis=0) ** 2).sum()), m - 1.0) if m > 1 else (0.0, 0.0)
     if stored["inference"] != "fixed_readers_random_questions":
         reader, case = parts_of_variance(off, weight) if min(readers, m) > 1 else (0.0, 0.0)
         if stored["inference"] == "random_readers_fixed_questions" or min(readers, m) < 2:
             variance, df = reader, readers - 1.0
         elif reader > 1e-14:
-            variance = reader + max(case, 0.0)
+            variance, by_mover = reader + max(case, 0.0), readers < 5
             df = variance**2 / (reader**2 / (readers - 1))
     if variance < 1e-14 or np.nanmax(y) == np.nanmin(y) or (stored["unit"] == "by_cluster" and m < 10):
         return Recomputed(mean), none
     se = math.sqrt(variance)
-    p = {"p": 2 * stats.t.sf(abs(mean) / se, df), "noninferiority_p": stats.t.sf((mean + (margin or 0)) / se, df)}
-    return Recomputed(mean, np.clip(stats.t.interval(0.95, df, mean, se), lowest, 1)), p
+
+    def above(distance: float) -> float:
+        return mover_tail(distance, reader, case, readers) if by_mover else float(stats.t.sf(distance / se, df))
+
+    half = mover_half(0.025, reader, case, readers) if by_mover else stats.t.ppf(0.975, df) * se
+    below, beyond = above(mean + (margin or 0)), above((margin or 0) - mean)
+    p = dict(zip(TESTS, (2 * above(abs(mean)), below, max(below, beyond)), strict=True))
+    return Recomputed(mean, np.clip([mean - half, mean + half], lowest, 1)), p
+
+
+def mover_half(tail: float, reader: float, case: float, readers: int) -> float:
+    """Of random readers that are fewer than five: each part of the variance with a quantile of its own."""
+    return math.sqrt(stats.t.isf(tail, readers - 1) ** 2 * reader + stats.norm.isf(tail) ** 2 * max(case, 0.0))
+
+
+def mover_tail(distance: float, reader: float, case: float, readers: int) -> float:
+    """One-sided p of a mean so far above what is tested: the tail whose half width is that far."""
+    if abs(distance) < 1e-14:
+        return 0.5
+
+    def further(power: float) -> float:
+        return mover_half(10**power, reader, case, readers) - abs(distance)
+
+    tail = float(10 ** optimize.brentq(further, -40, math.log10(0.5), xtol=1e-14))
+    return tail if distance > 0 else 1 - tail
 
 
 def parts_of_variance(off: Array, weight: Array) -> tuple[float, float]:
@@ -363,7 +405,7 @@ def p_lines(analysis: Json, ps: Mapping[Key, Mapping[str, float]]) -> Iterator[L
         panel, raters = one["panel"], frozenset({one["first"], one.get("second", one["first"])})
         if (panel, raters) in ps:
             families.setdefault((panel == ALL, len(raters)), {})[panel, raters] = one
-    for family, name in product(families.values(), ("p", "noninferiority_p")):
+    for family, name in product(families.values(), TESTS):
         known = [key for key in family if not key[1] & late and not math.isnan(ps[key].get(name, NAN))]
         holm = multipletests([ps[key][name] for key in known], method="holm")[1] if known else []
         adjusted = dict(zip(known, holm, strict=True))
@@ -414,7 +456,7 @@ def share_lines(name: str, holds: pd.Series, row: Json) -> Iterator[Line]:
     yield name, estimate(row, "share"), share(float(holds.sum()), len(holds))
     clustered = estimate(row, "share", "cluster_low", "cluster_high")
     if clustered["ci95"]:
-        yield f"{name}, by cluster", clustered, cluster_mean(holds.to_numpy(dtype=float), holds.index)
+        yield f"{name}, by cluster", clustered, cluster_share(holds.to_numpy(dtype=float), holds.index)
 
 
 def has_issue(reviews: pd.DataFrame, flags: Sequence[str], rule: str) -> pd.Series:

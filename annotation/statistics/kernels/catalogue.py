@@ -59,6 +59,7 @@ class Statistic(Struct, frozen=True):
 
 BY_BOOTSTRAP = "percentile bootstrap"
 BY_WILSON = "Wilson; by cluster percentile bootstrap"
+BY_WILSON_CLUSTERS = "Wilson with an effective number of questions, t"
 DRAWN = (
     estimate.FEW_DISAGREEMENTS, estimate.NO_VARIATION, estimate.UNSTABLE_BOOTSTRAP, estimate.FEW_CLUSTERS,
 )  # fmt: skip
@@ -88,7 +89,7 @@ _RATERS = (
     ),
     Statistic(
         "accuracy_cluster", "rater", _("Accuracy, clustered"), "accuracy with another interval", Scale.SHARE,
-        "t with a cluster-robust error", (estimate.FEW_CLUSTERS, estimate.NO_VARIATION),
+        BY_WILSON_CLUSTERS, (estimate.FEW_CLUSTERS,),
     ),
     Statistic(
         "accuracy_task_mean", "rater", _("Mean of tasks"), "plain mean of the tasks", Scale.SHARE,
@@ -110,8 +111,7 @@ _RATERS = (
     ),
     Statistic(
         "expert_ceiling_cluster", "panel", _("Experts’ ceiling, clustered"),
-        "the same, its interval by patient or exam", Scale.SHARE, "t with a cluster-robust error",
-        (estimate.FEW_CLUSTERS, estimate.NO_VARIATION),
+        "the same, its interval by patient or exam", Scale.SHARE, BY_WILSON_CLUSTERS, (estimate.FEW_CLUSTERS,),
     ),
 )  # fmt: skip
 _PAIRS = (
@@ -148,7 +148,7 @@ _PAIRS = (
     ),
     Statistic(
         "excess_agreement", "pair", _("Excess, points"), "percent_agreement minus agreement_if_independent",
-        Scale.POINTS, BY_BOOTSTRAP, OF_MARGINS, ON_PAIRS,
+        Scale.POINTS, BY_BOOTSTRAP, (*OF_MARGINS, estimate.FEW_COMMON_ERRORS), ON_PAIRS,
     ),
     Statistic(
         "error_consistency", "pair", _("Error consistency"), "cohen_kappa of right and wrong", Scale.COEFFICIENT,
@@ -215,7 +215,7 @@ _GROUPS = (
     Statistic("cochran_q", "group", _("Cochran’s Q"), "test statistic of equal shares right", Scale.TEST),
     Statistic(
         "excess", "means", _("Excess agreement, points"), "mean of excess_agreement over pairs that share a question",
-        Scale.POINTS, BY_BOOTSTRAP, OF_GROUP, ShownOn.MEANS,
+        Scale.POINTS, BY_BOOTSTRAP, (*OF_GROUP, estimate.FEW_COMMON_ERRORS), ShownOn.MEANS,
     ),
     Statistic(
         "error_consistency", "means", _("Error consistency"),
@@ -256,7 +256,7 @@ _CALIBRATION = (
     Statistic(
         "brier_score", "calibration", _("Brier score"),
         "mean squared distance of the stated chance (0 to 1) from right (1) and wrong (0)", Scale.PLAIN,
-        "t with a cluster-robust error", (estimate.FEW_CLUSTERS, estimate.NO_VARIATION),
+        "t with a cluster-robust error", (estimate.FEW_CLUSTERS, estimate.NO_VARIATION, estimate.FEW_ERRORS),
     ),
     Statistic(
         "brier_reference", "calibration", _("Reference"), "that of always stating one's own share right", Scale.PLAIN
@@ -265,7 +265,7 @@ _CALIBRATION = (
     Statistic("mean_right", "calibration", _("Right"), "share right", Scale.SHARE, "Wilson"),
     Statistic(
         "stated_minus_right", "calibration", _("Stated minus right"), "above 0 overconfident", Scale.POINTS,
-        "t with a cluster-robust error", (estimate.FEW_CLUSTERS, estimate.NO_VARIATION),
+        "limits of both means combined (MOVER)", (estimate.FEW_CLUSTERS,),
     ),
 )  # fmt: skip
 

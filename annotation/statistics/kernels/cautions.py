@@ -32,6 +32,14 @@ FLAGS: dict[str, Caution] = {
         _("fewer than 5 readers: between-reader variance is imprecise"),
         "fewer than 5, between-reader variance is imprecise",
     ),
+    estimate.FEW_COMMON_ERRORS: Caution(
+        _("fewer than 5 questions wrong for both, so there is no interval"),
+        "fewer than 5 questions are wrong for both (of a mean: of one of its pairs), without an interval",
+    ),
+    estimate.FEW_ERRORS: Caution(
+        _("fewer than 5 right or fewer than 5 wrong, so there is no interval"),
+        "fewer than 5 answers are right or fewer than 5 wrong, without an interval",
+    ),
     "as_fixed_readers": Caution(
         _("readers do not differ: as for these readers"),
         "readers do not differ, the limits are those of these readers",
@@ -100,6 +108,7 @@ METHODS: dict[str, str] = {
     "fleiss_cohen_everitt_1969": _("large-sample error"),
     "clopper_pearson": _("Clopper and Pearson"),
     "cluster_t": _("by patient or exam, t"),
+    "cluster_wilson": _("by patient or exam, Wilson with an effective number of questions"),
     "task_mean_wilson": _("plain mean over tasks"),
     "bank_mix_wilson": _("weighted to the mix of the bank"),
     "bootstrap_questions": _("percentile bootstrap over questions"),
@@ -117,6 +126,7 @@ METHODS: dict[str, str] = {
     "t_on_logs": _("t on log seconds"),
     "least_squares_t": _("least squares on log seconds, t"),
     "mean_cluster_t": _("mean, t with a cluster-robust error"),
+    "mean_mover": _("limits of both means combined (MOVER)"),
     "gwet_linearised_t": _("t with Gwet’s linearised error"),
     "mean": _("mean, without an interval"),
     "question_t": _("t over questions"),

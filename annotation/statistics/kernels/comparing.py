@@ -6,6 +6,7 @@ References
 .. [2] N. A. Obuchowski, Stat. Med. 17 (1998) 1495-1507.
 .. [3] W. G. Cochran, Biometrika 37 (1950) 256-266.
 .. [4] S. Holm, Scand. J. Stat. 6 (1979) 65-70.
+.. [5] G. Y. Zou, A. Donner, Stat. Med. 27 (2008) 1693-1702.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
-from math import sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,8 @@ from annotation.statistics.kernels.estimate import (
 )
 from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS, newcombe, tango, tango_limits
 
-NONINFERIORITY_LEVEL = 0.025  # one-sided
+NONINFERIORITY_LEVEL, EQUIVALENCE_LEVEL = 0.025, 0.05  # one-sided, of the adjusted p
+LEAST_TAIL, HALVINGS = 1e-60, 60  # between which and 1/2 a p is sought, and how often that is halved
 QUESTION_T = "question_t"
 
 Correct = NDArray[np.integer]
@@ -278,9 +280,53 @@ def is_non_inferior(p_holm: float) -> bool:
     return p_holm <= NONINFERIORITY_LEVEL
 
 
-def is_equivalent(ci90: Sequence[float], margin: float) -> bool:
-    """The 90 % interval lies within the margin on both sides."""
-    return -_checked(margin) < ci90[0] and ci90[1] < margin
+def equivalence_p(difference: float, se: float, df: float, margin: float) -> float:
+    """The larger one-sided p of a difference at or beyond the margin, to either side."""
+    return max(noninferiority_p(one, se, df, margin) for one in (difference, -difference))
+
+
+def is_equivalent(p_holm: float) -> bool:
+    """By the p of equivalence, adjusted over the planned models; of one model as its 90 % interval says."""
+    return p_holm <= EQUIVALENCE_LEVEL
+
+
+@dataclass(frozen=True)
+class Mover:
+    """Other readers and other questions by a quantile of its own for each part of the variance [5]_: for few readers.
+
+    ``reader_part`` (A) is above 0; ``case_part`` (B) counts as 0 below it. A tail of alpha has the half-width
+    sqrt(t(J-1)^2 A + z^2 B), and p is the tail whose limit meets what is tested.
+    """
+
+    difference: float
+    reader_part: float
+    case_part: float
+    n_readers: int
+
+    def half(self, tail: float) -> float:
+        from scipy.special import ndtri, stdtrit
+
+        t, z = float(stdtrit(self.n_readers - 1, tail)), float(ndtri(tail))
+        return sqrt(t * t * self.reader_part + z * z * max(self.case_part, 0.0))
+
+    @property
+    def p(self) -> float:
+        """Two-sided p of a difference of 0."""
+        return 2 * self._tail(abs(self.difference))
+
+    def noninferiority_p(self, margin: float) -> float:
+        return self._tail(self.difference + _checked(margin))
+
+    def equivalence_p(self, margin: float) -> float:
+        return max(self._tail(one + _checked(margin)) for one in (self.difference, -self.difference))
+
+    def _tail(self, distance: float) -> float:
+        """One-sided p of a mean so far above what is tested; mirrored above 1/2 where it is below."""
+        low, high = log(LEAST_TAIL), log(0.5)
+        for _halving in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.half(exp(middle)) < abs(distance) else (middle, high)
+        return exp(low) if distance >= 0 else 1 - exp(low)
 
 
 def _checked(margin: float) -> float:

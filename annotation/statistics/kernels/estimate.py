@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 # Why there is no value.
 ZERO_TRIALS = "zero_trials"
@@ -25,6 +25,8 @@ STRATA_MERGED = "strata_merged"
 CONSTANT_RATER = "constant_rater"
 UNSTABLE_BOOTSTRAP = "unstable_bootstrap"
 FEW_READERS = "few_readers"
+FEW_COMMON_ERRORS = "few_common_errors"  # of an excess: fewer than 5 questions that both had wrong
+FEW_ERRORS = "few_errors"  # of a Brier score: fewer than 5 answers right or fewer than 5 wrong
 FEW_DISAGREEMENTS = "few_disagreements"  # of an agreement: fewer than 5 of the n questions
 READERS_DROPPED = "readers_dropped"
 QUESTIONS_DROPPED = "questions_dropped"
@@ -34,6 +36,7 @@ POST_HOC = "post_hoc"  # what no frozen plan named before unblinding
 SETTINGS_DIFFER = "settings_differ"  # of an analysis by other settings than those of the plan
 SEEN_BEFORE = "seen_before"  # made after a result over the same readings had been seen
 
+FEWEST_ERRORS = 5  # below it what rests on errors has no interval
 SMALL_AGREEMENT_N = 30  # below it the intervals of kappa cover less than they say: flagged
 FEWEST_FOR_INTERVAL = 10  # below it an agreement has no interval
 NO_WIDTH = 1e-12  # an interval narrower than this would say that nothing is uncertain: it is left out
@@ -117,6 +120,8 @@ class UnitValue(TypedDict):
     fixed_readers_random_questions: InferenceValue
     random_readers_fixed_questions: InferenceValue
     mover_ci95: Annotated[list[float] | None, "limits of both parts combined, for few readers"]
+    mover_ci90: NotRequired[Annotated[list[float] | None, "the same at 90 %"]]
+    mover_p: NotRequired[Annotated[float | None, "two-sided p by the same rule; null: of a mean"]]
 
 
 @dataclass(frozen=True)

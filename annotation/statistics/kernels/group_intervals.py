@@ -9,7 +9,7 @@ groups and differences are compared draw by draw.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from annotation.statistics.kernels.bootstrap import (
 )
 from annotation.statistics.kernels.estimate import (
     EXPECTED_AGREEMENT_IS_ONE,
+    FEW_COMMON_ERRORS,
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
@@ -154,7 +155,8 @@ def means_of_pairs(
     """``drawn``: sums of the parts of ``columns``, shape (draws, columns).
 
     n is the smallest number of questions that a used pair has in common. Undefined when one of the used pairs is, with
-    the reason of that pair; ``one_rater`` without a pair, ``no_common_questions`` where no pair shares a question.
+    the reason of that pair; ``one_rater`` without a pair, ``no_common_questions`` where no pair shares a question. A
+    mean excess has no interval where one of its pairs has none for its few common errors.
     """
     kinds, valid = Kinds.of(is_reader, assigned), valid_only(columns.answers, columns.n_valid)
     of_options, of_right = pair_tables(columns.answers, columns.n_options)[:, 0], pair_tables(columns.correct, 2)[:, 0]
@@ -171,6 +173,7 @@ def means_of_pairs(
     }
     codes = {KAPPA: columns.answers, EXCESS: valid, ERROR_CONSISTENCY: columns.correct}
     clusters = {name: clusters_in_common(one, units) for name, one in codes.items()} if units.clustered else {}
+    few = np.array([pairs.has_few_common_errors(one) for one in outcomes], dtype=np.bool_)
     replicates = measures_of_sums(columns, drawn)
     found = Means({}, {}, int(kinds.within.sum()), int(kinds.mixed.sum()))
     for one in contrasts(kinds):
@@ -183,7 +186,10 @@ def means_of_pairs(
         [interval] = percentile_intervals(one.of(replicates[one.measure])[:, np.newaxis], n, n_clusters)
         reason = EXPECTED_AGREEMENT_IS_ONE if n else NO_COMMON_QUESTIONS
         value = float(one.of(values[one.measure]))
-        found.results[one.name] = agreement_result(value, interval, n, units.method, reason)
+        result = agreement_result(value, interval, n, units.method, reason)
+        if one.measure == EXCESS and result.value is not None and few[one.used].any():
+            result = replace(result, ci95=None, flags=(*result.flags, FEW_COMMON_ERRORS))
+        found.results[one.name] = result
         found.bootstrap_undefined_fraction[one.name] = interval.bootstrap_undefined_fraction
     return found
 

@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
-    NO_VARIATION,
     NOT_ASKED,
     SMALL_N,
     STRATA_MERGED,
@@ -41,19 +40,21 @@ Z95 = 1.959963984540054
 FEWEST_CLUSTERS = 10
 FEWEST_TRIALS = 10  # below this a share is flagged
 FEWEST_IN_STRATUM = 2  # questions of a stratum that has a share
-BANK_MIX, MEDIAN = "bank_mix_wilson", "median, order statistics"
+BANK_MIX, MEDIAN, CLUSTER_WILSON = "bank_mix_wilson", "median, order statistics", "cluster_wilson"
 HALVINGS = 54  # of an interval at most 2 wide: beyond what a float can tell apart
 
 
-def wilson(k: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+def wilson(k: float, n: float, confidence: float = 0.95, quantile: float | None = None) -> tuple[float, float]:
     """Score interval of a share of k in n [1]_; n is above 0 and need not be whole (an effective size).
+
+    ``quantile``: of another distribution in place of the normal one.
 
     References
     ----------
     .. [1] E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209-212.
     """
     p = k / n
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + confidence) / 2) if quantile is None else quantile
     z2 = z * z
     centre = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = z / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n))
@@ -105,30 +106,31 @@ def clustered_counts(successes: NDArray[np.integer], trials: NDArray[np.integer]
     Returns
     -------
     ClusteredShare, or None without a cluster. SE = sqrt(m/(m-1) sum e_g^2)/n with e_g the sum of y - p in cluster g
-    of m; the interval is p +- t(m-1) SE, clipped; at p = 0 or 1 Wilson's with n replaced by m. Fewer than 10
-    clusters: no interval; neither where clusters do not differ at all, flag ``no_variation``. One cluster: no standard
-    error (NaN).
+    of m. The interval is Wilson's at p, with n over the design effect (where that is above 1) in place of n and the
+    quantile of t(m-1) in place of the normal one; at p = 0 or 1 with m in place of n. Fewer than 10 clusters: no
+    interval. One cluster: no standard error (NaN). Where no cluster holds two trials it is Wilson's plain interval.
     """
     k, n, m = int(successes.sum()), int(trials.sum()), len(trials)
     if m == 0:
         return None
     p = k / n
-    flags: tuple[str, ...] = () if m >= FEWEST_CLUSTERS else (FEW_CLUSTERS,)
+    is_few = m < min(n, FEWEST_CLUSTERS)
+    n_effective, quantile = float(m), None
     if k in (0, n):
-        interval = wilson(p * m, m) if m >= FEWEST_CLUSTERS else None
         error, effect = 0.0, None
     elif m < 2:
-        interval, error, effect = None, float("nan"), None
+        error, effect = float("nan"), None
     else:
         residuals = (n * successes - k * trials).astype(float)  # n times: 0, not 1e-17, where clusters do not differ
         error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n**2
         effect = error**2 / (p * (1 - p) / n)
-        from scipy.special import stdtrit  # here, since every start of the program would wait for it
+        if m < n:
+            from scipy.special import stdtrit  # here, since every start of the program would wait for it
 
-        half = float(stdtrit(m - 1, 0.975)) * error
-        flags = flags if error else (*flags, NO_VARIATION)
-        interval = None if flags else (max(0.0, p - half), min(1.0, p + half))
-    return ClusteredShare(Estimate(p, interval, n, "cluster_t", count=k, flags=flags), error, effect, m)
+            n_effective, quantile = n / max(effect, 1.0), float(stdtrit(m - 1, 0.975))
+    interval = None if is_few else wilson(p * n_effective, n_effective, quantile=quantile)
+    flags, method = (FEW_CLUSTERS,) if is_few else (), CLUSTER_WILSON if m < n else "wilson"
+    return ClusteredShare(Estimate(p, interval, n, method, count=k, flags=flags), error, effect, m)
 
 
 class StratumCount(Struct, frozen=True):

@@ -11,7 +11,6 @@ References
 .. [2] B. D. Gallas, G. A. Pennello, K. J. Myers, J. Opt. Soc. Am. A 24 (2007) B70-B80.
 .. [3] A. C. Cameron, J. B. Gelbach, D. L. Miller, J. Bus. Econ. Stat. 29 (2011) 238-249.
 .. [4] S. L. Hillis, Stat. Med. 26 (2007) 596-619.
-.. [5] G. Y. Zou, A. Donner, Stat. Med. 27 (2008) 1693-1702.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.comparing import t_test_p
+from annotation.statistics.kernels.comparing import Mover, t_test_p
 from annotation.statistics.kernels.estimate import (
     ANSWERS_MISSING,
     FEW_CLUSTERS,
@@ -169,9 +168,9 @@ class ByUnit:
         Questions or clusters with a cell.
     reader_part, case_part : float or None
         What readers and units add to the variance of the mean (A and B); None below two of either.
-    mover_ci95 : (low, high) or None
-        Other readers and other questions with limits of each part combined [5]_: the line beside few readers, which
-        holds where the t interval is too narrow. None without a reader part.
+    mover_ci95, mover_ci90, mover_p
+        Other readers and other questions with limits of each part combined (``Mover``): of fewer than five readers
+        these stand for the t limits and p, which cover too little. None without a reader part; p of a mean is None.
     """
 
     n_units: int
@@ -181,16 +180,24 @@ class ByUnit:
     fixed_readers_random_questions: Inference
     random_readers_fixed_questions: Inference
     mover_ci95: Interval | None = None
+    mover_ci90: Interval | None = None
+    mover_p: float | None = None
 
     def as_json(self) -> UnitValue:
+        """Where MOVER stands for them, the t limits and p of random readers are left out."""
+        random = self.random_readers_random_questions
+        if self.mover_ci95 and FEW_READERS in random.flags:
+            random = replace(random, ci95=None, ci90=None, p=None)
         return {
             "n_units": self.n_units,
             "reader_part": self.reader_part,
             "case_part": self.case_part,
-            "random_readers_random_questions": self.random_readers_random_questions.as_json(),
+            "random_readers_random_questions": random.as_json(),
             "fixed_readers_random_questions": self.fixed_readers_random_questions.as_json(),
             "random_readers_fixed_questions": self.random_readers_fixed_questions.as_json(),
             "mover_ci95": _listed(self.mover_ci95),
+            "mover_ci90": _listed(self.mover_ci90),
+            "mover_p": self.mover_p,
         }
 
 
@@ -371,10 +378,14 @@ def _by_unit(parts: Parts, spread: _Spread, fewest: int = 0) -> ByUnit:
     n_readers, n_units = parts.off.shape
     reader, case = parts.reader_and_case() if min(n_readers, n_units) > 1 else (None, None)
     both, readers, questions = _inferences(parts, reader, case, spread)
-    mover = _mover(parts, reader, case, spread)
     if n_units < fewest:
-        both, readers, questions, mover = *map(_without_limits, (both, readers, questions)), None
-    return ByUnit(n_units, reader, case, both, readers, questions, mover)
+        both, readers, questions = map(_without_limits, (both, readers, questions))
+    found = ByUnit(n_units, reader, case, both, readers, questions)
+    if n_units < fewest or reader is None or case is None or reader <= 0 or not parts.varies:
+        return found
+    mover = Mover(parts.mean, reader, case, n_readers)
+    ci95, ci90 = (spread.limits(mover.half(tail)) for tail in (0.025, 0.05))
+    return replace(found, mover_ci95=ci95, mover_ci90=ci90, mover_p=mover.p if spread.tested else None)
 
 
 def _inferences(
@@ -403,16 +414,6 @@ def _fixed_readers(parts: Parts, spread: _Spread) -> Inference:
         return _undefined(TOO_FEW if parts.varies else NO_VARIATION)
     variance = parts.of_units
     return spread.inference(variance, n_units - 1) if variance else _undefined(NO_VARIATION)
-
-
-def _mover(parts: Parts, reader: float | None, case: float | None, spread: _Spread) -> Interval | None:
-    """Each part with a quantile of its own [5]_."""
-    if not reader or reader < 0 or case is None or not parts.varies:
-        return None
-    from scipy.special import ndtri, stdtrit
-
-    t, z = float(stdtrit(len(parts.off) - 1, 0.975)), float(ndtri(0.975))
-    return spread.limits(sqrt(t**2 * reader + z**2 * max(case, 0.0)))
 
 
 def _without_limits(one: Inference) -> Inference:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
 
@@ -29,6 +29,7 @@ from annotation.statistics.kernels.bootstrap import (
 )
 from annotation.statistics.kernels.estimate import (
     EXPECTED_AGREEMENT_IS_ONE,
+    FEW_COMMON_ERRORS,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
     STRATA_MERGED,
@@ -55,7 +56,7 @@ OPTIONS, RIGHT_WRONG, OUTCOMES = "options", "right_wrong", "outcomes"  # familie
 PAIRS = "pairs"  # the one family of draws by cluster
 BANK_MIX, IN_STRATA = "bank_mix", "bootstrap_in_strata"  # family and method of draws within strata
 OF_RIGHT_WRONG = (ERROR_CONSISTENCY, PHI) = ("error_consistency", "phi")
-BY_ACCURACY = ("agreement_if_independent", "excess_agreement")  # of valid answers
+BY_ACCURACY = (IF_INDEPENDENT, EXCESS) = ("agreement_if_independent", "excess_agreement")  # of valid answers
 BY_WILSON = {  # without clusters
     "percent_agreement": pairs.percent_agreement_result,
     "brennan_prediger": pairs.brennan_prediger_result,
@@ -110,6 +111,7 @@ def pair_statistics(
     For each pair in the order of ``rater_pairs``: ``percent_agreement``, ``expected_agreement``, ``cohen_kappa``,
     ``scott_pi``, ``gwet_ac1``, ``brennan_prediger``, ``error_consistency``, ``phi``, ``agreement_if_independent``
     and ``excess_agreement``. Without clusters the first has Wilson's interval and Brennan-Prediger the image of it.
+    The excess has none where fewer than five questions are wrong for both, flag ``few_common_errors``.
     """
     found = [PairStatistics(first, second, {}, {}) for first, second in rater_pairs(len(answers))]
     if not found:
@@ -131,6 +133,10 @@ def pair_statistics(
         results = _results(name, values[name], tables, replicated.get(name), n_clusters)
         for pair, (result, fraction) in zip(found, results, strict=True):
             pair.results[name], pair.bootstrap_undefined_fraction[name] = result, fraction
+    for pair, outcome in zip(found, outcomes, strict=True):
+        excess = pair.results[EXCESS]
+        if excess.value is not None and pairs.has_few_common_errors(outcome):
+            pair.results[EXCESS] = replace(excess, ci95=None, flags=(*excess.flags, FEW_COMMON_ERRORS))
     return found
 
 
@@ -169,8 +175,8 @@ def _values(of_options: Sums, of_right: Sums, outcomes: NDArray[Any], n_valid: i
         **pairs.coefficients(*of_options),
         ERROR_CONSISTENCY: pairs.coefficients(*of_right)["cohen_kappa"],
         PHI: pairs.phi(*of_right),
-        "agreement_if_independent": pairs.agreement_if_independent(outcomes, n_valid),
-        "excess_agreement": pairs.excess_agreement(outcomes, n_valid),
+        IF_INDEPENDENT: pairs.agreement_if_independent(outcomes, n_valid),
+        EXCESS: pairs.excess_agreement(outcomes, n_valid),
     }
 
 

@@ -26,6 +26,7 @@ from annotation.statistics.kernels.estimate import (
     CONSTANT_RATER,
     EXPECTED_AGREEMENT_IS_ONE,
     FEW_DISAGREEMENTS,
+    FEWEST_ERRORS,
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
@@ -180,6 +181,14 @@ def excess_agreement(outcomes: Counts, n_options: int) -> Values:
     """Agreement beyond that of two independent raters of the same accuracies; arguments as above."""
     p = _divided(outcomes, outcomes.sum(axis=-1, keepdims=True))
     return np.asarray(p[..., BOTH_RIGHT] + p[..., SAME_WRONG] - agreement_if_independent(outcomes, n_options))
+
+
+def has_few_common_errors(outcome: Counts) -> bool:
+    """Whether fewer than 5 questions are wrong for both, so that limits of the excess would cover too little.
+
+    ``outcome``: the five counts of one pair.
+    """
+    return int(outcome[SAME_WRONG] + outcome[OTHER_WRONG]) < FEWEST_ERRORS
 
 
 def same_wrong_option(outcome: Counts) -> Estimate:

@@ -33,6 +33,7 @@ from annotation.statistics.kernels.estimate import (
     undefined,
 )
 from annotation.statistics.kernels.intervals import (
+    CLUSTER_WILSON,
     FEWEST_TRIALS,
     StratumCount,
     bank_mix_share,
@@ -98,7 +99,7 @@ class ClusteredAccuracy:
 
 
 def clustered_accuracy(correct: Correct, cluster: Codes) -> ClusteredAccuracy:
-    """Accuracy with a cluster-robust interval, p +- t(m-1) SE.
+    """Accuracy with a cluster-robust interval, see ``clustered_counts``.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def clustered_proportion(successes: NDArray[np.integer], trials: NDArray[np.inte
     """The same from the counts of each cluster, shape (clusters,)."""
     found = clustered_counts(successes, trials)
     if found is None:
-        return ClusteredAccuracy(undefined(ZERO_TRIALS, n=0, method="cluster_t"), None, None, 0)
+        return ClusteredAccuracy(undefined(ZERO_TRIALS, n=0, method=CLUSTER_WILSON), None, None, 0)
     error = found.standard_error if isfinite(found.standard_error) else None
     return ClusteredAccuracy(_flagged(found.estimate), error, found.design_effect, found.n_clusters)
 

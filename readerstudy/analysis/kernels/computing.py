@@ -41,7 +41,7 @@ BEST_GUESS = (
     "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"
 )
 FORMAT = "reader-study-analysis 1"
-RULE = "analysis-3"  # change the name when the same inputs would give other numbers
+RULE = "analysis-4"  # change the name when the same inputs would give other numbers
 
 
 def compute(arrays: StudyArrays, settings: Settings) -> StoredAnalysis:
@@ -165,7 +165,7 @@ def _rules(arrays: StudyArrays) -> dict[str, str]:
         "cluster": arrays.cluster_level,
         "difference": "tango",
         "p": f"mcnemar exact for pairs, {_pairs_rule(arrays)}; "
-        "t test of the multi-reader analysis, holm within the family",
+        "t test of the multi-reader analysis, MOVER where random readers are fewer than five, holm within the family",
         "inference": inference_of(arrays.plan),
         "small_n": "accuracy below 10, agreement below 30; agreement below 10 has no interval",
     }

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.comparing import (
+    Mover,
+    equivalence_p,
     holm_adjusted,
     is_equivalent,
     is_non_inferior,
@@ -27,7 +29,6 @@ from annotation.statistics.kernels.estimate import (
 )
 from annotation.statistics.kernels.multireader import (
     Design,
-    Inference,
     MultiReader,
     mean_of_readers,
     model_minus_readers,
@@ -48,6 +49,7 @@ from readerstudy.analysis.kernels.result import (
     AFTER_UNBLINDING,
     ALL_TASKS,
     BY_CLUSTER,
+    BY_MOVER,
     BY_QUESTION,
     EXPLORATORY,
     FIXED,
@@ -58,6 +60,8 @@ from readerstudy.analysis.kernels.result import (
     READER,
     Comparison,
     inference_in,
+    is_by_mover,
+    method_in,
     unit_in,
 )
 from readerstudy.analysis.kernels.scoring import PlannedPair, Settings, planned_pairs
@@ -164,13 +168,14 @@ def _figures(found: MultiReader, inference: str, aside: str = "") -> MultiReader
     """
     unit = BY_QUESTION if found.by_cluster is None else BY_CLUSTER
     by_unit = found.by_question if found.by_cluster is None else found.by_cluster
-    primary: Inference = getattr(by_unit, inference)
-    flags = (*found.flags, *primary.flags, *([NO_VARIATION] if primary.reason == NO_VARIATION else []))
+    stored = by_unit.as_json()
+    primary = inference_in(stored, inference)
+    flags = (*found.flags, *primary["flags"], *([NO_VARIATION] if primary["reason"] == NO_VARIATION else []))
     return {
         "value": found.mean,
-        "ci95": None if primary.ci95 is None else list(primary.ci95),
+        "ci95": primary["ci95"],
         "n": found.n_questions,
-        "method": f"{unit} {inference}{aside}",
+        "method": f"{method_in(stored, unit, inference)}{aside}",
         "flags": list(dict.fromkeys(flags)),
         "reason": found.reason,
         "unit": unit,
@@ -231,20 +236,18 @@ def planned_inference(found: MultiReaderValue) -> InferenceValue:
 
 
 def _tested(panel: str, model: str, found: MultiReaderValue, plan: Mapping[str, Any], family: str) -> Comparison:
-    """A comparison with its test against the margin of the plan."""
+    """A comparison with its tests against the margin of the plan."""
     one = _comparison(panel, model, found, plan, family)
-    one["noninferiority_p"] = _of_margin(found, plan["margin"], one["difference"]["flags"])
+    one["noninferiority_p"], one["equivalence_p"] = _of_margin(found, plan["margin"], one["difference"]["flags"])
     return one
 
 
 def _claimed(family: list[Comparison]) -> list[Comparison]:
-    """Tests of a difference, and those against the margin, are two families; then what may be claimed."""
+    """Tests of a difference, of non-inferiority and of equivalence are three families; then what may be claimed."""
     _adjust(family)
-    margins = holm_adjusted([test["value"] if (test := one["noninferiority_p"]) else None for one in family])
-    method = _holm(margins)
-    for one, p in zip(family, margins, strict=True):
-        test = one["noninferiority_p"]
-        one["noninferiority_p_holm"] = {**test, "value": p, "method": method} if test else None
+    below, within = ([one["noninferiority_p"] for one in family], [one["equivalence_p"] for one in family])
+    for one, not_inferior, equivalent in zip(family, _adjusted(below), _adjusted(within), strict=True):
+        one["noninferiority_p_holm"], one["equivalence_p_holm"] = not_inferior, equivalent
         _judge(one)
     return family
 
@@ -267,21 +270,36 @@ def _comparison(panel: str, model: str, found: MultiReaderValue, plan: Mapping[s
             "reason": found["reason"],
             "flags": flags,
         },
-        "p": _p(primary["p"], f"t test, {found['method']}", found, flags),
+        "p": _p(primary["p"], _test_of(found), found, flags),
         "ci90": primary["ci90"],
         "margin": plan["margin"],
     }
 
 
-def _of_margin(found: MultiReaderValue, margin: float | None, flags: Sequence[str]) -> Value | None:
-    """One-sided, by the planned inference; None without a margin in the plan. No limits, no p."""
-    primary, value, p = planned_inference(found), found["value"], None
-    se, df = primary["se"], primary["df"]
+def _of_margin(
+    found: MultiReaderValue, margin: float | None, flags: Sequence[str]
+) -> tuple[Value, Value] | tuple[None, None]:
+    """Not inferior, and equivalent, by the planned inference; None without a margin in the plan. No limits, no p."""
+    by_unit, primary, value = unit_in(found, found["unit"]), planned_inference(found), found["value"]
+    se, df, reader, case = primary["se"], primary["df"], by_unit["reader_part"], by_unit["case_part"]
+    below, within = None, None
     if not margin:
-        return None
-    if primary["ci95"] is not None and value is not None and se is not None and df is not None:
-        p = noninferiority_p(value, se, df, margin)
-    return _p(p, f"t test, one-sided, {found['method']}", found, flags)
+        return None, None
+    if value is not None and is_by_mover(by_unit, found["inference"]) and reader is not None and case is not None:
+        mover = Mover(value, reader, case, found["n_readers"])
+        below, within = mover.noninferiority_p(margin), mover.equivalence_p(margin)
+    elif primary["ci95"] is not None and value is not None and se is not None and df is not None:
+        below, within = noninferiority_p(value, se, df, margin), equivalence_p(value, se, df, margin)
+    return (
+        _p(below, _test_of(found, ", one-sided"), found, flags),
+        _p(within, _test_of(found, ", two one-sided"), found, flags),
+    )
+
+
+def _test_of(found: MultiReaderValue, sides: str = "") -> str:
+    """ "t test, one-sided, by_question fixed_readers_random_questions"."""
+    by_mover = is_by_mover(unit_in(found, found["unit"]), found["inference"])
+    return f"{'MOVER' if by_mover else 't'} test{sides}, {found['method'].replace(BY_MOVER, '')}"
 
 
 def _p(p: float | None, method: str, found: MultiReaderValue, flags: Sequence[str]) -> Value:
@@ -291,11 +309,11 @@ def _p(p: float | None, method: str, found: MultiReaderValue, flags: Sequence[st
 
 def _judge(one: Comparison) -> None:
     """What may be claimed; None without a margin in the plan, and without an interval."""
-    ci95, ci90, margin, test = one["difference"]["ci95"], one["ci90"], one["margin"], one["noninferiority_p_holm"]
-    p = test["value"] if test else None
+    ci95, tests = one["difference"]["ci95"], (one["noninferiority_p_holm"], one["equivalence_p_holm"])
+    below, within = (test["value"] if test else None for test in tests)
     one["superior"] = None if ci95 is None else is_superior(ci95)
-    one["non_inferior"] = None if p is None else is_non_inferior(p)
-    one["equivalent"] = is_equivalent(ci90, margin) if margin and ci90 is not None else None
+    one["non_inferior"] = None if below is None else is_non_inferior(below)
+    one["equivalent"] = None if within is None else is_equivalent(within)
 
 
 def pair_comparisons(whole: Panel, arrays: StudyArrays) -> list[Comparison]:
@@ -333,10 +351,12 @@ def _of_pair(pair: PlannedPair, entries: Mapping[frozenset[str], PairEntry], fam
 
 def _adjust(family: list[Comparison]) -> None:
     """Give each test of the family its p adjusted by Holm."""
-    adjusted = holm_adjusted([one["p"]["value"] for one in family])
-    for one, p in zip(family, adjusted, strict=True):
-        one["p_holm"] = {**one["p"], "value": p, "method": _holm(adjusted)}
+    for one, adjusted in zip(family, _adjusted([one["p"] for one in family]), strict=True):
+        one["p_holm"] = cast("Value", adjusted)
 
 
-def _holm(adjusted: Sequence[float | None]) -> str:
-    return f"holm over {sum(p is not None for p in adjusted)}"
+def _adjusted(tests: Sequence[Value | None]) -> list[Value | None]:
+    """One family; None is no member of it."""
+    adjusted = holm_adjusted([test["value"] if test else None for test in tests])
+    method = f"holm over {sum(p is not None for p in adjusted)}"
+    return [{**test, "value": p, "method": method} if test else None for test, p in zip(tests, adjusted, strict=True)]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from annotation.statistics.kernels.estimate import (
+    FEW_READERS,
     ClusteredDifferenceValue,
     InferenceValue,
     SlopeValue,
@@ -43,6 +44,7 @@ INFERENCES = (RANDOM, FIXED, FIXED_QUESTIONS)
 BY_QUESTION, BY_CLUSTER, COMPLETE_ROWS, MOVER = "by_question", "by_cluster", "complete_rows", "mover_ci95"
 MISSING_WRONG, MISSING_RIGHT = "missing_wrong", "missing_right"
 OTHER_ANSWERS = (COMPLETE_ROWS, MISSING_WRONG, MISSING_RIGHT)  # the same over other questions or answers
+BY_MOVER = ", MOVER"  # in a method
 
 
 class Comparison(TypedDict):
@@ -62,7 +64,9 @@ class Comparison(TypedDict):
     noninferiority_p_holm: NotRequired[Annotated[Value | None, "adjusted by Holm, a family of its own"]]
     superior: NotRequired[Annotated[bool | None, "lower limit above 0"]]
     non_inferior: NotRequired[Annotated[bool | None, "noninferiority_p_holm of 0.025 or less"]]
-    equivalent: NotRequired[Annotated[bool | None, "90 % limits within the margin"]]
+    equivalence_p: NotRequired[Annotated[Value | None, "larger one-sided p; null: no margin"]]
+    equivalence_p_holm: NotRequired[Annotated[Value | None, "adjusted by Holm, a family of its own"]]
+    equivalent: NotRequired[Annotated[bool | None, "equivalence_p_holm of 0.05 or less"]]
     kinds: NotRequired[Annotated[list[str], "of a pair"]]
     table: NotRequired[Annotated[PairTable | None, "of a pair; null: the plan names nobody, or several"]]
     difference_cluster: NotRequired[Annotated[ClusteredDifferenceValue, "of a pair"]]
@@ -351,7 +355,21 @@ def unit_in(found: MultiReaderFigures, unit: str) -> UnitValue:
 
 
 def inference_in(by_unit: UnitValue, inference: str) -> InferenceValue:
-    return cast("Mapping[str, InferenceValue]", by_unit)[inference]
+    """With the limits and p that stand for it: by MOVER where other readers are judged from fewer than five."""
+    found = cast("Mapping[str, InferenceValue]", by_unit)[inference]
+    if not is_by_mover(by_unit, inference):
+        return found
+    return {**found, "ci95": by_unit["mover_ci95"], "ci90": by_unit["mover_ci90"], "p": by_unit["mover_p"]}
+
+
+def is_by_mover(by_unit: UnitValue, inference: str) -> bool:
+    """Of analyses by earlier rules nothing is: they had t limits, and MOVER's beside them."""
+    few = FEW_READERS in by_unit["random_readers_random_questions"]["flags"]
+    return inference == RANDOM and few and by_unit.get("mover_ci90") is not None
+
+
+def method_in(by_unit: UnitValue, unit: str, inference: str) -> str:
+    return f"{unit} {inference}{BY_MOVER if is_by_mover(by_unit, inference) else ''}"
 
 
 def plain(entry: Mapping[str, object]) -> Mapping[str, Any]:

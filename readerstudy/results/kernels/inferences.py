@@ -16,6 +16,7 @@ from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.panel_result import MultiReaderFigures, MultiReaderValue, ReaderDifference
 from readerstudy.analysis.kernels.result import (
     BY_CLUSTER,
+    BY_MOVER,
     BY_QUESTION,
     COMPLETE_ROWS,
     FIXED,
@@ -30,6 +31,7 @@ from readerstudy.analysis.kernels.result import (
     StoredAnalysis,
     StoredRater,
     inference_in,
+    method_in,
     plain,
     unit_in,
 )
@@ -47,6 +49,7 @@ from readerstudy.results.kernels.stored import (
 OF_DESIGN = frozenset({"small_n", "readers_dropped", "questions_dropped", "answers_missing", "post_hoc"})
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 COUNTED = frozenset({"readers_dropped", "questions_dropped", "answers_missing"})  # flags whose counts say more
+WITH_MOVER = "limits by MOVER"
 SHORT = {"few_readers": "fewer than 5 readers"}  # in rows; captions explain why
 CAUTIONS = (  # in figures, too
     *("small_n", "few_readers", "as_fixed_readers", "few_clusters", "no_variation"),
@@ -54,9 +57,9 @@ CAUTIONS = (  # in figures, too
 )
 WHY_NARROWER = (
     "An interval for random readers and random questions can be narrower than one of the other two. Its estimate of "
-    "the variance between readers can be zero or negative where readers differ no more than by chance, and its degrees "
-    "of freedom come from readers and questions, where an interval for these questions alone has one fewer than there "
-    "are readers (t = 4.30 for three readers)."
+    "the variance between readers can be zero or negative where readers differ no more than by chance; by t its "
+    "degrees of freedom come from readers and questions, where an interval for these questions alone has one fewer "
+    "than there are readers (t = 2.78 for five readers)."
 )
 
 
@@ -97,6 +100,11 @@ class Line(Struct, frozen=True):
         return ", ".join(filter(None, [inference_words(self.inference, self.value["n_readers"]), aside]))
 
     @property
+    def is_by_mover(self) -> bool:
+        """Of other readers judged from fewer than five, whose limits and p are not by t."""
+        return BY_MOVER in self.value["method"]
+
+    @property
     def has_own_value(self) -> bool:
         """Whether it is over other questions than the planned line."""
         return self.sensitivity in OTHER_ANSWERS
@@ -111,6 +119,7 @@ class Line(Struct, frozen=True):
         """What to be careful about, and what is left out, which is shown with the planned line."""
         about = [flag for flag in self.value["flags"] if self.is_planned or flag not in OF_DESIGN]
         flags = [SHORT.get(flag, caution_words(flag)) for flag in about if flag not in COUNTED]
+        flags += [WITH_MOVER] * self.is_by_mover
         left = left_out(self.value) if self.is_planned or self.has_own_value else ""
         return "; ".join(filter(None, [*flags, left]))
 
@@ -143,7 +152,8 @@ def planned_line(found: MultiReaderValue) -> Line:
 def _sensitivity(found: MultiReaderValue) -> Iterator[Line]:
     unit, planned = found["unit"], found["inference"]
     by_unit = unit_in(found, unit)
-    if "few_readers" in by_unit["random_readers_random_questions"]["flags"] and by_unit["mover_ci95"] is not None:
+    few = "few_readers" in by_unit["random_readers_random_questions"]["flags"]
+    if few and by_unit["mover_ci95"] is not None and "mover_ci90" not in by_unit:  # earlier rules had it beside t
         line = _line(found, RANDOM, unit, sensitivity=MOVER)
         method = line.value["method"].replace(RANDOM, MOVER)
         limits: LineValue = {
@@ -164,19 +174,20 @@ def _sensitivity(found: MultiReaderValue) -> Iterator[Line]:
 
 def _of_plan(found: MultiReaderFigures) -> str:
     """The method by the plan, without what it says of runs."""
-    return f"{found['unit']} {found['inference']}"
+    return method_in(unit_in(found, found["unit"]), found["unit"], found["inference"])
 
 
 def _line(
     found: MultiReaderFigures, inference: str, unit: str, *, sensitivity: str = "", is_planned: bool = False
 ) -> Line:
-    by = inference_in(unit_in(found, unit), inference)
+    by_unit = unit_in(found, unit)
+    by = inference_in(by_unit, inference)
     flags = [*(flag for flag in found["flags"] if flag in OF_DESIGN), *by["flags"]]
     value: LineValue = {
         "value": found["value"],
         "ci95": by["ci95"],
         "n": found["n"],
-        "method": f"{unit} {inference}{found['method'].removeprefix(_of_plan(found))}",
+        "method": f"{method_in(by_unit, unit, inference)}{found['method'].removeprefix(_of_plan(found))}",
         "flags": list(dict.fromkeys(flags)),
         "reason": found["reason"] or by["reason"],
         "se": by["se"],
@@ -355,7 +366,7 @@ class Claims(Struct, frozen=True):
     margin: float
     reason: str
     rows: list[Comparison]
-    n_tests: int  # over which the p of non-inferiority is adjusted
+    n_tests: int  # over which the p of non-inferiority, and that of equivalence, is adjusted
 
 
 def claims_of(result: StoredAnalysis) -> Claims | None:

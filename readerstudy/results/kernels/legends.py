@@ -16,6 +16,7 @@ from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, StoredAnal
 from readerstudy.results.kernels.inferences import (
     CAUTIONS,
     WHY_NARROWER,
+    WITH_MOVER,
     Planned,
     caution_words,
     counted,
@@ -76,7 +77,7 @@ def _of_accuracy(result: StoredAnalysis) -> Iterator[str]:
 def _mean_of_readers(mean: MultiReaderValue) -> str:
     line = planned_line(mean)
     limits = f"95% CI: {printed_limits(mean)}" if mean["ci95"] else "no interval"
-    asides = [line.aside, counted(mean), *map(caution_words, mean["flags"])]
+    asides = [line.aside, WITH_MOVER * line.is_by_mover, counted(mean), *map(caution_words, mean["flags"])]
     return (
         f"{printed_percent(mean['value'] or 0, mean['n'])}% ({'; '.join([limits, line.words, *filter(None, asides)])})"
     )
@@ -94,7 +95,8 @@ def _of_planned(result: StoredAnalysis) -> Iterator[str]:
     yield "Squares: accuracy of the model minus the mean of the readers; bars: 95% CI"
     if rows:
         line = rows[0].planned
-        yield f"Inference of the plan: {'; '.join(filter(None, [line.words, line.aside]))}"
+        about = [line.words, line.aside, WITH_MOVER * line.is_by_mover]
+        yield f"Inference of the plan: {'; '.join(filter(None, about))}"
         yield "P: two-sided, adjusted by Holm over the planned models; intervals are not adjusted"
         if rows[0].row["margin"]:
             yield f"Dotted line: non-inferiority margin, {100 * rows[0].row['margin']:g} points"
@@ -107,7 +109,9 @@ def _of_inferences(result: StoredAnalysis) -> Iterator[str]:
         yield MADE_AFTER
     readers = result["mrmc"]["readers"]
     unit = f" {unit_words(readers['unit'])}" if readers["by_cluster"] else ""
-    yield f"95% CIs by t{unit}, not adjusted for several models"
+    by_mover = any(line.is_by_mover for one in rows for line in one.lines[:3])
+    how = "by t, of random readers and random questions by MOVER" if by_mover else "by t"
+    yield f"95% CIs {how}{unit}, not adjusted for several models"
     if rows and rows[0].by_reader:
         rules = dict.fromkeys(OWN[one.by_reader[0]["method"]] for one in rows)
         yield f"Each reader alone: {' or '.join(rules)}"

@@ -160,8 +160,9 @@ def by_cluster(holds: Sequence[bool], clusters: Sequence[int]) -> Numbers:
         low, high = wilson(p, m)
         return {"cluster_low": low, "cluster_high": high}
     squares = sum((n * hits[one] - k * size) ** 2 for one, size in trials.items())
-    half = float(stats.t.ppf(0.975, m - 1)) * math.sqrt(m / (m - 1) * squares) / n**2
-    return {"cluster_low": max(0.0, p - half), "cluster_high": min(1.0, p + half)} if squares else nothing
+    effect = m / (m - 1) * squares / n**4 / (p * (1 - p) / n)
+    low, high = wilson(p, n / max(effect, 1.0), float(stats.t.ppf(0.975, m - 1)))
+    return {"cluster_low": low, "cluster_high": high}
 
 
 def has_issue(judged: Sequence[Flags], wanted: frozenset[str], rule: str) -> bool | None:

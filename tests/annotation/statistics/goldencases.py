@@ -18,7 +18,7 @@ import pytest
 
 HERE = Path(__file__).resolve()
 SHARED = HERE.parents[4] / "shared" / "stats"
-FOLDERS = (SHARED / "golden-3", HERE.parent / "golden", SHARED / "golden")
+FOLDERS = (SHARED / "golden-4", SHARED / "golden-3", HERE.parent / "golden", SHARED / "golden")
 ABSENT = "is not on this machine"
 
 Found = dict[str, Any]

@@ -10,12 +10,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
+from scipy.stats import t as stats_t
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from annotation.statistics.kernels.comparing import (
     DifferenceInterval,
+    Mover,
     PairedTable,
     cluster_mcnemar_chi2,
     clustered_difference,
@@ -23,6 +25,7 @@ from annotation.statistics.kernels.comparing import (
     difference,
     difference_limits,
     differences,
+    equivalence_p,
     holm_adjusted,
     is_equivalent,
     is_non_inferior,
@@ -33,6 +36,7 @@ from annotation.statistics.kernels.comparing import (
     noninferiority_p,
     paired_table,
 )
+from annotation.statistics.kernels.intervals import wilson
 from annotation.statistics.kernels.proportions import clustered_accuracy
 
 cells = st.integers(0, 120)
@@ -185,7 +189,9 @@ def test_exams_that_do_not_differ_are_not_told_apart_by_rounding() -> None:
     assert found.difference.flags == ("no_variation",)
     alone = clustered_accuracy(first, cluster)
     assert alone.accuracy.value == pytest.approx(9 / 14)
-    assert (alone.accuracy_cluster_se, alone.accuracy.ci95, alone.accuracy.flags) == (0.0, None, ("no_variation",))
+    assert (alone.accuracy_cluster_se, alone.design_effect, alone.accuracy.flags) == (0.0, 0.0, ())
+    n, quantile = len(first), float(stats_t.ppf(0.975, 11))
+    assert alone.accuracy.ci95 == pytest.approx(wilson(9 / 14 * n, n, quantile=quantile))
 
 
 def test_what_may_be_claimed() -> None:
@@ -193,10 +199,26 @@ def test_what_may_be_claimed() -> None:
     assert not is_superior((0.0, 0.2))
     assert is_non_inferior(0.025)
     assert not is_non_inferior(0.0251)
-    assert is_equivalent((-0.049, 0.049), 0.05)
-    assert not is_equivalent((-0.049, 0.05), 0.05)
+    assert is_equivalent(0.05)
+    assert not is_equivalent(0.0501)
     with pytest.raises(ValueError, match="margin"):
         noninferiority_p(0.1, 0.02, 9, 0)
+
+
+@given(st.floats(-1, 1), st.floats(1e-9, 0.1), st.floats(-0.01, 0.1), st.integers(2, 4))
+def test_a_p_by_mover_is_the_level_whose_limit_meets_what_is_tested(d: float, a: float, b: float, n: int) -> None:
+    mover = Mover(d, a, b, n)
+    assert mover.half(mover.p / 2) == pytest.approx(abs(d), abs=1e-9)
+    below, above = (Mover(one, a, b, n).noninferiority_p(0.1) for one in (d, -0.2 - d))
+    assert below + above == pytest.approx(1, abs=1e-12)  # as far above minus the margin as below it
+    assert mover.half(min(below, above)) == pytest.approx(abs(d + 0.1), abs=1e-9)
+    assert mover.equivalence_p(0.1) == max(below, Mover(-d, a, b, n).noninferiority_p(0.1))
+
+
+def test_equivalence_at_five_percent_is_the_90_percent_interval_within_the_margin() -> None:
+    for d in (0.0, 0.02, -0.02, 0.08):
+        half = float(stats_t.ppf(0.95, 12)) * 0.02
+        assert is_equivalent(equivalence_p(d, 0.02, 12, 0.06)) == (d - half > -0.06 and d + half < 0.06)
 
 
 def test_the_interval_of_equivalence_is_the_narrower_one() -> None:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.comparing import (
+    Mover,
     holm_adjusted,
     is_non_inferior,
     noninferiority_p,
@@ -124,6 +125,27 @@ def of_margin(given: Any) -> Found:
     }
 
 
+def of_few_readers(given: Any) -> Found:
+    found: Found = {}
+    for place, item in enumerate(given["items"]):
+        readers = np.array(item["correct_readers"])
+        one = model_minus_readers(np.array(item["correct_model"]), readers)
+        unit = one.by_question
+        assert one.mean is not None
+        assert unit.reader_part is not None
+        assert unit.case_part is not None
+        mover = Mover(one.mean, unit.reader_part, unit.case_part, len(readers))
+        values = {
+            "estimate": one.mean,
+            **{name: getattr(unit, name) for name in ("reader_part", "case_part")},
+            **{name: getattr(unit, name) for name in ("mover_ci95", "mover_ci90", "mover_p")},
+            "mover_noninferiority_p": mover.noninferiority_p(item["margin"]),
+            "mover_equivalence_p": mover.equivalence_p(item["margin"]),
+        }
+        found |= {f"item {place}: {name}": value for name, value in values.items()}
+    return found
+
+
 def of_ratings(given: Any) -> Found:
     truth = np.array(given["truth"]) == 1
     first, second = (
@@ -156,6 +178,7 @@ GOLDEN = Golden(
         "mrmc_sets": of_general,
         "mrmc_edges": of_general_list,
         "noninferiority": of_margin,
+        "few_readers": of_few_readers,
         "paper_shaped_study": of_study,
     },
     {
@@ -163,6 +186,7 @@ GOLDEN = Golden(
         "mrmc_general": ".*",
         "mrmc_general_list": ".*",
         "noninferiority": ".*",
+        "few_readers": ".*",
         "study": ".*mean of readers .*",
     },
 )

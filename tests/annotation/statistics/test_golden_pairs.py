@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.pair_intervals import pair_statistics
-from annotation.statistics.kernels.pair_tables import Codes, outcome_tables, pair_tables, rater_pairs, valid_only
+from annotation.statistics.kernels.pair_tables import (
+    OTHER_WRONG,
+    SAME_WRONG,
+    Codes,
+    outcome_tables,
+    pair_tables,
+    rater_pairs,
+    valid_only,
+)
 from annotation.statistics.kernels.pairs import (
     brennan_prediger,
     cohen_kappa,
@@ -109,6 +117,24 @@ def of_edges(given: Any) -> Found:
     return found
 
 
+def of_excess(given: Any) -> Found:
+    """Of square tables of counts of a pair; the first option is the key."""
+    found: Found = {}
+    for item in given["items"]:
+        table = np.array(item["matrix"])
+        answers = np.repeat(np.array(np.nonzero(table)), table[np.nonzero(table)], axis=1)
+        [pair] = statistics_of(answers, len(table))
+        excess, outcome = pair["excess_agreement"], outcome_tables(answers, np.zeros(answers.shape[1], int))[0, 0]
+        assert (excess.ci95 is None) == ("few_common_errors" in excess.flags)
+        for name, value in {
+            "excess_agreement": excess.value,
+            "n_both_wrong": int(outcome[[SAME_WRONG, OTHER_WRONG]].sum()),
+            "interval_given": excess.ci95 is not None,
+        }.items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
 def statistics_of(
     answers: Codes, n_options: int, key: Codes | None = None, n_valid: int | None = None
 ) -> list[dict[str, Estimate]]:
@@ -186,6 +212,7 @@ GOLDEN = Golden(
         "multi_mcq_missing": of_ratings,
         "multi_single_ratings": of_ratings,
         "agreement_edges": of_edges,
+        "excess_edges": of_excess,
         "failed_as_category": of_states,
         "multi_unused_option": of_ratings,
         "paper_shaped_study": of_study,
@@ -196,6 +223,7 @@ GOLDEN = Golden(
         "degenerate": ".*",
         "ratings": "pairwise_.*",
         "agreement_edges": ".*",
+        "excess_edges": ".*",
         "pair_states": ".*",
         "study": "kappa.*|error_consistency.*|same_wrong_option.*",
     },

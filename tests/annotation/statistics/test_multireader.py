@@ -254,7 +254,7 @@ def test_few_readers_are_flagged_where_readers_are_random() -> None:
     assert five.random_readers_random_questions.flags == ()
 
 
-def test_the_line_beside_few_readers_is_wider() -> None:
+def test_the_limits_of_few_readers_are_wider_than_those_of_t() -> None:
     rng = np.random.default_rng(11)
     chances = np.array([[0.4], [0.5], [0.6]]) + rng.choice([-0.3, 0.3], 60)
     found = mean_of_readers((rng.random((3, 60)) < chances).astype(int)).by_question
@@ -272,5 +272,9 @@ def test_the_line_beside_few_readers_is_wider() -> None:
 def test_the_stored_form_is_plain() -> None:
     stored = model_minus_readers(np.array([1, 0, 1, 1]), np.array([[1, 1, 0, 1], [0, 0, 0, 1]])).by_question.as_json()
     assert stored["n_units"] == 4
-    assert isinstance(stored["random_readers_random_questions"]["ci95"], list)
+    assert stored["random_readers_random_questions"]["ci95"] is None  # of two readers, for whom MOVER stands
+    assert isinstance(stored["random_readers_random_questions"]["se"], float)
     assert isinstance(stored["mover_ci95"], list)
+    assert isinstance(stored["mover_ci90"], list)
+    assert isinstance(stored["mover_p"], float)
+    assert isinstance(stored["fixed_readers_random_questions"]["ci95"], list)

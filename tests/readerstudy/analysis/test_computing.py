@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annotation.statistics.kernels.comparing import holm_adjusted
 from readerstudy.analysis.kernels.arrays import NOT_COUNTED, State, Voided
 from readerstudy.analysis.kernels.scoring import Settings, score
 from readerstudy.analysis.storing import as_text
@@ -333,10 +334,11 @@ def test_the_rest_of_the_paper_shaped_study(paper: tuple[Any, Any]) -> None:
         table = expected["paired tables model vs reader"]["value"][name]
         assert list(found["table"].values()) == table
     for one in result["comparisons"][:8]:
-        p = expected[f"{one['first']} minus mean of readers p_random_readers_random_cases"]["value"]
+        se = expected[f"{one['first']} minus mean of readers se_random_readers_random_cases"]["value"]
         found = result["mrmc"]["models"][one["first"]]
-        assert found["by_question"]["random_readers_random_questions"]["p"] == pytest.approx(p, abs=1e-7)
-        assert one["p"]["value"] == found["by_cluster"]["random_readers_random_questions"]["p"]
+        random = found["by_question"]["random_readers_random_questions"]
+        assert (random["se"], random["p"]) == (pytest.approx(se, abs=1e-7), None)  # of three readers p is by MOVER
+        assert one["p"]["value"] == found["by_cluster"]["mover_p"]
 
 
 # --- models against the mean of the readers -------------------------------------------------------
@@ -393,10 +395,12 @@ def test_the_unit_is_the_cluster_where_questions_share_one() -> None:
     clusters = [place // 3 for place in range(48)]
     found = computed(make_arrays(readers, {"M": "BBBBA" * 9 + "BBB"}, key, clusters=clusters), QUICK)
     model, [one] = found["mrmc"]["models"]["M"], found["comparisons"][:1]
-    random = model["by_cluster"]["random_readers_random_questions"]
-    assert (model["unit"], one["difference"]["method"]) == ("by_cluster", "by_cluster random_readers_random_questions")
-    assert (one["difference"]["ci95"], one["p"]["value"]) == (random["ci95"], random["p"])
-    assert random != model["by_question"]["random_readers_random_questions"]
+    by_cluster, method = model["by_cluster"], "by_cluster random_readers_random_questions"
+    assert (model["unit"], one["difference"]["method"]) == ("by_cluster", f"{method}, MOVER")
+    assert (one["difference"]["ci95"], one["p"]["value"]) == (by_cluster["mover_ci95"], by_cluster["mover_p"])
+    assert (one["ci90"], one["p"]["method"]) == (by_cluster["mover_ci90"], f"MOVER test, {method}")
+    assert by_cluster["random_readers_random_questions"]["ci95"] is None
+    assert by_cluster["mover_ci95"] != model["by_question"]["mover_ci95"]
     assert {each["method"] for each in model["difference_by_reader"]} == {"cluster_t"}
 
 
@@ -412,5 +416,9 @@ def test_non_inferiority_is_a_family_of_its_own() -> None:
     assert adjusted == pytest.approx([3 * tests[0], 2 * tests[1], tests[2]])
     assert [one["non_inferior"] for one in (good, same, poor)] == [p <= 0.025 for p in adjusted]
     assert (good["non_inferior"], poor["non_inferior"]) == (True, False)
+    within = [one["equivalence_p"]["value"] for one in (good, same, poor)]
+    adjusted_within = holm_adjusted(within)
+    assert adjusted_within == [one["equivalence_p_holm"]["value"] for one in (good, same, poor)]
+    assert [one["equivalent"] for one in (good, same, poor)] == [p is not None and p <= 0.05 for p in adjusted_within]
     without = computed(make_arrays(readers, models, key), QUICK)["comparisons"][0]
     assert (without["noninferiority_p"], without["non_inferior"], without["equivalent"]) == (None, None, None)

@@ -161,7 +161,7 @@ def test_right_or_wrong_of_the_model_is_the_share_of_its_runs_that_are_right() -
     assert found["by_question"]["fixed_readers_random_questions"]["se"] == pytest.approx(
         by_hand.by_question.fixed_readers_random_questions.se
     )
-    assert found["method"] == "by_question random_readers_random_questions, mean of 3 runs"
+    assert found["method"] == "by_question random_readers_random_questions, MOVER, mean of 3 runs"
     [primary] = [one for one in result["comparisons"] if one["panel"] == "All tasks"]
     assert primary["difference"]["value"] == found["value"] != alone["mrmc"]["models"]["M"]["value"]
     assert result["panels"] == alone["panels"]  # accuracy and agreement stay those of the run for the figures

@@ -56,7 +56,8 @@ def test_agreement_of_two_runs_is_that_of_two_raters() -> None:
     alone = right[0] * right[1] + (1 - right[0]) * (1 - right[1]) / 3
     assert pair["agreement_if_independent"]["value"] == pytest.approx(alone, abs=1e-12)
     assert pair["excess_agreement"]["value"] == pytest.approx(same - alone, abs=1e-12)
-    assert pair["excess_agreement"]["ci95"]
+    assert pair["excess_agreement"]["ci95"] is None  # two questions that both had wrong
+    assert pair["excess_agreement"]["flags"][-1] == "few_common_errors"
     assert (pair["n_failed_once"], pair["cohen_kappa"]["flags"]) == (1, ["few_disagreements", "small_n"])
     assert [(run["n_failed"], run["n_missing"], run["accuracy"]["n"]) for run in result["runs"]] == [
         (0, 0, 12),

@@ -219,9 +219,9 @@ def t_quantile(df: float, share: float = 0.975) -> float:
 
 
 # --- shares ---------------------------------------------------------------------------------------------------------
-def wilson(p: float, n: float) -> tuple[float, float]:
-    centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * math.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
+def wilson(p: float, n: float, z: float = Z) -> tuple[float, float]:
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return (0.0 if p <= 0 else max(0.0, centre - half)), (1.0 if p >= 1 else min(1.0, centre + half))
 
 
@@ -242,7 +242,10 @@ def clopper_pearson(k: int, n: int) -> Json:
 
 
 def cluster_accuracy(correct: Array, cluster: Array) -> Json:
-    """p +- t(m-1) SE, SE = sqrt(m/(m-1) sum e_g^2)/n; at p = 0 or 1 Wilson's with m for n."""
+    """Wilson's with n over the design effect, if above 1, and t(m-1); at p = 0 or 1 with m for n; else plain.
+
+    SE = sqrt(m/(m-1) sum e_g^2)/n.
+    """
     y, cluster = correct[correct >= 0], cluster[correct >= 0]
     n, groups = len(y), [y[cluster == one] for one in np.unique(cluster)]
     m = len(groups)
@@ -258,10 +261,10 @@ def cluster_accuracy(correct: Array, cluster: Array) -> Json:
         whole = [n * int(one.sum()) - int(y.sum()) * len(one) for one in groups]  # n times the residuals
         se = math.sqrt(m / (m - 1) * sum(one**2 for one in whole)) / n**2
         effect = se**2 / (p * (1 - p) / n)
-        ci = (max(0.0, p - t_quantile(m - 1) * se), min(1.0, p + t_quantile(m - 1) * se)) if se else None
-    flags = ["few_clusters"] * (m < 10) + small(n) + ["no_variation"] * (effect == 0)
+        ci = wilson(p, n / max(effect, 1.0), t_quantile(m - 1)) if m < n else wilson(p, n)
+    flags = ["few_clusters"] * (m < 10 and m < n) + small(n)
     more: Json = {"accuracy_cluster_se": se, "design_effect": effect, "n_clusters": m}
-    return value(p, n, ci if m >= 10 else None, flags, **more)
+    return value(p, n, None if "few_clusters" in flags else ci, flags, **more)
 
 
 def weighted(weights: Array, k: Array, n: Array, factor: Array) -> tuple[float, tuple[float, float], float | None]:
@@ -491,7 +494,14 @@ def agreement_of_pair(panel: PanelAnswers, i: int, j: int, drawn: Array | None) 
     flags = [] if math.isnan(se) else kappa["flags"]
     found["cohen_kappa_se"] = value(se, kappa["n"], flags=flags, reason=kappa["reason"])
     same, other = int(tables["outcomes"][3]), int(tables["outcomes"][4])
+    if same + other < 5:
+        found["excess_agreement"] = without_common_errors(found["excess_agreement"])
     return found | {"same_wrong_option": share(same, same + other)}
+
+
+def without_common_errors(found: Json) -> Json:
+    few = {"ci95": None, "flags": [*found["flags"], "few_common_errors"]}
+    return found if found["value"] is None else found | few
 
 
 def redrawn(panel: PanelAnswers, family: str, columns: Array, drawn: Array | None) -> Array:
@@ -744,11 +754,12 @@ def group_value(number: float, replicates: Array, n: int, n_clusters: int | None
 
 @dataclass(frozen=True)
 class PairMeasures:
-    """One pair: readers in it, whether any case was given to both, and of each measure the cases behind it (bool),
-    the number, and that of every draw."""
+    """One pair: readers in it, whether any case was given to both, the cases that both had wrong, and of each measure
+    the cases behind it (bool), the number, and that of every draw."""
 
     readers: int
     shares_cases: bool
+    common_errors: int
     cases: dict[str, Array]
     number: dict[str, float]
     draws: dict[str, Array]
@@ -756,7 +767,8 @@ class PairMeasures:
 
 def measures_of_pair(panel: PanelAnswers, i: int, j: int, weights: Array) -> PairMeasures:
     cells, given = cells_of_pair(panel, i, j), panel.ratings.state != ""
-    found = PairMeasures(int(panel.ratings.readers[[i, j]].sum()), bool((given[i] & given[j]).any()), {}, {}, {})
+    wrong, shares = int((cells["outcomes"][0] >= 3).sum()), bool((given[i] & given[j]).any())
+    found = PairMeasures(int(panel.ratings.readers[[i, j]].sum()), shares, wrong, {}, {}, {})
     for measure, family, statistic in (
         ("kappa", "options", "cohen_kappa"),
         ("excess", "outcomes", "excess_agreement"),
@@ -793,7 +805,9 @@ def means_over_pairs(panel: PanelAnswers, weights: Array) -> Json:
         fewest = min(len(np.unique(panel.unit[one])) for one in cases) if panel.clustered else None
         reason = "expected_agreement_is_one" if n else "no_common_questions"
         number, replicates = (one[0] - one[1] if len(groups) == 2 else one[0] for one in (numbers, draws))
-        return group_value(float(number), np.asarray(replicates), n, fewest, reason)
+        found = group_value(float(number), np.asarray(replicates), n, fewest, reason)
+        few = measure == "excess" and any(one.common_errors < 5 for group in used for one in group)
+        return without_common_errors(found) if few else found
 
     found: Json = {
         "readers": {"light_kappa": mean("light", within)},
@@ -950,9 +964,34 @@ def no_inference(reason: str, flags: Sequence[str] = ()) -> Json:
     return dict.fromkeys(("se", "df", "ci95", "ci90", "p")) | {"flags": list(flags), "reason": reason}
 
 
+NO_MOVER: Json = dict.fromkeys(("mover_ci95", "mover_ci90", "mover_p"))
+
+
+def mover_half(parts: tuple[float, float, int], level: float) -> float:
+    """Half the width at a two-sided level: A with t of the readers, B with z."""
+    reader, case, n_readers = parts
+    return math.sqrt(
+        stats.t.isf(level / 2, n_readers - 1) ** 2 * reader + stats.norm.isf(level / 2) ** 2 * max(case, 0.0)
+    )
+
+
+def mover_p(parts: tuple[float, float, int], distance: float) -> float:
+    """Two-sided: the level at which the half width is the distance; of 0 it is 1."""
+    if abs(distance) < 1e-15:
+        return 1.0
+    level = optimize.brentq(lambda power: mover_half(parts, 10**power) - abs(distance), -40, 0, xtol=1e-14, rtol=1e-14)
+    return float(10**level)
+
+
+def mover_above(parts: tuple[float, float, int], distance: float) -> float:
+    """One-sided p that the mean is no more than so far below."""
+    half = mover_p(parts, distance) / 2
+    return half if distance >= 0 else 1 - half
+
+
 def no_unit(reason: str) -> Json:
     found: Json = {one: no_inference(reason) for one in (RANDOM, FIXED, FIXED_QUESTIONS)}
-    return found | {"n_units": 0, "reader_part": None, "case_part": None, "mover_ci95": None}
+    return found | {"n_units": 0, "reader_part": None, "case_part": None} | NO_MOVER
 
 
 def two_parts(off: Array, weight: Array) -> tuple[float, float]:
@@ -985,7 +1024,7 @@ def by_unit(off: Array, weight: Array, mean: float, constant: bool, fewest: int,
     """Three inferences from the sums over units."""
     (readers, units), lowest = off.shape, -1.0 if tested else 0.0
     few = ["few_readers"] * (readers < 5)
-    found: Json = {"n_units": units, "reader_part": None, "case_part": None, "mover_ci95": None}
+    found: Json = {"n_units": units, "reader_part": None, "case_part": None} | NO_MOVER
     found |= {FIXED: no_inference("no_variation" if constant or units > 1 else "too_few")}
     fixed = rounded(units / (units - 1) * float((off.sum(axis=0) ** 2).sum())) if units > 1 else 0.0
     if fixed:
@@ -1006,8 +1045,13 @@ def by_unit(off: Array, weight: Array, mean: float, constant: bool, fewest: int,
         else:
             found[RANDOM] = inference(mean, total, total**2 / (reader**2 / (readers - 1)), few, tested=tested)
             found[FIXED_QUESTIONS] = inference(mean, reader, readers - 1, few, tested=tested)
-            half = math.sqrt(t_quantile(readers - 1) ** 2 * reader + Z**2 * max(case, 0.0))
-            found["mover_ci95"] = [max(lowest, mean - half), min(1.0, mean + half)]
+            parts = (reader, case, readers)
+            for name, level in (("mover_ci95", 0.05), ("mover_ci90", 0.1)):
+                half = mover_half(parts, level)
+                found[name] = [max(lowest, mean - half), min(1.0, mean + half)]
+            found["mover_p"] = mover_p(parts, mean) if tested else None
+            if readers < 5 and units >= fewest:
+                found[RANDOM] |= dict.fromkeys(("ci95", "ci90", "p"))
     return found if units >= fewest else without_limits(found)
 
 
@@ -1017,7 +1061,15 @@ def without_limits(found: Json) -> Json:
         if found[one]["se"] is not None:
             none = dict.fromkeys(("ci95", "ci90", "p"))
             found[one] = found[one] | none | {"flags": [*found[one]["flags"], "few_clusters"]}
-    return found | {"mover_ci95": None}
+    return found | NO_MOVER
+
+
+def shown_inference(unit: Json, name: str) -> tuple[Json, bool]:
+    """Of fewer than five random readers with MOVER's limits and p, where there are such."""
+    found: Json = unit[name]
+    if name != RANDOM or "few_readers" not in found["flags"] or unit["mover_ci95"] is None:
+        return found, False
+    return found | {one: unit[f"mover_{one}"] for one in ("ci95", "ci90", "p")}, True
 
 
 @dataclass(frozen=True)
@@ -1066,10 +1118,10 @@ def multi_reader(design: Design) -> Json:
         kept = ~(missed.any(axis=0))
         rows = replace(design, y=design.y * kept, counted=counted & kept, answered=design.answered & kept)
         found["complete_rows"] = figures(multi_reader(rows))
-    chosen = found[found["unit"]][design.planned]
+    chosen, by_mover = shown_inference(found[found["unit"]], design.planned)
     flags += [*chosen["flags"], *(["no_variation"] if chosen["reason"] == "no_variation" else [])]
     overall = value(mean, int(used.sum()), chosen["ci95"], list(dict.fromkeys(flags)), reason)
-    return found | overall | {"method": f"{found['unit']} {design.planned}"}
+    return found | overall | {"method": f"{found['unit']} {design.planned}{', MOVER' * by_mover}"}
 
 
 def weighted_mean(design: Design, busy: Array, used: Array) -> tuple[float, Json]:
@@ -1173,6 +1225,9 @@ def own_difference(pair: Json, clustered: bool) -> Json:
     return {"reader": pair["second"]} | {name: found[name] for name in ("value", "ci95", "n", "flags", "reason")}
 
 
+MARGIN_TESTS = ("noninferiority_p", "equivalence_p")
+
+
 def comparisons_of(mrmc: Json, plan: Json, late: set[str], uncounted: set[str]) -> list[Json]:
     """``late``: the models that are post hoc; they come last, with nothing but their raw p. Some are in no family."""
     planned = plan["primary"] == PLANNED and str(plan["inference"]).strip().lower() in INFERENCES
@@ -1186,20 +1241,26 @@ def comparisons_of(mrmc: Json, plan: Json, late: set[str], uncounted: set[str]) 
     families: list[Json] = []
     for of_all, family in ((True, "primary"), (False, "exploratory, by task")):
         members = [one | {"family": family} for one in early if (one["panel"] == ALL) == of_all]
-        families += [judged(one) for one in holm(holm(members), "noninferiority_p")]
+        families += [judged(one) for one in holm(holm(holm(members), "noninferiority_p"), "equivalence_p")]
     return [one for one in families if one["first"] not in late] + [
-        {name: one[name] for name in one if name != "noninferiority_p"} | {"family": "post hoc"}
+        {name: one[name] for name in one if name not in MARGIN_TESTS} | {"family": "post hoc"}
         for one in every
         if one["first"] in late
     ]
 
 
 def comparison(panel: str, name: str, found: Json, planned: bool, margin: float | None) -> Json:
-    chosen = found[found["unit"]][found["inference"]]
+    unit = found[found["unit"]]
+    chosen, by_mover = shown_inference(unit, found["inference"])
     flags = list({*found["flags"], *["post_hoc"] * (not planned)})
-    below = None
+    tests = dict[str, float | None].fromkeys(MARGIN_TESTS)
     if margin and chosen["ci95"] is not None:
-        below = float(stats.t.sf((found["value"] + margin) / chosen["se"], chosen["df"]))
+        parts = (unit["reader_part"], unit["case_part"], found["n_readers"])
+        below, above = (
+            mover_above(parts, one) if by_mover else float(stats.t.sf(one / chosen["se"], chosen["df"]))
+            for one in (margin + found["value"], margin - found["value"])
+        )
+        tests = {"noninferiority_p": below, "equivalence_p": max(below, above)}
     reason = chosen["reason"] or found["reason"] or "few_clusters"
     return {
         "planned": planned,
@@ -1209,17 +1270,15 @@ def comparison(panel: str, name: str, found: Json, planned: bool, margin: float 
         "p": value(chosen["p"], found["n"], flags=flags, reason=reason),
         "ci90": chosen["ci90"],
         "margin": margin,
-        "noninferiority_p": value(below, found["n"], flags=flags, reason=reason) if margin else None,
-    }
+    } | {name: value(p, found["n"], flags=flags, reason=reason) if margin else None for name, p in tests.items()}
 
 
 def judged(one: Json) -> Json:
-    ci95, ci90, margin, adjusted = one["difference"]["ci95"], one["ci90"], one["margin"], one["noninferiority_p_holm"]
-    none = not margin or ci90 is None
+    ci95, none = one["difference"]["ci95"], not one["margin"] or one["ci90"] is None
     return one | {
         "superior": None if ci95 is None else ci95[0] > 0,
-        "non_inferior": None if none else adjusted["value"] <= 0.025,
-        "equivalent": None if none else -margin < ci90[0] and ci90[1] < margin,
+        "non_inferior": None if none else one["noninferiority_p_holm"]["value"] <= 0.025,
+        "equivalent": None if none else one["equivalence_p_holm"]["value"] <= 0.05,
     }
 
 
@@ -1494,11 +1553,11 @@ def calibration_of(ratings: Ratings, right: Array) -> list[Json]:
                 "name": name,
                 "kind": "reader" if ratings.readers[row] else "model",
                 "n": n,
-                "brier_score": mean_by_cluster((stated / 100 - y) ** 2, cluster, 0.0),
+                "brier_score": brier(mean_by_cluster((stated / 100 - y) ** 2, cluster, 0.0), y),
                 "brier_reference": value(p * (1 - p), n, reason=nothing),
                 "mean_stated": value(float(stated.mean()) / 100 if n else NAN, n, reason=nothing),
                 "mean_right": share(int(y.sum()), n),
-                "stated_minus_right": mean_by_cluster(stated / 100 - y, cluster, -1.0),
+                "stated_minus_right": stated_minus_right(stated / 100, y, cluster),
                 "reliability_bins": [
                     {"mean_stated": float(stated[one].mean()) / 100, "right": share(int(y[one].sum()), int(one.sum()))}
                     for one in bins
@@ -1524,6 +1583,30 @@ def mean_by_cluster(values: Array, cluster: Array, lowest: float) -> Json:
         return value(mean, n, flags=[*flags, "no_variation"], se=0.0)
     half = t_quantile(m - 1) * se
     return value(mean, n, None if flags else (max(lowest, mean - half), min(1.0, mean + half)), flags, se=se)
+
+
+def brier(found: Json, y: Array) -> Json:
+    few = len(y) > 0 and min(int((y == 1).sum()), int((y == 0).sum())) < 5
+    return found | {"ci95": None, "flags": [*found["flags"], "few_errors"]} if few else found
+
+
+def stated_minus_right(c: Array, y: Array, cluster: Array) -> Json:
+    """Zou and Donner's combination of t limits of mean c and the limits of the share right."""
+    found = mean_by_cluster(c - y, cluster, -1.0)
+    found["flags"] = [flag for flag in found["flags"] if flag != "no_variation"]
+    found["ci95"] = None
+    if len(y) == 0 or found["flags"]:
+        return found
+    groups = [cluster == one for one in np.unique(cluster)]
+    e, f = (np.array([(of[one] - of.mean()).sum() for one in groups]) for of in (c, y))
+    m, p, d = len(groups), float(y.mean()), float(np.mean(c - y))
+    a = t_quantile(m - 1) * math.sqrt(m / (m - 1) * float(np.sum(e**2))) / len(y)
+    below = math.sqrt(float(np.sum(e**2) * np.sum(f**2)))
+    r = float(np.sum(e * f)) / below if below >= 1e-12 else 0.0
+    low, high = cluster_accuracy(y.astype(int), cluster)["ci95"]
+    down, up = (math.sqrt(max(0.0, a**2 + w**2 - 2 * r * a * w)) for w in (high - p, p - low))
+    found["ci95"] = [max(-1.0, d - down), min(1.0, d + up)]
+    return found
 
 
 def items_of(ratings: Ratings, correct: Array) -> Json:

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import AuditEvent, User
 from annotation.tables.kernels.table import flat_cells
 from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, Voided
-from readerstudy.analysis.kernels.result import INFERENCES
+from readerstudy.analysis.kernels.result import INFERENCES, RANDOM
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.exports.agreement_sheets import agreement_sheets
@@ -230,13 +230,19 @@ def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: An
         p, one["non_inferior"], one["equivalent"] = claims[one["first"]]
         one["margin"], one["noninferiority_p"] = 0.05, one["p"] | {"value": p}
         one["noninferiority_p_holm"] = one["p"] | {"value": p and 2 * p}
+        one["equivalence_p"], one["equivalence_p_holm"] = (one["p"] | {"value": p and n * p} for n in (3, 4))
     page = markup(coordinator.get(address("study-analysed", stored(seen.study, result))))
     assert "Margin of the plan: 5.00 points" in page
     assert "Reason for the margin: two radiologists differ by as much." in page
     assert "adjusted by Holm over 1 planned model, a family of its own" in page
-    cells = '<td class="number">0.012</td><td class="number">0.025</td><td>yes</td><td>yes</td>'
+    heads = [page.index(f">{head}</th>") for head in ("p, not inferior", "Not inferior", "p, equivalent", "Equivalent")]
+    assert heads == sorted(heads)
+    cells = "".join(
+        f'<td class="number">{p}</td><td class="number">{holm}</td><td>yes</td>'
+        for p, holm in (("0.012", "0.025"), ("0.037", "0.049"))
+    )
     assert f'<th scope="row"><bdi>Good</bdi></th>{cells}' in page
-    none = '<td class="number">n/a</td><td class="number">n/a</td><td>n/a</td><td>n/a</td>'
+    none = '<td class="number">n/a</td><td class="number">n/a</td><td>n/a</td>' * 2
     assert f'<th scope="row"><bdi>Poor</bdi></th>{none}' in page
 
 
@@ -456,7 +462,8 @@ def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared
     assert all("M: mean of 3 runs" in tables[name] for name in ("comparison", "difference_by_reader", "runs"))
     [sheet] = [one for one in agreement_sheets(result) if one.name == "comparison"]
     methods = [str(cell) for row in sheet.rows for cell in flat_cells(row) if "mean of 3 runs" in str(cell)]
-    assert set(methods) >= {f"by_question {one}, mean of 3 runs" for one in INFERENCES}
+    by_mover = {RANDOM: ", MOVER"}
+    assert set(methods) >= {f"by_question {one}{by_mover.get(one, '')}, mean of 3 runs" for one in INFERENCES}
     assert all("M: mean of 3 runs" in figure_legend(name, result) for name in ("difference", "inferences"))
     alone = coordinator.get(address("study-analysed", stored(seen.study, computed(of_runs(None), MEAN_QUICK))))
     assert "mean of 3 runs" not in alone.content.decode()

@@ -12,7 +12,7 @@ from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.results.accuracy_tables import accuracy_table
 from readerstudy.results.difference_tables import variants_tables
 from readerstudy.results.kernels.agreement_tables import Agree, disagreements, heatmap, pairs_once, reader_agreement
-from readerstudy.results.kernels.inferences import other_lines, planned_rows
+from readerstudy.results.kernels.inferences import lines_of, other_lines, planned_rows
 from readerstudy.results.kernels.items import Which, items_table
 from readerstudy.results.kernels.stored import breakdown, pair_between, planned_comparisons
 from readerstudy.templatetags import results as written
@@ -156,25 +156,38 @@ def test_the_planned_inference_comes_first_with_the_numbers_of_the_analysis(resu
     assert [(one.words, one.aside) for one in rows[0].others] == [
         ("these two readers, random questions", "says nothing about other readers"),
         ("random readers, these questions", ""),
-        ("random readers, random questions, wider limits (MOVER)", ""),
     ]
-    assert rows[0].others[2].value["ci95"] == result["mrmc"]["models"]["Good"]["by_question"]["mover_ci95"]
+    by_question = result["mrmc"]["models"]["Good"]["by_question"]
+    assert planned.value["ci95"] == by_question["mover_ci95"] != by_question["fixed_readers_random_questions"]["ci95"]
+    assert planned.value["method"] == "by_question random_readers_random_questions, MOVER"
+    assert planned.cautions.endswith("fewer than 5 readers; limits by MOVER")
+
+
+def test_an_analysis_by_the_rule_before_keeps_its_t_limits_with_those_by_mover_beside() -> None:
+    result = small_result()
+    found = result["mrmc"]["models"]["Good"]
+    by_question = found["by_question"]
+    by_question["random_readers_random_questions"]["ci95"] = found["ci95"] = [0.1, 0.2]
+    found["method"] = "by_question random_readers_random_questions"
+    del by_question["mover_ci90"], by_question["mover_p"]
+    lines = lines_of(found)
+    assert (lines[0].value["ci95"], lines[0].is_by_mover) == ([0.1, 0.2], False)
+    assert lines[3].words == "random readers, random questions, wider limits (MOVER)"
+    assert lines[3].value["ci95"] == by_question["mover_ci95"]
 
 
 def test_what_all_lines_of_a_kind_say_stands_in_the_head_and_what_one_says_stays_with_it() -> None:
     result = small_result()
     found = result["mrmc"]["models"]["Poor"]["by_question"]
     found["random_readers_fixed_questions"]["flags"].append("no_variation")
-    found["mover_ci95"] = None
     table = other_lines(planned_rows(result))
     assert table.columns == [
         ("these two readers, random questions", "says nothing about other readers"),
         ("random readers, these questions", ""),
-        ("random readers, random questions, wider limits (MOVER)", "fewer than 5 readers"),
     ]
     assert [[other and other.beside for other in lines] for _one, lines in table.rows] == [
-        ["", "fewer than 5 readers", ""],
-        ["", "fewer than 5 readers; nothing varies, so there is no interval", None],
+        ["", "fewer than 5 readers"],
+        ["", "fewer than 5 readers; nothing varies, so there is no interval"],
     ]
 
 
