@@ -22,6 +22,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from annotation.statistics.kernels.comparing import Mover
+
 ALPHA = 0.05
 POWER = 0.80
 RANDOM_BOTH = "random_readers_random_questions"
@@ -180,6 +182,14 @@ def half_width(se: float, df: float, alpha: float = ALPHA) -> float:
     from scipy.special import stdtrit  # here, since every start of the program would wait for it
 
     return float(stdtrit(df, 1 - alpha / 2)) * se
+
+
+def half_width_by_mover(found: Components, reading: Reading, alpha: float = ALPHA) -> float:
+    """Half the expected width of MOVER's interval, which is that of few random readers; questions are random, too."""
+    (of_readers, _df), (of_both, _df_of_both) = (
+        standard_error(found, reading, inference) for inference in (FIXED_QUESTIONS, RANDOM_BOTH)
+    )
+    return Mover(0.0, of_readers**2, of_both**2 - of_readers**2, reading.readers).half(alpha / 2)
 
 
 def reader_vs_model_power(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from annotation.enums import Task
-from annotation.statistics.kernels.estimate import ZERO_TRIALS, Estimate, undefined
+from annotation.statistics.kernels.estimate import FEW_READERS, ZERO_TRIALS, Estimate, undefined
 from annotation.statistics.kernels.intervals import wilson
 from annotation.statistics.kernels.planning import (
     ALPHA,
@@ -17,6 +17,7 @@ from annotation.statistics.kernels.planning import (
     cases_needed,
     expected_width,
     half_width,
+    half_width_by_mover,
     kappa_half_width,
     power_at_margin,
     reader_vs_model_power,
@@ -69,6 +70,8 @@ class InferenceForecast:
     se: float
     df: float
     half_width: float
+    half_width_mover: float | None = None  # of fewer than five random readers, whose limits are by it; flagged
+    flags: tuple[str, ...] = ()
     power: float
     power_first_step: float  # of Holm over the models
     power_margin: float | None  # to show that the model is not inferior; None without a margin
@@ -217,6 +220,7 @@ def _by_inference(
 ) -> InferenceForecast:
     inference, delta, first_step = INFERENCES[words], assumed.delta, ALPHA / assumed.models
     whole = reader_vs_model_power(found, reading, delta=delta, inference=inference)
+    few = inference == INFERENCES[RANDOM_BOTH] and reading.readers < FEWEST_READERS
 
     def at_margin(alpha: float) -> float | None:
         return None if margin is None else power_at_margin(whole.se, whole.df, assumed.delta_for_margin, margin, alpha)
@@ -228,6 +232,8 @@ def _by_inference(
         se=whole.se,
         df=whole.df,
         half_width=half_width(whole.se, whole.df),
+        half_width_mover=half_width_by_mover(found, reading) if few else None,
+        flags=(FEW_READERS,) if few else (),
         power=whole.power,
         power_first_step=reader_vs_model_power(
             found, reading, delta=delta, alpha=first_step, inference=inference

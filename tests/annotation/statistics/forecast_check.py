@@ -70,7 +70,7 @@ class Planned:
 
 DESIGNS = (
     Planned(name="5 readers x 200 cases, 10 points", n_readers=5, n_cases=200),
-    Planned(name="3 readers x 200 cases, 10 points", n_readers=3, n_cases=200),
+    Planned(name="3 readers x 200 cases, 10 points, by t", n_readers=3, n_cases=200),
     Planned(name="these 3 readers x 200 cases, 10 points", n_readers=3, n_cases=200, inference=FIXED_READERS),
     Planned(name="8 readers x 400 cases, 10 points, first of 8 models", n_readers=8, n_cases=400, models=8),
     Planned(name="6 readers, two sets of 120 of 200 cases, 40 shared", n_readers=6, n_cases=200, shared=40),

@@ -35,6 +35,19 @@ def of(
     return forecast(cells, sets=sets, n_readers=n_readers, plan=with_them)
 
 
+def test_few_random_readers_have_the_half_width_by_mover_and_the_flag() -> None:
+    """t(2)^2 A + z^2 B: three readers, 200 cases that all of them read."""
+    found = of()
+    assert found.components is not None
+    reader = found.components.reader / 3 + found.components.reader_case / 600
+    half = (4.302652729911275**2 * reader + 1.959963984540054**2 * found.components.case / 200) ** 0.5
+    random, fixed = sorted(found.inferences, key=lambda one: one.inference != RANDOM_BOTH)
+    assert random.half_width_mover == pytest.approx(half)
+    assert (random.flags, half > random.half_width) == (("few_readers",), True)
+    assert (fixed.half_width_mover, fixed.flags) == (None, ())
+    assert all(one.half_width_mover is None for one in of(5).inferences)
+
+
 def test_each_number_has_its_n() -> None:
     found = of()
     assert (found.n, found.n_cases, found.overall.estimate.n, found.n_readers) == (200, 200, 200, 3)
