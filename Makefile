@@ -103,6 +103,7 @@ proof-orders: setup-dev
 proof-statistics: setup-dev
 	@$(BIN)/python -m tests.annotation.statistics.golden_table
 	@$(BIN)/python -m tests.annotation.statistics.coverage
+	@$(BIN)/python -m tests.annotation.statistics.cover_table
 	@$(BIN)/python -m tests.annotation.statistics.forecast_check
 
 proof-audit: setup-dev
