@@ -23,14 +23,14 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import FigureForm, Width, short
+from annotation.figures.kernels.forms import FigureForm, Width, told_apart
 
 FONTS = Path(__file__).parent.parent / "fonts"  # of the widths of Arial and Helvetica: the same everywhere
 FAMILY = "Liberation Sans"
 FAMILIES = ("Arial", "Helvetica", FAMILY)  # as an SVG names them: whichever its reader has
 INK, QUIET, RULE = "#1c2126", "#56606a", "#c9ced4"
-SIGNS_IN_INCH = 20  # of the smallest type
 INCHES = {Width.ONE: 3.35, Width.TWO: 7.0}
+SIGNS_OF_NOTE, LINE_OF_NOTE = 22, 0.11  # in an inch of the figure; inches
 
 RC: dict[Any, Any] = {
     "font.family": [FAMILY, "DejaVu Sans"],  # the second has letters that the first lacks
@@ -83,14 +83,16 @@ def bare(axes: Axes) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def rows_of_names(axes: Axes, names: list[str], behind: Sequence[str] = ()) -> None:
-    """One row for each name, the first at the top. What is ``behind`` a name is never cut."""
+def rows_of_names(axes: Axes, names: list[str], behind: Sequence[str] = ()) -> str:
+    """One row for each name, the first at the top; what is ``behind`` a name is never cut. What the names left out."""
     axes.set_ylim(len(names) - 0.4, -0.6)
     ends = behind or [""] * len(names)
-    axes.set_yticks(range(len(names)), [short(name) + end for name, end in zip(names, ends, strict=True)])
+    shown, left_out = told_apart(names)
+    axes.set_yticks(range(len(names)), [name + end for name, end in zip(shown, ends, strict=True)])
     axes.grid(axis="x", color=RULE, linewidth=0.4)
     axes.set_axisbelow(True)
     bare(axes)
+    return left_out
 
 
 def write_beside(axes: Axes, row: float, columns: Sequence[tuple[float, str]], **more: Any) -> None:
@@ -106,11 +108,15 @@ def titled(axes: Axes, title: str, place: int | None = None, **more: Any) -> Non
     axes.set_title(heading, loc="left", fontweight="bold", **more)
 
 
-def mark_simulated(figure: Figure, *, simulated: bool, also: Sequence[str] = ()) -> None:
-    """Simulated data says so in the picture itself, and so does what is ``also`` true of all of it; all other notes are
-    in its legend."""
-    notes = [*also, *(["Simulated data"] if simulated else [])]
-    lines = [line for note in notes for line in wrap(note, int(SIGNS_IN_INCH * figure.get_figwidth()))]
+def mark_simulated(figure: Figure, *, simulated: bool, left_out: str = "", also: Sequence[str] = ()) -> None:
+    """What is said in the picture itself: what its names have ``left_out``, what is ``also`` true of all of it, and
+    that data is simulated; all other notes are in its legend.
+    """
+    notes = [*([f"Names in full: {left_out}"] if left_out else []), *also]
+    lines = [line for note in notes for line in wrap(note, int(SIGNS_OF_NOTE * figure.get_figwidth()))]
+    figure.set_figheight(figure.get_figheight() + LINE_OF_NOTE * len(lines))
+    if simulated:
+        lines.append("Simulated data")
     if lines:
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color=QUIET)
 

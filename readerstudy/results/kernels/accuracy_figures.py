@@ -34,7 +34,7 @@ def accuracy_figure(result: StoredAnalysis, width: Width) -> Figure:
     figure = new_figure(width, 1.0 + 0.2 * max(len(raters), 3))  # lower, legend and axis would leave no room
     axes = figure.add_subplot()
     names = [one["name"] for one in raters]
-    rows_of_names(axes, names, marks_of(result, names))
+    left_out = rows_of_names(axes, names, marks_of(result, names))
     for row, rater in enumerate(raters):
         _draw(axes, row, rater["accuracy"], rater["kind"])
     _write_numbers(axes, raters, with_interval=width == Width.TWO)
@@ -43,7 +43,7 @@ def accuracy_figure(result: StoredAnalysis, width: Width) -> Figure:
     if mean is not None:
         axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=DASHES)
     figure.legend(handles=_legend(mean is not None), loc="outside upper left", ncols=2, frameon=False, borderpad=0)
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
     return figure
 
 
@@ -65,8 +65,9 @@ def _panels_figure(result: StoredAnalysis, width: Width, drawn: Sequence[Group])
     further = TITLE_HEIGHT * max(one.count("\n") for one in titles)
     figure = new_figure(width, lines * (0.68 + further + 0.16 * len(names)) + 0.2)
     places = list(figure.subplots(lines, beside, sharex=True, squeeze=False).flat)
+    left_out = ""
     for place, (axes, title, (_name, _n, shares)) in enumerate(zip(places, titles, drawn, strict=False)):
-        rows_of_names(axes, names, marks_of(result, names))
+        left_out = rows_of_names(axes, names, marks_of(result, names))
         axes.tick_params(labelleft=place % beside == 0)
         for row, name in enumerate(names):
             _draw(axes, row, shares[name], kinds[name])
@@ -78,7 +79,7 @@ def _panels_figure(result: StoredAnalysis, width: Width, drawn: Sequence[Group])
         last.set_horizontalalignment("right")
     for axes in places[len(drawn) :]:
         axes.remove()
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
     return figure
 
 

@@ -13,7 +13,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotation.figures.kernels.forms import LONGEST_NAME, Width, short
+from annotation.figures.kernels.forms import LONGEST_NAME, Width, told_apart
 from annotation.figures.kernels.style import INCHES, QUIET, mark_simulated, new_figure, titled
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.labels import headings
@@ -73,7 +73,8 @@ def heatmap_figure(result: StoredAnalysis, width: Width, agree: Agree, name: str
     columns = 2 if len(names) > 1 else 1
     lines = ceil(len(names) / columns)
     order = order_of(result)
-    raters = [short(name, LONGEST[width]) + mark for name, mark in zip(order, marks_of(result, order), strict=True)]
+    shown, left_out = told_apart(order, LONGEST[width])
+    raters = [name + mark for name, mark in zip(shown, marks_of(result, order), strict=True)]
     figure = new_figure(width, _height(raters, lines, columns))
     places = list(figure.subplots(lines, columns, squeeze=False).flat)
     for axes in places[len(names) :]:
@@ -88,7 +89,7 @@ def heatmap_figure(result: StoredAnalysis, width: Width, agree: Agree, name: str
     )
     colours.set_ticks([-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1])
     colours.outline.set_linewidth(0.4)
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
     figure.draw_without_rendering()  # places the panels, so that the size of a cell is known
     for panel, axes in panels.items():
         _write_kappas(axes, INCHES[width], result, panel, agree)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from annotation.figures.kernels.forms import told_apart
 from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
 from readerstudy.analysis.kernels.panel_result import PairEntry
@@ -50,6 +51,7 @@ ANCHORS = (  # at even distances from -0.2 to 1
     (37, 52, 148), (8, 29, 88),
 )  # fmt: skip
 DARK_WORDS, LIGHT_WORDS = "#000000", "#ffffff"
+LONGEST_LABEL = 11  # signs beside a map of a page
 
 
 def step_of(value: float) -> int:
@@ -138,6 +140,7 @@ class Cell(Struct, frozen=True):
 
 class Row(Struct, frozen=True):
     name: str
+    label: str  # as it is written beside the map
     is_reader: bool
     begins_models: bool  # the first model below readers: with a gap between the two
     cells: list[Cell | None]  # None on the diagonal
@@ -147,6 +150,7 @@ class HeatMap(Struct, frozen=True):
     panel: str
     n: int
     rows: list[Row]
+    left_out: str  # by the labels, once
     gap: int | None  # the column of the first model, set apart from those of the readers
     means: list[tuple[str, Value]]  # of the kappas among readers, of readers with models, among models
 
@@ -165,11 +169,12 @@ def heatmap(result: StoredAnalysis, panel: str, agree: Agree) -> HeatMap:
 
     places = range(len(names))
     gap = gap_before(result)
+    labels, left_out = told_apart(names, LONGEST_LABEL)
     rows = [
-        Row(names[row], kinds[names[row]] == READER, row == gap, [cell(row, column) for column in places])
+        Row(names[row], labels[row], kinds[names[row]] == READER, row == gap, [cell(row, column) for column in places])
         for row in places
     ]
-    return HeatMap(panel, result["panels"][panel]["n"], rows, gap, group_means(result, panel, agree))
+    return HeatMap(panel, result["panels"][panel]["n"], rows, left_out, gap, group_means(result, panel, agree))
 
 
 def beside_kappa() -> list[Statistic]:

@@ -7,7 +7,7 @@ from math import ceil
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import Width, short, title_with_n
+from annotation.figures.kernels.forms import Width, title_with_n, told_apart
 from annotation.figures.kernels.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
 from annotation.statistics.kernels.estimate import POST_HOC
 from readerstudy.analysis.kernels.labels import headings
@@ -27,7 +27,8 @@ def calibration_figure(result: StoredAnalysis, width: Width) -> Figure:
     raters = calibrations(result)
     n_rows = ceil(len(raters) / BESIDE[width])
     beside = ceil(len(raters) / n_rows)
-    titles = [_title(one) for one in raters]
+    names, left_out = told_apart([one["name"] for one in raters])
+    titles = [_title(name, one) for name, one in zip(names, raters, strict=True)]
     further = TITLE_HEIGHT * max(one.count("\n") for one in titles)
     side = min((INCHES[width] - LEFT) / beside - BETWEEN, LARGEST)
     figure = new_figure(width, (side + AROUND + further) * n_rows + 0.1)
@@ -43,13 +44,13 @@ def calibration_figure(result: StoredAnalysis, width: Width) -> Figure:
         axes.tick_params(labelbottom=True)
     for axes in places[: len(raters) : beside]:
         axes.set_ylabel("Correct, %")
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
     return figure
 
 
-def _title(rater: CalibrationEntry) -> str:
+def _title(name: str, rater: CalibrationEntry) -> str:
     late = ", post hoc" if POST_HOC in rater["brier_score"]["flags"] else ""
-    return title_with_n(short(rater["name"]), rater["n"], TITLE_LINE, late)
+    return title_with_n(name, rater["n"], TITLE_LINE, late)
 
 
 def _draw(axes: Axes, rater: CalibrationEntry) -> None:

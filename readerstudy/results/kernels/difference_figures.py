@@ -39,7 +39,7 @@ def difference_figure(result: StoredAnalysis, width: Width) -> Figure:
     figure = new_figure(width, 0.85 + 0.21 * max(len(rows), 2))
     axes = figure.add_subplot()
     names = [one.row["first"] for one in rows]
-    rows_of_names(axes, names, marks_of(result, names))
+    left_out = rows_of_names(axes, names, marks_of(result, names))
     if planned and late:
         axes.axhline(len(planned) - 0.5, color=QUIET, linewidth=0.6)
     for place, one in enumerate(rows):
@@ -52,7 +52,7 @@ def difference_figure(result: StoredAnalysis, width: Width) -> Figure:
     _write_numbers(axes, rows, with_interval=width == Width.TWO)
     if is_made_after_readings(result):
         axes.set_title(MADE_AFTER, loc="left", fontsize=7)
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
     return figure
 
 
@@ -86,7 +86,7 @@ def inferences_figure(result: StoredAnalysis, width: Width) -> Figure:
     figure = new_figure(width, HEAD_AND_FOOT[width] + height * max(len(rows), 1))
     axes = figure.add_subplot()
     names = [one.row["first"] for one in rows]
-    rows_of_names(axes, names, marks_of(result, names))
+    left_out = rows_of_names(axes, names, marks_of(result, names))
     if planned and late:
         axes.axhline(len(planned) - GAP / height, color=QUIET, linewidth=0.6)
     axes.set_ylim(max(len(rows), 1) - 0.1 / height, -0.15 / height)
@@ -105,7 +105,7 @@ def inferences_figure(result: StoredAnalysis, width: Width) -> Figure:
         labels.append(Line2D([], [], color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)), label=label))
     head: dict[str, Any] = {"title": MADE_AFTER, "alignment": "left"} if is_made_after_readings(result) else {}
     figure.legend(handles=labels, loc="outside upper left", frameon=False, borderpad=0, **head)
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
     return figure
 
 

@@ -187,14 +187,16 @@ def time_figure(result: StoredAnalysis, width: Width) -> Figure:
     height = 0.75 + 0.27 * len(rows)
     figure = new_figure(width, height if side_by_side else 2 * height)
     left, right = figure.subplots(1, 2, width_ratios=(3, 2)) if side_by_side else figure.subplots(2, 1)
-    _draw_seconds(left, rows)
+    left_out = _draw_seconds(left, rows)
     _draw_change(right, rows, with_names=not side_by_side)
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
     return figure
 
 
-def _draw_seconds(axes: Axes, rows: list[TimeRow]) -> None:
-    rows_of_names(axes, [one.name for one in rows], [f", n = {one.times['median']['n']}" for one in rows])
+def _draw_seconds(axes: Axes, rows: list[TimeRow]) -> str:
+    """What the names left out."""
+    counts = [f", n = {one.times['median']['n']}" for one in rows]
+    left_out = rows_of_names(axes, [one.name for one in rows], counts)
     for row, one in enumerate(rows):
         if one.times["median"]["value"] is None:
             axes.annotate("n/a", (0.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=QUIET)
@@ -208,6 +210,7 @@ def _draw_seconds(axes: Axes, rows: list[TimeRow]) -> None:
     axes.set_xlabel("Seconds per case")
     titled(axes, "Time per case", 0)
     _write_medians(axes, rows)
+    return left_out
 
 
 def _draw_times(axes: Axes, row: int, one: TimeRow) -> None:
