@@ -77,12 +77,18 @@ MODEL_CONFIDENCE = Column(
     "Chance of being right that a model stated, in percent, where one of them stated any; empty: none.",
 )
 IMRMC_HEAD = "readerID,caseID,modalityID,score"
-TRUTH_READER, TRUTH_MODALITY = -1, 0
+TRUTH_IN_R = "truth", "truth"  # reader and modality of the truth rows, as doIMRMC of the R package (2.1.2) asks
+TRUTH_IN_JAVA = "-1", "0"  # the same as the documentation of the program writes them
 READERS_MODALITY = 1
 N_FAKE = 5
 IMRMC_KEY = (
     Column("what", TEXT, "Which id of imrmc.csv and study.imrmc is explained.", "readerID, modalityID"),
-    Column("id", WHOLE, "The id. Reader -1 and modality 0 are rows of truth; caseID is the number of the case."),
+    Column(
+        "id",
+        WHOLE,
+        "The id. In rows of truth both are the word truth in imrmc.csv, -1 (reader) and 0 (modality) in study.imrmc; "
+        "caseID is the number of the case.",
+    ),
     Column("name", TEXT, "Pseudonym of the reader; name of the model; modality 1: the readers themselves."),
 )
 
@@ -225,16 +231,16 @@ def _letter(place: int) -> str:
 
 def imrmc_csv(arrays: StudyArrays, settings: Settings) -> str:
     """With a header, as R reads it. Without a reader there are rows of truth only."""
-    return "\n".join(chain([IMRMC_HEAD], _score_rows(_Scores(arrays, settings)))) + "\n"
+    return "\n".join(chain([IMRMC_HEAD], _score_rows(_Scores(arrays, settings), TRUTH_IN_R))) + "\n"
 
 
 def imrmc_input(arrays: StudyArrays, settings: Settings) -> str:
-    """The same rows as the program of iMRMC reads them: a description, the sizes, BEGIN DATA."""
+    """The same rows as the program of iMRMC reads them: a description, the sizes, BEGIN DATA; truth as its numbers."""
     scores = _Scores(arrays, settings)
     sizes = [f"N0: {N_FAKE}", f"N1: {len(scores.case)}", f"NR: {len(scores.readers)}", f"NM: {1 + len(scores.models)}"]
     about = "Right (1) and wrong (0) answers of a reader study; see README.txt."
     simulated = ["Simulated data."] if arrays.simulated else []
-    return "\n".join(chain([about, *simulated, *sizes, "BEGIN DATA:"], _score_rows(scores))) + "\n"
+    return "\n".join(chain([about, *simulated, *sizes, "BEGIN DATA:"], _score_rows(scores, TRUTH_IN_JAVA))) + "\n"
 
 
 def imrmc_key_rows(arrays: StudyArrays) -> list[list[Cell]]:
@@ -257,12 +263,13 @@ class _Scores:
         self.models: list[list[int]] = correct[kept.models].tolist()
 
 
-def _score_rows(scores: _Scores) -> Iterator[str]:
+def _score_rows(scores: _Scores, truth: tuple[str, str]) -> Iterator[str]:
     """Truth of every case, then the scores by reader and modality; what does not count for a rater has no row."""
     last = max(scores.case, default=0)
     fake = range(last + 1, last + 1 + N_FAKE)
-    yield from (f"{TRUTH_READER},{case},{TRUTH_MODALITY},0" for case in fake)
-    yield from (f"{TRUTH_READER},{case},{TRUTH_MODALITY},1" for case in scores.case)
+    reader_of_truth, modality_of_truth = truth
+    yield from (f"{reader_of_truth},{case},{modality_of_truth},0" for case in fake)
+    yield from (f"{reader_of_truth},{case},{modality_of_truth},1" for case in scores.case)
     for reader, own in enumerate(scores.readers, 1):
         for modality, correct in enumerate([own, *scores.models], READERS_MODALITY):
             yield from (f"{reader},{case},{modality},0.5" for case in fake)

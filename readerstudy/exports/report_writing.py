@@ -238,13 +238,15 @@ away.
 The LaTeX tables need the packages booktabs and longtable; tables/all_tables.tex shows all of them. Where names hold
 letters outside Latin, compile with LuaLaTeX or XeLaTeX.
 
-data/imrmc.csv and data/study.imrmc hold the same rows in the input form of iMRMC, with and without a header. Score 1:
-right, 0: wrong, by the rule of the analysis; what does not count for a rater has no row, and cases voided before
-unblinding are left out. The truth rows have readerID -1 and modalityID 0. iMRMC expects cases with and without disease:
-as its documentation advises for binary outcomes, the cases of the study are entered as cases with disease, and {n_fake}
-cases that nobody has read as cases without, with the score 0.5 throughout. What iMRMC calls AUC is then the share that
-is right. Modality 1 are the readers themselves; in the modality of a model every reader has the answer of that model,
-so that its difference from modality 1 is the model minus the mean of the readers. data/imrmc_key.csv says who is who.
+data/imrmc.csv is for the R package iMRMC: doIMRMC(read.csv("data/imrmc.csv")), tried with version 2.1.2;
+data/study.imrmc is for the program. They hold the same rows but for readerID and modalityID of the truth rows: the word
+truth as both in the first, -1 and 0 in the second. Score 1: right, 0: wrong, by the rule of the analysis; what does not
+count for a rater has no row, and cases voided before unblinding are left out. iMRMC expects cases with and without
+disease: as its documentation advises for binary outcomes, the cases of the study are entered as cases with disease, and
+{n_fake} cases that nobody has read as cases without, with the score 0.5 throughout. What iMRMC calls AUC is then the
+share that is right. Modality 1 are the readers themselves; in the modality of a model every reader has the answer of
+that model, so that its difference from modality 1 is the model minus the mean of the readers. data/imrmc_key.csv says
+who is who.
 For functions that take plain successes, leave out the truth rows and the scores of 0.5. Where readers have different
 cases or answers are missing, iMRMC gives every reader the same weight and the analysis here every question, so that the
 two differ slightly; it knows no patients or exams with several questions.
