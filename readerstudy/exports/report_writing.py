@@ -84,6 +84,8 @@ from readerstudy.results.looking import figure_file, stored_result
 from readerstudy.results.wording import came, plan_kind
 from readerstudy.study.permissions import StudyRefused, lock_study
 
+MIXED_MODELS = [Path(__file__).parent / "kernels" / name for name in ("mixed_model.R", "mixed_model.py")]
+
 
 @dataclass(frozen=True)
 class ReportSource:
@@ -189,6 +191,10 @@ def _data(source: ReportSource) -> Iterator[Content]:
     about = "a row per rater and case: what every number is computed from"
     yield Content("data/ratings.csv", about, lambda: ratings.ratings_csv(arrays, settings).encode())
     yield codebook_content("data/ratings", ratings.ratings_columns(arrays))
+    if arrays.readers.any():
+        about = "fit a mixed model to the ratings, which the analysis does not: see below"
+        for script in MIXED_MODELS:
+            yield Content(f"data/{script.name}", about, script.read_bytes, "data/mixed_model.*")
     if arrays.repeats is not None:
         what = "a row per case and further run of a model, as the ratings hold the main run"
         yield Content("data/runs.csv", what, lambda: ratings.runs_csv(arrays).encode())
@@ -251,9 +257,11 @@ For functions that take plain successes, leave out the truth rows and the scores
 cases or answers are missing, iMRMC gives every reader the same weight and the analysis here every question, so that the
 two differ slightly; it knows no patients or exams with several questions.
 
-data/responses.csv and data/predictions.csv hold every column for a logistic mixed model. Wald tests of such a model
-have no degrees of freedom of readers, so that with few readers p is far too small (0.0009 where the multi-reader
-analysis of the same answers gives 0.028), and readers and models need random case effects of their own.
+A mixed model is not fitted here. data/mixed_model.R (glmer and clmm of lme4 and ordinal) and data/mixed_model.py
+(statsmodels) fit one to data/ratings.csv; data/responses.csv and data/predictions.csv hold more columns for it. Wald
+tests of such a model have no degrees of freedom of readers, so that with few readers p is far too small (0.0009 where
+the multi-reader analysis of the same answers gives 0.028), and readers and models need random case effects of their
+own.
 
 protocol.json is the frozen protocol, byte for byte: its SHA-256 is the hash that every page of the study shows.
 protocol_opening.json opens the commitment that holds the keys. Neither is there for a study that was not frozen here.
