@@ -97,7 +97,8 @@ def _alike(starts: dict[str, int], longest: int) -> list[str]:
 
 
 def _ends(ends: list[str]) -> list[str]:
-    return ends if len(ends) < 6 else [*ends[:2], "…", ends[-1]]
+    """All of them, but of many numbers the first and the last."""
+    return ends if len(ends) < 6 or not all(map(str.isdecimal, ends)) else [*ends[:2], "…", ends[-1]]
 
 
 def title_with_n(title: str, n: int, signs: int, behind: str = "") -> str:

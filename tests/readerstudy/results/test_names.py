@@ -35,6 +35,12 @@ def test_names_that_fit_are_whole() -> None:
             ["10", "2", "1", "3", "4", "5"],
             "Simulated reader 1, 2, …, 10",
         ),
+        (
+            [f"Simulated reader {letter}" for letter in "FABCDE"],
+            11,
+            list("FABCDE"),
+            "Simulated reader A, B, C, D, E, F",
+        ),
         (DATED, 22, ["20261101", "20261102"], f"{DATED[0]}, 20261102"),
         (
             ["GPT-4o vision preview 2024-05-13", "Dr. A", "GPT-4o vision preview 2024-08-06"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -256,6 +257,15 @@ def test_a_cell_carries_its_numbers_and_leads_to_the_pair(coordinator: Client, s
     located = markup(coordinator.get(address("study-agreement", seen) + "?task=location&of=right"))
     assert '<td class="undefined' in located
     assert f"{address('study-pair', seen, 0, 2)}?task=location&amp;of=right" in located
+
+
+def test_names_without_what_they_share_stand_beside_the_maps_and_whole_once(
+    coordinator: Client, seen: Analysis
+) -> None:
+    named = stored(seen.study, json.loads(re.sub(r'"R([12])"', r'"Simulated reader \1"', seen.result)))
+    page = markup(coordinator.get(address("study-agreement", named)))
+    assert page.count("Names in full: <bdi>Simulated reader 1, 2</bdi>") == 1
+    assert page.count('<th scope="row" class="reader" title="Simulated reader 1"><bdi>1</bdi></th>') == 3
 
 
 def test_agreement_within_readers_models_and_all_stands_on_the_page(coordinator: Client, seen: Analysis) -> None:
