@@ -67,7 +67,7 @@ from annotation.outcomes.round_figures import (
     state_flow,
 )
 from annotation.questionbank.answers import note_seen_keys
-from annotation.review.outcomes import newest_reviews, outcomes_by_rule, rules_of
+from annotation.review.outcomes import newest_reviews, outcomes_of_round, rules_of
 from annotation.review.reviewer_progress import round_times
 from annotation.tables.kernels.table import Table
 
@@ -145,7 +145,7 @@ def _numbers(review_round: ReviewRound) -> RoundNumbers:
     check_has_reviews(review_round)
     return RoundNumbers(
         review_round,
-        outcomes_by_rule([review_round], rules_of(review_round)),
+        outcomes_of_round(review_round, rules_of(review_round)),
         round_agreement(review_round),
         difficulty_table(judged_difficulties([review_round]), seed=abs(review_round.seed)),
         round_times(review_round),
@@ -199,6 +199,9 @@ def _figures(numbers: RoundNumbers) -> Iterator[Content]:
         about, legend = "how many questions have each issue, with 95% CI", outcomes_legend(rounds, outcomes)
         drawn = partial(outcomes_file, rounds, outcomes)
         yield from _figure(RoundFigure.OUTCOMES, drawn, f"outcomes-{rule.value}", about, legend)
+        about, legend = f"{about}, in the mix of the bank", outcomes_legend(rounds, outcomes, of_bank=True)
+        drawn = partial(outcomes_file, rounds, outcomes, of_bank=True)
+        yield from _figure(RoundFigure.BANK_MIX, drawn, f"bank-mix-{rule.value}", about, legend)
     flow = state_flow(rounds)
     about = "what became of the questions: sample, review, changes, state"
     yield from _figure(RoundFigure.FLOW, partial(flow_file, rounds, flow), "flow", about, flow_legend(rounds, flow))

@@ -15,12 +15,12 @@ from annotation.exports.reviews import reviewer_pseudonym
 from annotation.models import Assignment, ReviewRound, Settlement
 from annotation.outcomes.agreement import AgreementRow, DifficultyTable, RoundAgreement
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
-from annotation.outcomes.round_figures import not_asked_sentence
+from annotation.outcomes.round_figures import leading_interval, not_asked_sentence
 from annotation.review.kernels.form_design import GRADES
 from annotation.review.outcomes import Outcomes, flags_asked_by_forms, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
 from annotation.statistics.kernels.estimate import Estimate
-from annotation.statistics.kernels.issues import CountingRule, IssueRate
+from annotation.statistics.kernels.issues import CountingRule, IssueRate, Leading
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, YES_NO, Cell, Column, Table
 from annotation.tables.prose import WIDTH
 
@@ -31,9 +31,7 @@ WILSON = (
     Column("low", REAL, "Lower limit, 95 %, by Wilson."),
     Column("high", REAL, "Upper limit."),
     Column("reason", TEXT, "Why there is no share."),
-    Column(
-        "cautions", TEXT, "What is to be known about it, joined by |; not_asked: no form of these reviews asked it."
-    ),
+    Column("cautions", TEXT, "What to know about it, joined by |; not_asked: no form of these reviews asked it."),
 )
 LIMITS = (
     Column("value", REAL, "The statistic; empty where it is undefined."),
@@ -43,6 +41,13 @@ LIMITS = (
 CLUSTERED = (
     Column("cluster_low", REAL, "Lower limit that allows for patients or exams with several; empty: no such."),
     Column("cluster_high", REAL, "Upper limit of the same."),
+)
+LEADS = Column("leads", TEXT, "Which interval is printed.", "; ".join(f"{one.value}: {one.label}" for one in Leading))
+BANK_MIX = (
+    Column("bank_share", REAL, "The share with each stratum of the sample weighted by its size in the bank."),
+    Column("bank_low", REAL, "Lower limit of the same, 95 %; empty: undefined, or all of it was reviewed."),
+    Column("bank_high", REAL, "Upper limit."),
+    Column("bank_cautions", TEXT, "Why there is no weighted share or no limit, joined by |."),
 )
 RULE = Column("rule", TEXT, "When a question counts.", ", ".join(f"{one.value}: {one.label}" for one in CountingRule))
 ISSUE = Column("issue", TEXT, "any, an outcome of the ReXVQA paper (paper_), or a flag of the form (flag_).")
@@ -93,8 +98,11 @@ def _outcomes(numbers: RoundNumbers) -> Table:
             clustered = rate.clustered.estimate if rate.clustered else None
             limits = [clustered.low, clustered.high] if clustered else [None, None]
             counted = "|".join(flag.value for flag in issue.flags)
-            rows.append([rule.value, name, issue.label, counted, *_of_n(rate.share), *limits])
-    columns = (RULE, ISSUE, Column("label", TEXT, "The issue in words."), flags, *OF_N, *WILSON, *CLUSTERED)
+            mix = rate.bank_mix
+            more = [rate.leading.value, mix.value, mix.low, mix.high, "|".join(filter(None, [mix.reason, *mix.flags]))]
+            rows.append([rule.value, name, issue.label, counted, *_of_n(rate.share), *limits, *more])
+    label = Column("label", TEXT, "The issue in words.")
+    columns = (RULE, ISSUE, label, flags, *OF_N, *WILSON, *CLUSTERED, LEADS, *BANK_MIX)
     return Table("outcomes", "how many questions have each issue, by every rule of counting", columns, rows)
 
 
@@ -116,19 +124,18 @@ def _groups(numbers: RoundNumbers) -> Table:
         *OF_N,
         *WILSON,
     )
-    about = (
-        "the same by task, category, stated difficulty, reviewer and import; a question has an issue by any reviewer"
-    )
+    about = "the same by task, category, stated difficulty, reviewer and import; any reviewer is enough"
     return Table("outcomes_by", about, columns, rows)
 
 
 def _shares(numbers: RoundNumbers) -> Table:
-    found, over = numbers.outcomes, "reviewed questions"
+    found, over, blind = numbers.outcomes, "reviewed questions", "blind answers"
+    levels = numbers.difficulty.ceiling if numbers.difficulty else []
     clustered = found.ceiling_clustered.estimate if found.ceiling_clustered else None
     limits: list[Cell] = [clustered.low, clustered.high] if clustered else [None, None]
     rows: list[list[Cell]] = [
-        ["expert_ceiling", "blind answers", *_of_n(found.ceiling), *limits],
-        *_levels(numbers),
+        ["expert_ceiling", blind, *_of_n(found.ceiling), *limits],
+        *([f"key_where_{level.value}", blind, *_of_n(one), None, None] for level, one in levels),
         ["accepted", over, *_of_n(found.accepted), None, None],
         ["settled", over, *_of_n(found.settled), None, None],
         ["category_corrected", over, *_of_n(found.category_corrected), None, None],
@@ -140,11 +147,6 @@ def _shares(numbers: RoundNumbers) -> Table:
     )
     columns = (Column("name", TEXT, meaning), Column("over", TEXT, "What n counts."), *OF_N, *WILSON, *CLUSTERED)
     return Table("shares", "experts' ceiling, accepted, settled, corrected categories", columns, rows)
-
-
-def _levels(numbers: RoundNumbers) -> list[list[Cell]]:
-    levels = numbers.difficulty.ceiling if numbers.difficulty else []
-    return [[f"key_where_{level.value}", "blind answers", *_of_n(one), None, None] for level, one in levels]
 
 
 def _choices(numbers: RoundNumbers) -> Table:
@@ -313,7 +315,7 @@ What the form of a review did not ask has an empty cell in data/reviews.csv and 
 asked, and a row of n 0 with the caution not_asked is no finding of zero.
 
 tables/outcomes.csv counts questions, never reviews. Issues do not exclude each other. Limits by Wilson take questions
-as independent; those beside them allow for patients or exams with several questions.
+as independent; those beside them allow for patients or exams with several questions, or weight to the mix of the bank.
 
 By the rule adjudicated a question has an issue when its adjudicator flagged it before seeing the reviews; one that
 settled by the rule has none, and those that still wait are not counted. All other tables are of the reviewers, before
@@ -389,8 +391,8 @@ def _statistics(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:
         else "No question has two reviews, so that no agreement is given."
     )
     software = ", ".join(f"{name} {version}" for name, version in facts["software"].items())
-    return f"""Outcomes are counted by question, with the 95% CI of Wilson. A question has an issue by the rule
-        {rules}.{settling} {agreed} Medians of times have limits from order statistics; times by the rules
+    return f"""Outcomes are counted by question. {leading_interval(numbers.outcomes)} A question has an issue by the
+        rule {rules}.{settling} {agreed} Medians of times have limits from order statistics; times by the rules
         {", ".join(facts["clock_rules"])}. Computed with {software}."""
 
 

@@ -5,8 +5,9 @@ How the questions of rounds went: drawn, reviewed, changed, and what they are no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 
 from django.db.models import Max, Q
 from django.utils.translation import gettext as _
@@ -17,8 +18,9 @@ from msgspec.structs import replace
 from annotation.enums import AssignmentState, ImportState, QuestionState
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import Assignment, ReviewRound, SampledQuestion
-from annotation.review.outcomes import Outcomes, outcomes_over
-from annotation.statistics.kernels.issues import CountingRule
+from annotation.review.outcomes import Outcomes
+from annotation.statistics.kernels.estimate import FEW_CLUSTERS, WHOLE_BANK, WHOLE_FRAME
+from annotation.statistics.kernels.issues import Leading
 
 # In the order of a life that goes well, then the others.
 ORDER = (
@@ -92,47 +94,86 @@ class RoundFigure(StrEnum):
     """As addresses and names of files say it."""
 
     OUTCOMES = "outcomes"
+    BANK_MIX = "bank-mix"  # of a round alone
     FLOW = "flow"
     GRADES = "grades"
 
 
 def figure_file(
-    figure: RoundFigure, rounds: Sequence[ReviewRound], rule: CountingRule, form: FigureForm, width: Width
+    figure: RoundFigure,
+    rounds: Sequence[ReviewRound],
+    outcomes: Callable[[], Outcomes],
+    form: FigureForm,
+    width: Width,
 ) -> bytes:
-    """The same reviews and states give the same bytes; only the outcomes depend on the rule of counting."""
-    if figure is RoundFigure.OUTCOMES:
-        return outcomes_file(rounds, outcomes_over(rounds, rule), form, width)
+    """The same reviews and states give the same bytes; only the issues depend on the rule of counting."""
+    if figure is RoundFigure.FLOW:
+        return flow_file(rounds, state_flow(rounds), form, width)
     if figure is RoundFigure.GRADES:
-        return grades_file(rounds, outcomes_over(rounds), form, width)
-    return flow_file(rounds, state_flow(rounds), form, width)
+        return grades_file(rounds, outcomes(), form, width)
+    return outcomes_file(rounds, outcomes(), form, width, of_bank=figure is RoundFigure.BANK_MIX)
 
 
 def is_simulated(rounds: Sequence[ReviewRound]) -> bool:
     return any(one.simulated for one in rounds)
 
 
-def outcomes_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
-    """The issues of the paper and any flag at all."""
+def outcomes_file(
+    rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width, *, of_bank: bool = False
+) -> bytes:
+    """The issues of the paper and any flag at all, over these questions or in the mix of the bank."""
     from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
     from annotation.figures.kernels.style import rendered
 
-    issues = [Issue(_(row.issue.label), row.rate.share) for row in outcomes.paper]
     any_flag = _("Any flag that was asked for") if outcomes.not_asked else _("Any flag at all")
-    issues.append(Issue(any_flag, outcomes.any_issue.share))
-    return rendered(lambda: outcomes_figure(issues, width, simulated=is_simulated(rounds)), form)
+    rates = [*((_(row.issue.label), row.rate) for row in outcomes.paper), (any_flag, outcomes.any_issue)]
+    issues = [Issue(name, rate.bank_mix if of_bank else rate.shown) for name, rate in rates]
+    draw = partial(outcomes_figure, issues, width, of_bank=of_bank, simulated=is_simulated(rounds))
+    return rendered(draw, form)
 
 
-def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
+def outcomes_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes, *, of_bank: bool = False) -> str:
     """The legend of the figure."""
+    first = (
+        _("Expert-review outcomes in the bank: each stratum of the sample weighted by its size in the bank.")
+        if of_bank
+        else _("Expert-review outcomes: percent of the reviewed questions with each issue, and with any flag at all.")
+    )
     sentences = [
-        _("Expert-review outcomes: percent of the reviewed questions with each issue, and with any flag at all."),
-        _("Bars: 95%% CI by Wilson. Issues do not exclude each other; a question has one when %(rule)s.")
-        % {"rule": _(outcomes.rule.label)},
+        first,
+        bank_interval(outcomes) if of_bank else leading_interval(outcomes),
+        _("Issues do not exclude each other; a question has one when %(rule)s.") % {"rule": _(outcomes.rule.label)},
         _("%(reviewed)s of %(all)s questions reviewed, by %(reviews)s reviews. † small n.")
         % {"reviewed": outcomes.n_reviewed, "all": outcomes.n_questions, "reviews": outcomes.n_reviews},
         not_asked_sentence(outcomes),
     ]
     return _legend(sentences, rounds)
+
+
+def leading_interval(outcomes: Outcomes) -> str:
+    """The rule by which one interval of an issue is printed, and which one it is here."""
+    rates = [outcomes.any_issue, *(row.rate for row in (*outcomes.paper, *outcomes.flags))]
+    here = [_(one.label) for one in Leading if one in {rate.leading for rate in rates if rate.share.n}]
+    few = any(FEW_CLUSTERS in rate.shown.flags for rate in rates)
+    sentences = [
+        _(
+            "95% CI: none where the whole bank was reviewed; by patient or exam where one holds more than one of the "
+            "questions that were asked; else by Wilson."
+        ),
+        _("Here %(intervals)s.") % {"intervals": "; ".join(here)} if here else "",
+        _("Fewer than 10 patients or exams: no interval.") if few else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def bank_interval(outcomes: Outcomes) -> str:
+    """The interval of what is said of the bank."""
+    flags = {flag for row in outcomes.paper for flag in row.rate.bank_mix.flags}
+    if WHOLE_BANK in flags:
+        return _("The whole bank was reviewed, so that there is no interval.")
+    if WHOLE_FRAME in flags:
+        return _("All of the part of the bank that the sample was drawn from was reviewed: there is no interval.")
+    return _("95% CI by Wilson with the effective number of questions, narrower the more of the bank was reviewed.")
 
 
 def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:

@@ -27,11 +27,20 @@ from annotation.enums import (
     Word,
     _,
 )
-from annotation.models import AnswerKey, Assignment, Review, ReviewForm, ReviewRound, SampledQuestion, Settlement
+from annotation.models import (
+    AnswerKey,
+    Assignment,
+    Review,
+    ReviewForm,
+    ReviewRound,
+    Revision,
+    SampledQuestion,
+    Settlement,
+)
 from annotation.review.kernels.form import is_accepting
 from annotation.review.kernels.form_design import CHOICE_LABELS, CHOICES, PAPER, FormDesign, stored_design
 from annotation.review.kernels.settling import Opinion, reasons_against
-from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.estimate import WHOLE_BANK, WHOLE_FRAME, Estimate
 from annotation.statistics.kernels.intervals import ClusteredShare, clustered_share, share
 from annotation.statistics.kernels.issues import (
     PAPER_FLAGS,
@@ -40,6 +49,7 @@ from annotation.statistics.kernels.issues import (
     Judged,
     JudgedQuestions,
     PaperOutcome,
+    Seen,
 )
 
 ASKED_BY = ("form", "assignment__blind_answer__answered_at", "flags")  # columns that asked_by_forms goes by
@@ -189,25 +199,35 @@ def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
 
 def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.ANY) -> Outcomes:
     """The outcomes of one round so far, see ``outcomes_over``; also weighted to the mix of the bank."""
-    strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
-    return outcomes_over([review_round], rule, strata)
+    return outcomes_of_round(review_round, [rule])[rule]
 
 
-def outcomes_over(
-    rounds: Sequence[ReviewRound], rule: CountingRule = CountingRule.ANY, strata: Mapping[str, int] | None = None
-) -> Outcomes:
+def outcomes_of_round(review_round: ReviewRound, rules: Sequence[CountingRule]) -> dict[CountingRule, Outcomes]:
+    """The same by several rules. The bank is what it was when the sample was drawn."""
+    plan = review_round.plan
+    is_part = not plan.frame.keys().isdisjoint({"filters", "chosen"})
+    left_out = [n for why, n in plan.frame.get("left_out", {}).items() if why != "withdrawn"]
+    everything = Seen(plan.n_frame, WHOLE_FRAME if is_part or any(left_out) else WHOLE_BANK)
+    strata = {s["stratum"]: int(s["n_frame"]) for s in plan.strata}
+    return outcomes_by_rule([review_round], rules, strata, everything)
+
+
+def outcomes_over(rounds: Sequence[ReviewRound], rule: CountingRule = CountingRule.ANY) -> Outcomes:
     """The outcomes so far, from the newest version of each submitted review; three queries whatever the size.
 
     A question counts once in each wording, with its reviews from all these rounds. By the rule ``adjudicated`` one
     query more: issues are then those that are left after adjudication, everything else is of the reviewers.
     """
-    return outcomes_by_rule(rounds, [rule], strata)[rule]
+    return outcomes_by_rule(rounds, [rule], {})[rule]
 
 
 def outcomes_by_rule(
-    rounds: Sequence[ReviewRound], rules: Sequence[CountingRule], strata: Mapping[str, int] | None = None
+    rounds: Sequence[ReviewRound],
+    rules: Sequence[CountingRule],
+    strata: Mapping[str, int],
+    everything: Seen | None = None,
 ) -> dict[CountingRule, Outcomes]:
-    """See outcomes_over; the reviews are read once."""
+    """See outcomes_over; the reviews are read once. ``everything`` is asked of the bank where it is not given."""
     plans = {one.plan_id for one in rounds}
     stratum_of = dict(SampledQuestion.objects.filter(plan__in=plans).values_list("revision_id", "stratum"))
     rows = _rows(rounds, stratum_of)
@@ -216,6 +236,7 @@ def outcomes_by_rule(
     asked = frozenset[str]().union(*{row.asked for row in rows})
     by_reviewers = JudgedQuestions.of(reviewed)
     n_of_question = Counter(row.question for row in rows)
+    everything = everything or _bank_as_reviewed(rounds, len(n_of_question))
     ceiling = [row for row in rows if row.best is not None]
     of_reviewers: dict[str, Any] = {
         "n_questions": len(stratum_of),
@@ -246,13 +267,24 @@ def outcomes_by_rule(
     for rule in rules:
         is_decided = rule is CountingRule.ADJUDICATED
         judged = JudgedQuestions.of(adjudicated(rounds, reviewed)) if is_decided else by_reviewers
-        found[rule] = Outcomes(rule=rule, **of_reviewers, **_issues(judged, rule, strata or {}))
+        found[rule] = Outcomes(rule=rule, **of_reviewers, **_issues(judged, rule, strata, everything))
     return found
 
 
-def _issues(judged: JudgedQuestions, rule: CountingRule, strata: Mapping[str, int]) -> dict[str, Any]:
+def _bank_as_reviewed(rounds: Sequence[ReviewRound], n_reviewed: int) -> Seen | None:
+    """None where a question of the bank has a wording that nobody reviewed in these rounds."""
+    if not n_reviewed:
+        return None
+    seen = newest_reviews(*rounds).filter(assignment__revision=OuterRef("pk"))
+    there = Revision.objects.in_bank(rounds[0].plan.bank).current().exclude(question__state=QuestionState.WITHDRAWN)
+    return None if there.filter(~Exists(seen)).exists() else Seen(n_reviewed)
+
+
+def _issues(
+    judged: JudgedQuestions, rule: CountingRule, strata: Mapping[str, int], everything: Seen | None
+) -> dict[str, Any]:
     def rate(flags: Iterable[Flag]) -> IssueRate:
-        return judged.rate([flag.value for flag in flags], rule, strata)
+        return judged.rate([flag.value for flag in flags], rule, strata, everything)
 
     asked = frozenset[str]().union(*(form or () for form in judged.forms)) or frozenset(Flag.values())
     counted = {one: tuple(flag for flag in flags if flag in asked) for one, flags in PAPER_FLAGS.items()}

@@ -16,6 +16,8 @@ from annotation.statistics.kernels.estimate import (
     NOT_ASKED,
     SMALL_N,
     STRATUM_TOO_SMALL,
+    WHOLE_BANK,
+    WHOLE_FRAME,
     ZERO_TRIALS,
     Estimate,
 )
@@ -32,7 +34,11 @@ def percent(share: Estimate | float | None) -> str:
 
 @register.filter
 def interval(estimate: Estimate) -> str:
-    """76.1 to 88.3 %, or nothing."""
+    """76.1 to 88.3 %, or nothing; where all was reviewed, that."""
+    if WHOLE_BANK in estimate.flags:
+        return _("the whole bank was reviewed")
+    if WHOLE_FRAME in estimate.flags:
+        return _("all that it was drawn from was reviewed")
     if estimate.ci95 is None:
         return _("n/a")
     low, high = estimate.ci95
@@ -67,6 +73,8 @@ def caution(estimate: Estimate) -> str:
         SMALL_N: _("small n"),
         FEW_CLUSTERS: _("no interval: fewer than 10 exams"),
         NO_VARIATION: _("no interval: exams do not differ"),
+        WHOLE_BANK: "",  # said in place of the interval
+        WHOLE_FRAME: "",
         "": "",
     }[estimate.reason or next(iter(estimate.flags), "")]
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from annotation.figures.kernels.forms import BLUE, Width, printed_percent
 from annotation.figures.kernels.style import QUIET, bare, mark_simulated, new_figure, rows_of_names, write_beside
-from annotation.statistics.kernels.estimate import NOT_ASKED, SMALL_N, Estimate
+from annotation.statistics.kernels.estimate import NOT_ASKED, SMALL_N, WHOLE_BANK, WHOLE_FRAME, Estimate
 
 DAGGER = "†"  # behind an n that is small
 ROW, SIGNS = {Width.ONE: 0.42, Width.TWO: 0.26}, {Width.ONE: 24, Width.TWO: 44}  # inches, signs of a line
@@ -25,8 +25,8 @@ class Issue:
     rate: Estimate
 
 
-def outcomes_figure(issues: Sequence[Issue], width: Width, *, simulated: bool) -> Figure:
-    """A row for each issue in the order given: percent of the reviewed questions, Wilson's limits, k of n."""
+def outcomes_figure(issues: Sequence[Issue], width: Width, *, simulated: bool, of_bank: bool = False) -> Figure:
+    """A row for each issue in the order given: percent of the reviewed questions or of the bank, limits, k of n."""
     figure = new_figure(width, 0.75 + ROW[width] * len(issues))
     axes = figure.add_subplot()
     rows_of_names(axes, [one.name for one in issues])
@@ -35,9 +35,9 @@ def outcomes_figure(issues: Sequence[Issue], width: Width, *, simulated: bool) -
     axes.tick_params(axis="y", pad=7)
     for row, one in enumerate(issues):
         _draw(axes, row, one.rate)
-    highest = max((100 * one.rate.ci95[1] for one in issues if one.rate.ci95), default=0.0)
+    highest = max((100 * (one.rate.ci95 or (0, one.rate.value or 0))[1] for one in issues), default=0.0)
     axes.set_xlim(0, min(100, max(LEAST_AXIS, ROOM * highest)))
-    axes.set_xlabel("Reviewed questions with the issue, %")
+    axes.set_xlabel(f"{'Questions of the bank' if of_bank else 'Reviewed questions'} with the issue, %")
     _write_numbers(axes, issues, with_interval=width == Width.TWO)
     bare(axes)
     mark_simulated(figure, simulated=simulated)
@@ -63,7 +63,8 @@ def _write_numbers(axes: Axes, issues: Sequence[Issue], *, with_interval: bool) 
             continue
         low, high = (printed_percent(limit, rate.n) for limit in rate.ci95 or (0.0, 0.0))
         limits = f" ({low}, {high})" if with_interval and rate.ci95 else ""
+        if with_interval and {WHOLE_BANK, WHOLE_FRAME} & {*rate.flags}:
+            limits = " (all reviewed)"
         small = f" {DAGGER}" if SMALL_N in rate.flags else ""
-        write_beside(
-            axes, row, [(8, printed_percent(rate.value, rate.n) + limits), (second, f"{rate.count} of {rate.n}{small}")]
-        )
+        of_n = f"n = {rate.n}" if rate.count is None else f"{rate.count} of {rate.n}{small}"
+        write_beside(axes, row, [(8, printed_percent(rate.value, rate.n) + limits), (second, of_n)])

@@ -17,6 +17,8 @@ OUTSIDE_RANGE = "outside_range"
 CENSORED = "censored"
 INCONSISTENT_ASSUMPTIONS = "inconsistent_assumptions"
 NOT_ASKED = "not_asked"  # beside zero_trials: no form asked for it, which is another thing than never
+WHOLE_BANK = "whole_bank"  # every question of the bank was looked at, so that there is no interval
+WHOLE_FRAME = "whole_frame"  # every question of a part of the bank that the sample was drawn from
 # Cautions that leave the value as it is; some of them are reasons, too.
 SMALL_N = "small_n"
 FEW_CLUSTERS = "few_clusters"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from annotation.enums import Flag, Word, _
-from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
+from annotation.statistics.kernels.estimate import NOT_ASKED, WHOLE_BANK, Estimate
 from annotation.statistics.kernels.intervals import (
     ClusteredShare,
     StratumCount,
@@ -86,12 +86,44 @@ class Judged(Struct, frozen=True):
     asked: frozenset[str] | None = None
 
 
+class Leading(Word):
+    """Which interval of an issue rate is printed where there is room for one: the first of these that can be."""
+
+    WHOLE_BANK = "whole_bank", _("none: the whole bank was reviewed")
+    CLUSTERED = "clustered", _("by patient or exam, since one holds more than one of the questions")
+    WILSON = "wilson", _("by Wilson")
+
+
 class IssueRate(Struct, frozen=True):
     """How often an issue occurs: over these questions, allowing for shared exams, and in the mix of the bank."""
 
     share: Estimate
     clustered: ClusteredShare | None  # None: no exam holds more than one of the questions
     bank_mix: Estimate
+    is_of_whole_bank: bool = False
+
+    @property
+    def leading(self) -> Leading:
+        if self.is_of_whole_bank:
+            return Leading.WHOLE_BANK
+        return Leading.CLUSTERED if self.clustered else Leading.WILSON
+
+    @property
+    def shown(self) -> Estimate:
+        """The share with the one interval that leads."""
+        if self.is_of_whole_bank:
+            return replace(self.share, ci95=None, flags=(WHOLE_BANK,))
+        if self.clustered is None:
+            return self.share
+        wide = self.clustered.estimate
+        return replace(wide, flags=(*wide.flags, *self.share.flags))
+
+
+class Seen(Struct, frozen=True):
+    """How many questions are all of the bank, or all of the part that the sample was drawn from, by ``flag``."""
+
+    n: int
+    flag: str = WHOLE_BANK
 
 
 class JudgedQuestions(Struct, frozen=True):
@@ -131,13 +163,16 @@ class JudgedQuestions(Struct, frozen=True):
             strata=list(strata),
         )
 
-    def rate(self, issues: Collection[str], rule: CountingRule, frame: Mapping[str, int]) -> IssueRate:
+    def rate(
+        self, issues: Collection[str], rule: CountingRule, frame: Mapping[str, int], everything: Seen | None = None
+    ) -> IssueRate:
         """Rate of questions in which one of ``issues`` occurs, over the questions that were asked for one and reviewed.
 
         A reviewer flags the question when one of the issues is among theirs; who was asked for none of them counts
-        neither above nor below the line. ``frame`` holds the size of each stratum in the bank. By the rule ``all`` only
-        questions with two reviews or more are counted, above and below the line. By the rule ``adjudicated`` each
-        question comes with what was decided about it alone, and those that wait do not come.
+        neither above nor below the line. ``frame`` holds the size of each stratum in the bank, ``everything`` how many
+        questions would be all of it, None where that cannot be. By the rule ``all`` only questions with two reviews or
+        more are counted, above and below the line. By the rule ``adjudicated`` each question comes with what was
+        decided about it alone, and those that wait do not come.
         """
         import numpy as np
 
@@ -158,10 +193,15 @@ class JudgedQuestions(Struct, frozen=True):
         present &= counted
         over = share(int(present.sum()), int(counted.sum()), asked=not self.forms or unasked != self.forms)
         mix = bank_mix_share(self._by_stratum(counted, present, frame)).estimate
+        mix = replace(mix, flags=over.flags) if NOT_ASKED in over.flags else mix
+        is_all = everything is not None and over.n == everything.n > 0
+        if everything and is_all and mix.ci95:
+            mix = replace(mix, ci95=None, flags=(everything.flag,))  # a width of zero is no interval
         return IssueRate(
             share=over,
             clustered=self._clustered(counted, present),
-            bank_mix=replace(mix, flags=over.flags) if NOT_ASKED in over.flags else mix,
+            bank_mix=mix,
+            is_of_whole_bank=everything is not None and is_all and everything.flag == WHOLE_BANK,
         )
 
     def _clustered(self, counted: NDArray[np.bool_], present: NDArray[np.bool_]) -> ClusteredShare | None:

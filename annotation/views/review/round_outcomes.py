@@ -5,6 +5,7 @@ Reviews made elsewhere, as a file into an open round: checked, then imported; al
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -31,17 +32,18 @@ from annotation.exports.review_report_job import (
     take_review_report,
 )
 from annotation.exports.tables import ExportRefused
+from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.forms.reviews import ReviewFileForm
 from annotation.models import Job, QuestionBank, ReviewRound
+from annotation.outcomes.round_figures import RoundFigure, figure_file
 from annotation.review.onlookers import rounds_in_sight
-from annotation.review.outcomes import newest_reviews
+from annotation.review.outcomes import newest_reviews, rules_of
 from annotation.site.permissions import is_coordinator
 from annotation.views.review.rounds import (
     Scope,
-    check_figure,
+    asked_rule,
     check_not_blinded,
     difficulty_response,
-    figure_response,
     groups_response,
     outcomes_context,
     scope_of,
@@ -87,9 +89,28 @@ def round_difficulty(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def round_figure(request: AuthenticatedRequest, slug: str, figure: str, width: str, form: str) -> HttpResponse:
     """Outcomes, flow of states or grades, as they are drawn for the page and for a paper."""
     review_round = coordinated_round(request.user, slug)
-    check_figure(figure, width, form)
+    _check_figure(figure, width, form)
     check_not_blinded(request.user, review_round)
-    return figure_response(request, scope_of(review_round), figure, width, form)
+    return _figure_response(request, scope_of(review_round), figure, width, form)
+
+
+def _figure_response(request: AuthenticatedRequest, scope: Scope, figure: str, width: str, form: str) -> HttpResponse:
+    """A figure as it is drawn for the page and for a paper, by the rule in the address."""
+    _check_figure(figure, width, form)
+    if figure == RoundFigure.BANK_MIX and scope.kind != "round":
+        raise Http404  # samples of several rounds have no common mix
+    rule, of = asked_rule(request, rules_of(*scope.rounds)), FigureForm(form)
+    file = figure_file(RoundFigure(figure), scope.rounds, partial(scope.outcomes, rule), of, Width(width))
+    response = HttpResponse(file, content_type=FIGURE_TYPES[of])
+    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
+    response["Content-Disposition"] = download_header(scope.slug, figure, Width(width), of)
+    return response
+
+
+def _check_figure(figure: str, width: str, form: str) -> None:
+    """Raises Http404 for a figure, width or form that there is none of."""
+    if figure not in set(RoundFigure) or width not in set(Width) or form not in set(FigureForm):
+        raise Http404
 
 
 # --- over all rounds of a bank -----------------------------------------------------------------------------------
@@ -149,7 +170,7 @@ def bank_difficulty(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_GET
 def bank_figure(request: AuthenticatedRequest, slug: str, figure: str, width: str, form: str) -> HttpResponse:
     """Outcomes, flow of states or grades over all rounds."""
-    return figure_response(request, _rounds_of_bank(request, slug), figure, width, form)
+    return _figure_response(request, _rounds_of_bank(request, slug), figure, width, form)
 
 
 class RoundReportState(Struct, frozen=True):

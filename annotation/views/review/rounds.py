@@ -22,7 +22,7 @@ from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
@@ -32,9 +32,10 @@ from annotation.outcomes.overview import settling_of
 from annotation.outcomes.prompt_flags import revised_questions
 from annotation.outcomes.round_figures import (
     RoundFigure,
-    figure_file,
+    bank_interval,
     flow_legend,
     grades_legend,
+    leading_interval,
     outcomes_legend,
     state_flow,
 )
@@ -44,7 +45,7 @@ from annotation.review.assigning import ineligible_reviewers
 from annotation.review.calibrating import calibration_of, distances_of
 from annotation.review.kernels.transitions import RoundAct, why_not
 from annotation.review.onlookers import may_see_outcomes
-from annotation.review.outcomes import asked_by_forms, outcomes_over, round_outcomes, rules_of
+from annotation.review.outcomes import Outcomes, asked_by_forms, outcomes_over, round_outcomes, rules_of
 from annotation.review.reviewer_progress import (
     due_text,
     not_done,
@@ -92,7 +93,10 @@ class Scope(Struct, frozen=True):
 
     def figure(self, figure: RoundFigure, width: Width, form: FigureForm, rule: CountingRule) -> str:
         address = reverse(f"{self.kind}-figure", args=[self.slug, figure.value, width.value, form.value])
-        return f"{address}?rule={rule.value}" if figure is RoundFigure.OUTCOMES else address
+        return f"{address}?rule={rule.value}" if figure in (RoundFigure.OUTCOMES, RoundFigure.BANK_MIX) else address
+
+    def outcomes(self, rule: CountingRule) -> Outcomes:
+        return round_outcomes(self.rounds[0], rule) if self.kind == "round" else outcomes_over(self.rounds, rule)
 
 
 def scope_of(review_round: ReviewRound) -> Scope:
@@ -124,9 +128,10 @@ def outcomes_context(request: AuthenticatedRequest, scope: Scope) -> dict[str, A
     """Everything that ``_findings.html`` shows."""
     rounds, rules = scope.rounds, rules_of(*scope.rounds)
     rule = asked_rule(request, rules)
-    outcomes = round_outcomes(rounds[0], rule) if scope.kind == "round" else outcomes_over(rounds, rule)
+    outcomes = scope.outcomes(rule)
     legends = {
         RoundFigure.OUTCOMES: outcomes_legend(rounds, outcomes),
+        RoundFigure.BANK_MIX: outcomes_legend(rounds, outcomes, of_bank=True),
         RoundFigure.FLOW: flow_legend(rounds, state_flow(rounds)),
         RoundFigure.GRADES: grades_legend(rounds, outcomes),
     }
@@ -135,7 +140,9 @@ def outcomes_context(request: AuthenticatedRequest, scope: Scope) -> dict[str, A
         "rules": rules,
         "outcomes": outcomes,
         "times": round_times(*rounds),
-        "figures": {figure.value: _drawn(scope, figure, rule, legend) for figure, legend in legends.items()},
+        "leading_interval": leading_interval(outcomes),
+        "bank_interval": bank_interval(outcomes),
+        "figures": {figure.name.lower(): _drawn(scope, figure, rule, legend) for figure, legend in legends.items()},
     }
 
 
@@ -143,6 +150,9 @@ def _drawn(scope: Scope, figure: RoundFigure, rule: CountingRule, legend: str) -
     alt = {
         RoundFigure.OUTCOMES: _(
             "Percent of the reviewed questions with each issue and its interval; the same numbers are in the table."
+        ),
+        RoundFigure.BANK_MIX: _(
+            "Percent of the bank with each issue and its interval; the same numbers are in the table."
         ),
         RoundFigure.FLOW: _("How many questions were drawn, reviewed and changed, and what they are now."),
         RoundFigure.GRADES: _(
@@ -159,23 +169,6 @@ def _drawn(scope: Scope, figure: RoundFigure, rule: CountingRule, legend: str) -
             for width, words in widths.items()
         ],
     )
-
-
-def figure_response(request: AuthenticatedRequest, scope: Scope, figure: str, width: str, form: str) -> HttpResponse:
-    """A figure as it is drawn for the page and for a paper, by the rule in the address."""
-    check_figure(figure, width, form)
-    rule, of = asked_rule(request, rules_of(*scope.rounds)), FigureForm(form)
-    file = figure_file(RoundFigure(figure), scope.rounds, rule, of, Width(width))
-    response = HttpResponse(file, content_type=FIGURE_TYPES[of])
-    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
-    response["Content-Disposition"] = download_header(scope.slug, figure, Width(width), of)
-    return response
-
-
-def check_figure(figure: str, width: str, form: str) -> None:
-    """Raises Http404 for a figure, width or form that there is none of."""
-    if figure not in set(RoundFigure) or width not in set(Width) or form not in set(FigureForm):
-        raise Http404
 
 
 def groups_response(request: AuthenticatedRequest, scope: Scope) -> HttpResponse:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,18 @@ def test_a_round_without_reviews_has_rows_without_numbers() -> None:
     figure = outcomes_figure([Issue("Incorrect key", share(0, 0))], Width.ONE, simulated=False)
     assert "n/a" in [one.get_text() for one in figure.axes[0].texts]
     assert figure.get_supxlabel() == ""
+
+
+def test_a_rate_without_interval_is_drawn_inside_the_axis() -> None:
+    whole = replace(share(60, 60), ci95=None, flags=("whole_bank",))
+    with in_style():
+        figure = outcomes_figure([Issue("Incorrect key", whole)], Width.TWO, simulated=False)
+    assert figure.axes[0].get_xlim() == (0, 100)
+    assert "100.0 (all reviewed)" in [one.get_text() for one in figure.axes[0].texts]
+
+
+def test_of_the_bank_counts_of_the_sample_are_not_printed() -> None:
+    mixed = replace(share(12, 60), count=None)
+    figure = outcomes_figure([Issue("Incorrect key", mixed)], Width.TWO, simulated=False, of_bank=True)
+    assert "n = 60" in [one.get_text() for one in figure.axes[0].texts]
+    assert figure.axes[0].get_xlabel() == "Questions of the bank with the issue, %"

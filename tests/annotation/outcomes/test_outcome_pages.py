@@ -139,6 +139,26 @@ def test_pages_and_parts(client: Client, cora: User, pair: ReviewRound) -> None:
     assert f"/banks/{bank}/outcomes/".encode() in client.get("/rounds/pair/").content
 
 
+def test_page_and_figure_lead_with_one_interval(client: Client, cora: User, pair: ReviewRound) -> None:
+    """All six questions of the bank are reviewed: nothing has a width of zero, and the rule stands on the page."""
+    client.force_login(cora)
+    for page in ("/rounds/pair/", f"/banks/{pair.plan.bank.slug}/outcomes/"):
+        words = " ".join(client.get(page).content.decode().split())
+        assert "none where the whole bank was reviewed; by patient or exam where one holds more than one" in words
+        row = words.split("<td>Multiple valid answers</td>")[1].split("</tr>")[0]
+        assert "the whole bank was reviewed" in row
+        assert "0.00 to 0.00" not in words
+    assert b"(all reviewed)" in client.get("/rounds/pair/outcomes/two.svg").content
+    make_revision(pair.plan.bank, 7)
+    bank = " ".join(client.get(f"/banks/{pair.plan.bank.slug}/outcomes/").content.decode().split())
+    assert "Here by patient or exam" in bank
+    assert "Fewer than 10 patients or exams: no interval." in bank
+    mix = client.get("/rounds/pair/bank-mix/two.svg")
+    assert b"Questions of the bank with the issue" in mix.content
+    assert b"/rounds/pair/bank-mix/two.svg" in client.get("/rounds/pair/").content
+    assert client.get(f"/banks/{pair.plan.bank.slug}/outcomes/bank-mix/two.svg").status_code == 404
+
+
 def test_they_are_hidden_as_outcomes_are(
     client: Client, cora: User, rita: User, remo: User, stan: User, pair: ReviewRound, noon: datetime
 ) -> None:

@@ -8,16 +8,16 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Flag, RoundSteps, Verdict
-from annotation.models import Assignment, ReviewRound, User
+from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.review.ending import close_round
 from annotation.review.kernels.form_design import PAPER
 from annotation.review.onlookers import may_see_outcomes
-from annotation.review.outcomes import round_outcomes
+from annotation.review.outcomes import outcomes_over, round_outcomes
 from annotation.review.reassigning import remove_reviewer
 from annotation.review.reviewer_progress import reviewer_progress
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
-from annotation.statistics.kernels.issues import CountingRule, PaperOutcome
+from annotation.statistics.kernels.issues import CountingRule, Leading, PaperOutcome
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions
 from tests.annotation.rounds.made import make_sample, say, theirs
 
@@ -141,6 +141,13 @@ def test_the_shape_of_the_paper(db: None, cora: User, rita: User, noon: datetime
     assert found.paper[0].rate.share.ci95 == pytest.approx((0.0644114115417, 0.176553602153), abs=1e-6)
     assert found.paper[0].rate.clustered is None  # every question has an exam of its own
     assert found.paper[0].rate.bank_mix.value == pytest.approx(13 / 120)
+    assert {row.rate.leading for row in found.paper} == {Leading.WHOLE_BANK}, "no interval of what is known"
+    assert {row.rate.leading for row in outcomes_over([made]).paper} == {Leading.WHOLE_BANK}
+    SamplingPlan.objects.filter(pk=plan.pk).update(frame={**plan.frame, "filters": {"task": "presence"}})
+    narrowed = ReviewRound.objects.get(pk=made.pk)
+    assert {row.rate.leading for row in round_outcomes(narrowed).paper} == {Leading.WILSON}
+    make_revisions(bank, {121: {"difficulty": "easy"}})
+    assert {row.rate.leading for row in outcomes_over([made]).paper} == {Leading.WILSON}, "the bank has grown"
 
 
 def test_coordinators_who_review_stay_blinded_until_the_round_closes(

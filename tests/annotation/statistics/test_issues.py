@@ -14,7 +14,9 @@ from annotation.statistics.kernels.issues import (
     CountingRule,
     Judged,
     JudgedQuestions,
+    Leading,
     PaperOutcome,
+    Seen,
     counts,
 )
 
@@ -111,3 +113,32 @@ def test_every_flag_counts_for_at_most_one_outcome_of_the_paper() -> None:
     mapped = [flag for flags in PAPER_FLAGS.values() for flag in flags]
     assert len(mapped) == len(set(mapped))
     assert set(Flag) - set(mapped) == {Flag.GIVES_AWAY, Flag.IDENTIFIES, Flag.OTHER}
+
+
+def twos(n: int, flagged: int = 0) -> JudgedQuestions:
+    """So many questions, two on each exam; one flag on each of the first ones."""
+    return JudgedQuestions.of(
+        [Judged(one, "all", one // 2, frozenset({"a"} if one < flagged else ())) for one in range(n)]
+    )
+
+
+def test_one_interval_leads() -> None:
+    """By exam where one holds several of the questions, else Wilson; none where the whole bank was reviewed."""
+    shared = twos(40, flagged=5).rate(["a"], CountingRule.ANY, {"all": 400}, Seen(400))
+    assert shared.clustered is not None
+    assert (shared.leading, shared.shown.ci95) == (Leading.CLUSTERED, shared.clustered.estimate.ci95)
+    assert shared.shown.ci95 not in (None, shared.share.ci95)
+    alone = JudgedQuestions.of(paper_reviews()).rate(["several_valid"], CountingRule.ANY, {"all": 1200}, Seen(1200))
+    assert (alone.leading, alone.shown) == (Leading.WILSON, alone.share)
+    assert alone.bank_mix.ci95 is not None
+
+
+def test_of_a_whole_bank_there_is_no_interval_not_one_without_width() -> None:
+    for flagged in (0, 5):
+        whole = twos(120, flagged).rate(["a"], CountingRule.ANY, {"all": 120}, Seen(120))
+        assert (whole.leading, whole.shown.ci95, whole.bank_mix.ci95) == (Leading.WHOLE_BANK, None, None)
+        assert (whole.shown.value, whole.shown.flags, whole.bank_mix.flags) == (flagged / 120, *[("whole_bank",)] * 2)
+        assert whole.share.ci95 is not None, "it stands in the table of the report"
+    assert twos(120).rate(["a"], CountingRule.ALL, {"all": 120}, Seen(120)).leading is Leading.WILSON, "nobody counts"
+    part = twos(40).rate(["a"], CountingRule.ANY, {"all": 40}, Seen(40, "whole_frame"))
+    assert (part.leading, part.bank_mix.ci95, part.bank_mix.flags) == (Leading.CLUSTERED, None, ("whole_frame",))
