@@ -114,6 +114,7 @@ urlpatterns = [
     ),
     path("banks/<slug:slug>/", bank.bank, name="bank"),
     path("banks/<slug:slug>/categories/", bank.bank_categories, name="bank-categories"),
+    path("banks/<slug:slug>/categories/<slug:width>.<slug:form>", bank.bank_taxonomy, name="bank-taxonomy"),
     path("banks/<slug:slug>/ids.csv", bank.bank_source_ids, name="bank-source-ids"),
     path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
     path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),

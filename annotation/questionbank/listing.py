@@ -20,6 +20,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from annotation.enums import ImageState, QuestionState, RenditionKind, Task
+from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
 from annotation.questionbank.filters import NO_CATEGORY, BankSearch, NotByIndex, bank_filters
 from annotation.site.sorted_tables import Sorting
@@ -386,3 +387,14 @@ def category_tree(bank: QuestionBank) -> Branch:
             branch = branch.branches.setdefault(value, Branch(words, urlencode(wanted)))
             branch.n += n
     return whole
+
+
+def taxonomy_file(bank: QuestionBank, form: FigureForm, width: Width) -> bytes:
+    """The domains of the bank, which are its tasks, the largest first, and the categories of each, as a figure."""
+    from annotation.figures.kernels.style import rendered
+    from annotation.figures.kernels.taxonomy import Domain, taxonomy_figure  # with matplotlib, slow to load
+
+    tasks = sorted(category_tree(bank).branches.values(), key=lambda one: -one.n)
+    domains = [Domain(one.words, one.n, [(part.words, part.n) for part in one.branches.values()]) for one in tasks]
+    words, others = (_("Questions"), "%"), _("%(n)s other categories")
+    return rendered(lambda: taxonomy_figure(domains, width, words, simulated=bank.simulated, others=others), form)

@@ -40,6 +40,7 @@ from annotation.enums import (
 from annotation.exports.bank_export import export_bank_zip
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
+from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.generation.report_sources import origin_of
 from annotation.ingest.serving import image_descriptors
@@ -59,6 +60,7 @@ from annotation.questionbank.listing import (
     n_missing_images,
     n_questions,
     questions_page,
+    taxonomy_file,
 )
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of, withheld_questions
@@ -67,6 +69,8 @@ from annotation.site.sorted_tables import asked_sorting, numbered_page
 from annotation.templatetags.pages import kept_fragment
 from annotation.views.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
+from annotation.views.review.round_outcomes import drawn_response
+from annotation.views.review.rounds import DrawnFigure
 from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
@@ -336,7 +340,33 @@ def _closed_reviews(one: Question) -> list[Review]:
 def bank_categories(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Tasks, categories, subcategories and classes, each with a link to its questions."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    return render(request, "annotation/bank/categories.html", {"bank": one, "tree": category_tree(one)})
+    return render(
+        request, "annotation/bank/categories.html", {"bank": one, "tree": category_tree(one), "figure": _drawn(one)}
+    )
+
+
+def _drawn(bank: QuestionBank) -> DrawnFigure:
+    def address(width: Width, form: FigureForm) -> str:
+        return reverse("bank-taxonomy", args=[bank.slug, width.value, form.value])
+
+    widths = {Width.ONE: _("one column"), Width.TWO: _("two columns")}
+    legend = _("The questions of the bank by task, and in each task by category; percent of all questions.")
+    alt = _("How many questions each task and its largest categories have; the same numbers are in the list.")
+    files = [(words, [(form.value, address(width, form)) for form in FigureForm]) for width, words in widths.items()]
+    return DrawnFigure(address(Width.TWO, FigureForm.SVG), alt, legend, files)
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@never_cache
+@require_GET
+def bank_taxonomy(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
+    """What the questions are about, as it is drawn for the page and for a paper."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    if width not in set(Width) or form not in set(FigureForm):
+        raise Http404
+    return drawn_response(
+        taxonomy_file(one, FigureForm(form), Width(width)), slug, "taxonomy", Width(width), FigureForm(form)
+    )
 
 
 @role_required(Role.COORDINATOR)

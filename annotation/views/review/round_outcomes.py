@@ -101,9 +101,14 @@ def _figure_response(request: AuthenticatedRequest, scope: Scope, figure: str, w
         raise Http404  # samples of several rounds have no common mix
     rule, of = asked_rule(request, rules_of(*scope.rounds)), FigureForm(form)
     file = figure_file(RoundFigure(figure), scope.rounds, partial(scope.outcomes, rule), of, Width(width))
-    response = HttpResponse(file, content_type=FIGURE_TYPES[of])
+    return drawn_response(file, scope.slug, figure, Width(width), of)
+
+
+def drawn_response(file: bytes, subject: str, figure: str, width: Width, form: FigureForm) -> HttpResponse:
+    """A figure for the page, under a name that says what it is where it is saved."""
+    response = HttpResponse(file, content_type=FIGURE_TYPES[form])
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
-    response["Content-Disposition"] = download_header(scope.slug, figure, Width(width), of)
+    response["Content-Disposition"] = download_header(subject, figure, width, form)
     return response
 
 

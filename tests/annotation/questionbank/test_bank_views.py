@@ -12,6 +12,7 @@ from django.utils.html import escape
 from msgspec.structs import replace
 
 from annotation.enums import AssignmentState, Flag, QuestionState, RoundState, Task
+from annotation.figures.kernels.taxonomy import Domain
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -367,7 +368,33 @@ def test_categories_are_a_tree_and_each_branch_a_filter(
     for person, status in ((ada, 200), (rita, 403)):
         client.force_login(person)
         assert client.get("/banks/tree/categories/").status_code == status
+        assert client.get("/banks/tree/categories/two.svg").status_code == status
         assert client.get("/banks/none/categories/").status_code in (403, 404)
+
+
+def test_the_taxonomy_of_a_bank_as_a_figure(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    page = client.get("/banks/chest-bank/categories/").content.decode()
+    for width in ("one", "two"):
+        for form in ("svg", "pdf", "png"):
+            address = f"/banks/chest-bank/categories/{width}.{form}"
+            assert address in page
+            assert client.get(address).status_code == 200
+    answer = client.get("/banks/chest-bank/categories/two.svg")
+    assert answer["Content-Disposition"] == 'attachment; filename="chest-bank-taxonomy-two-columns.svg"'
+    svg = answer.content.decode()
+    tree = category_tree(bank)
+    for task in tree.divisions:
+        assert f">{task.words}<" in svg
+        assert all(f">{one.words}<" in svg for one in task.divisions)
+    assert client.get("/banks/chest-bank/categories/three.svg").status_code == 404
+    assert client.get("/banks/chest-bank/categories/two.gif").status_code == 404
+
+
+def test_small_categories_of_a_domain_are_one_row() -> None:
+    many = Domain("Presence", 66, [(f"C{n:02}", n) for n in range(1, 12)])
+    assert many.rows("%(n)s others") == [*((f"C{n:02}", n) for n in range(11, 3, -1)), ("3 others", 6)]
+    assert len(Domain("Presence", 45, many.categories[:9]).rows("%(n)s others")) == 9, "one is not summed up"
 
 
 def test_the_tree_of_a_bank_is_counted_by_one_query(client: Client, cora: User, bank: QuestionBank) -> None:

@@ -316,6 +316,7 @@ NO_PAGE = {
     "round-codebook": "a file",
     "round-export": "a file",
     "bank-figure": "a file",
+    "bank-taxonomy": "a file",
     "round-cost": "a part of a page",
     "round-figure": "a file",
     "study-codebook": "a file",
