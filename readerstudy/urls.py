@@ -148,7 +148,7 @@ urlpatterns: list[URLPattern] = [
     path("models/new/", models.model_new, name="model-new"),
     path("models/compare/", comparing.models_compare, name="models-compare"),
     path("models/compare/<slug:slug>/start/", comparing.models_compare_start, name="models-compare-start"),
-    path("models/compare/<slug:slug>.csv", comparing.models_compare_file, name="models-compare-file"),
+    path("models/compare/<slug:slug>.<slug:form>", comparing.models_compare_file, name="models-compare-file"),
     *page_paths("models/submissions/<slug:slug>/", SUBMISSION_ACTS),
     path("models/import/", predictions.predictions_import, name="predictions-import"),
     path("models/import/store/", predictions.predictions_import_store, name="predictions-import-store"),

@@ -148,7 +148,7 @@ def printed_tables(result: StoredAnalysis) -> list[Printed]:
     compared = [*planned, *(late.planned if late else [])]
     found: list[Sequence[Table | None]] = [
         [accuracy_table(result)],
-        *[[one] for one in breakdown_tables(result) if one.rows],
+        *[[one] for one in breakdown_tables(result) if one and one.rows],
         [
             *(planned_table(result), other_lines_table(result, planned)),
             *((late_table(result), other_lines_table(result, late.planned)) if late else ()),

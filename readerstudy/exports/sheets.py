@@ -11,7 +11,8 @@ from annotation.statistics.kernels.catalogue import meanings
 from annotation.statistics.kernels.estimate import Value
 from annotation.tables.kernels.table import ESTIMATE, REAL, TEXT, WHOLE, YES_NO, Column, Table, TableCell, counted
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, TimeResult, Times, plain, values_of
-from readerstudy.results.kernels.stored import asks_guesses, calibrations, kinds_of, order_of, raters_of
+from readerstudy.results.kernels.paper_tables import domain_rows, mean_row
+from readerstudy.results.kernels.stored import asks_guesses, breakdown, calibrations, kinds_of, order_of, raters_of
 
 RATER = Column("rater", TEXT, "Pseudonym of the reader, or name of the model.")
 KIND = Column("kind", TEXT, "Who answered.", "reader, model")
@@ -169,6 +170,7 @@ def accuracy_sheets(result: StoredAnalysis) -> list[Table]:
             ),
             [[name, statistic, one] for name, panel in result["panels"].items() for statistic, one in values_of(panel)],
         ),
+        *_domains(result),
         _breakdown(result, "categories", "category"),
         _breakdown(result, "difficulties", "difficulty"),
         Table(
@@ -297,6 +299,25 @@ def _breakdown(result: StoredAnalysis, table: Literal["categories", "difficultie
             for rater in order_of(result)
         ],
     )
+
+
+def _domains(result: StoredAnalysis) -> Iterator[Table]:
+    """Nothing where no category is one of the paper's."""
+    kinds, categories = kinds_of(result), breakdown(result, "categories")
+    if not (rows := domain_rows(categories)):
+        return
+    columns = (
+        Column("domain", TEXT, "Domain of the ReXVQA paper; what is in none; the plain mean of all categories."),
+        Column("category", TEXT, "Category of the questions; empty: all of the domain."),
+        Column("n_questions", WHOLE, "Scored questions of it."),
+        *(RATER, KIND, ESTIMATE),
+    )
+    cells: list[Sequence[TableCell]] = [
+        [row.domain, row.category, row.n, rater, kinds[rater], value]
+        for row in (*rows, mean_row(categories))
+        for rater, value in zip(order_of(result), row.shares, strict=True)
+    ]
+    yield Table("domains", "accuracy by domain with its categories, and the mean of the categories", columns, cells)
 
 
 def _variant_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:

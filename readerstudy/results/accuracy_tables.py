@@ -7,14 +7,16 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from msgspec.structs import replace
 
 from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, POST_HOC, STRATA_MERGED, Value
 from annotation.tables.kernels.table import TEXT, WHOLE, Column, Counted, Name, ShownEstimate, Table, TableCell
 from readerstudy.analysis.kernels.panel_result import RaterEntry
-from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, Times, plain, value_named
+from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, StoredAnalysis, Times, plain, value_named
 from readerstudy.results.kernels.agreement_tables import reader_agreement
 from readerstudy.results.kernels.inferences import means_of_runs
+from readerstudy.results.kernels.paper_tables import best_model, domain_rows, mean_row
 from readerstudy.results.kernels.stored import (
     FEWEST_FOR_KAPPA,
     BreakdownTable,
@@ -35,6 +37,7 @@ from readerstudy.results.kernels.stored import (
 from readerstudy.results.wording import bootstrap_rule, estimates, failed_rule, rater_name, shown, table_of
 
 Rows = list[list[TableCell]]
+INDENT = "\N{NO-BREAK SPACE}" * 3  # before a category below its domain
 
 
 def accuracy_table(result: StoredAnalysis) -> Table:
@@ -44,10 +47,13 @@ def accuracy_table(result: StoredAnalysis) -> Table:
     mixes = [one["accuracy_bank_mix"] for one in whole.values() if "accuracy_bank_mix" in one]
     merged = {tuple(one.get("merged_tasks", ())) for one in mixes}
     common = {POST_HOC, CLUSTERS_IGNORED, *([STRATA_MERGED] if len(merged) == 1 else [])}  # once, in the caption
-    has_guesses, rows = asks_guesses(result), Rows()
+    has_guesses, best, rows = asks_guesses(result), best_model(result), Rows()
     for name in order_of(result):
         one = whole[name]
-        shares: list[TableCell] = [_over_questions(one), *([_guessed(one)] if has_guesses else [])]
+        shares: list[TableCell] = [
+            _over_questions(one, is_best=name == best),
+            *([_guessed(one)] if has_guesses else []),
+        ]
         shares += [_share(panels[task][name]["accuracy"]) for task in tasks]
         shares += [_share(one["accuracy_task_mean"], common)]
         shares += [_share(one.get("accuracy_bank_mix"), common)] if mixes else []
@@ -66,6 +72,8 @@ def accuracy_table(result: StoredAnalysis) -> Table:
         "merged": sorted({task for one in merged for task in one}),
         "has_clusters": any("accuracy_cluster" in one for one in whole.values()),
         "has_guesses": has_guesses,
+        "has_models": sum(kind == MODEL for kind in kinds.values()) > 1,
+        "has_best": best is not None,
         "failed": failed_rule(result),
         "experts": expert_ceiling(result["panels"][ALL_TASKS]),
     }
@@ -77,9 +85,10 @@ def _share(one: Value | None, common: Set[str] = frozenset({POST_HOC}), note: st
     return None if one is None else shown(without_flags(one, common), Scale.SHARE, note)
 
 
-def _over_questions(one: RaterEntry) -> ShownEstimate:
+def _over_questions(one: RaterEntry, *, is_best: bool) -> ShownEstimate:
     clustered = _share(one.get("accuracy_cluster"))
-    return shown(without_flags(one["accuracy"], {POST_HOC}), Scale.SHARE, clustered=clustered)
+    cell = shown(without_flags(one["accuracy"], {POST_HOC}), Scale.SHARE, clustered=clustered)
+    return replace(cell, is_best=is_best)
 
 
 def _guessed(one: RaterEntry) -> ShownEstimate | None:
@@ -95,22 +104,60 @@ def _not_answered(one: RaterEntry) -> list[TableCell]:
     return [Counted(one["n_failed"], n_not_missing), n_no_option, one["n_missing"]]
 
 
-def breakdown_table(found: BreakdownTable, name: str, head: str, result: StoredAnalysis | None = None) -> Table:
-    """A row for each value, however many; a column for each rater. Outside of a study it has no ``result``."""
-    names = [rater if result is None else rater_name(result, rater).text for rater, _shares in found.rows]
+def breakdown_table(
+    found: BreakdownTable,
+    name: str,
+    head: str,
+    result: StoredAnalysis | None = None,
+    whole: Sequence[Value] = (),
+) -> Table:
+    """A row for each value, however many; a column for each rater. Outside of a study it has no ``result``.
+
+    ``whole``: the accuracy of each over all questions, which stands below the mean of the values.
+    """
+    rows: Rows = [_of_questions(value or _("not known"), n, shares) for value, n, shares in found.by_value]
+    rows += _averages(found, whole) if whole and rows else []
+    return _by_rater(name, head, found, rows, result, averages=bool(whole))
+
+
+def domain_table(
+    found: BreakdownTable, result: StoredAnalysis | None = None, whole: Sequence[Value] = ()
+) -> Table | None:
+    """Table 3 of the paper: its categories under their domains. Nothing where it has none of these categories."""
     rows: Rows = [
-        [Name(value or _("not known"), _questions(n), n=n), *(shown(one, Scale.SHARE) for one in shares)]
-        for value, n, shares in found.by_value
+        _of_questions(f"{INDENT}{row.category}" if row.category else _(row.domain), row.n, row.shares)
+        for row in domain_rows(found)
     ]
+    rows += _averages(found, whole) if rows else []
+    return _by_rater("domains", _("Domain and category"), found, rows, result, averages=True) if rows else None
+
+
+def _by_rater(
+    name: str, head: str, found: BreakdownTable, rows: Rows, result: StoredAnalysis | None, *, averages: bool
+) -> Table:
+    names = [rater if result is None else rater_name(result, rater).text for rater, _shares in found.rows]
     columns, failed = [Column(head, TEXT), *map(estimates, names)], result and failed_rule(result)
-    return table_of("breakdown", columns, rows, name=name, is_stacked=True, failed=failed)
+    facts = {"failed": failed, "averages": averages, "by_domain": name == "domains"}
+    return table_of("breakdown", columns, rows, name=name, is_stacked=True, **facts)
 
 
-def breakdown_tables(result: StoredAnalysis) -> tuple[Table, Table]:
-    """By category and by difficulty."""
+def _of_questions(name: str, n: int, shares: Sequence[Value]) -> list[TableCell]:
+    return [Name(name, _questions(n), n=n), *(shown(one, Scale.SHARE) for one in shares)]
+
+
+def _averages(found: BreakdownTable, whole: Sequence[Value]) -> Rows:
+    n, mean = sum(n for _value, n in found.values), mean_row(found)
+    return [_of_questions(_(mean.domain), n, mean.shares), _of_questions(_("All questions"), n, whole)]
+
+
+def breakdown_tables(result: StoredAnalysis) -> tuple[Table | None, Table, Table]:
+    """By category under the domains of the paper, by every category, and by difficulty."""
     categories, difficulties = breakdown(result, "categories"), breakdown(result, "difficulties")
+    of_all = raters_of(result["panels"][ALL_TASKS])
+    whole = [of_all[name]["accuracy"] for name, _shares in categories.rows]
     return (
-        breakdown_table(categories, "categories", _("Category"), result),
+        domain_table(categories, result, whole),
+        breakdown_table(categories, "categories", _("Category"), result, whole),
         breakdown_table(difficulties, "difficulties", _("Difficulty"), result),
     )
 

@@ -27,14 +27,17 @@ from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.acts.models import run_of
 from readerstudy.comparison.comparison_job import (
+    TABLE_TYPES,
+    TableForm,
     ask_for_comparison,
     banks_compared,
     comparison_under_way,
     newest_comparison,
     result_of,
+    tables_of_bank,
     take_comparison,
 )
-from readerstudy.comparison.kernels.comparison_tables import band_rows, category_table, model_rows
+from readerstudy.comparison.kernels.comparison_tables import band_rows
 from readerstudy.forms.models import ModelRunCapForm, ModelRunForm
 from readerstudy.model_runs.asked_questions import open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
@@ -49,7 +52,6 @@ from readerstudy.model_runs.planning import (
 from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.entries import knows_scores
-from readerstudy.results.accuracy_tables import breakdown_table
 from readerstudy.study.permissions import coordinates_a_study
 
 if TYPE_CHECKING:
@@ -244,9 +246,9 @@ def _compared(bank: QuestionBank) -> dict[str, Any]:
         **context,
         "result": result,
         "is_stale": inputs_now(bank) != comparison.inputs_sha256,
-        "rows": model_rows(result),
         "bands": band_rows(result),
-        "categories": breakdown_table(category_table(result), "categories", _("Category")),
+        "tables": tables_of_bank(result),
+        "forms": list(TableForm),
     }
 
 
@@ -265,15 +267,15 @@ def models_compare_start(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @person_required
 @never_cache
 @require_safe
-def models_compare_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """What the page shows, as CSV with full precision."""
+def models_compare_file(request: AuthenticatedRequest, slug: str, form: str) -> HttpResponse:
+    """What the page shows: with full precision as CSV and XLSX, for print as DOCX and LaTeX."""
     bank = bank_compared(request.user, slug)
     comparison = newest_comparison(bank)
-    if comparison is None:
+    if comparison is None or form not in set(TableForm):
         raise Http404
-    file = take_comparison(comparison, **by(request))
-    response = HttpResponse(file, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{bank.slug}-models-{comparison.public_id}.csv"'
+    file = take_comparison(comparison, TableForm(form), **by(request))
+    response = HttpResponse(file, content_type=TABLE_TYPES[TableForm(form)])
+    response["Content-Disposition"] = f'attachment; filename="{bank.slug}-models-{comparison.public_id}.{form}"'
     return response
 
 

@@ -223,7 +223,7 @@ def _of_models(place: Place) -> dict[str, list[Thing]]:
     return {
         "model": [Thing(label, {"public_id": there[name].public_id}) for label, name in models.items()],
         "prediction-import-new": [Thing(label, {"public_id": there[name].public_id}) for label, name in models.items()],
-        "models-compare": _one(slug=there["study draft"].bank.slug, public_id="none"),
+        "models-compare": _one(slug=there["study draft"].bank.slug, public_id="none", form="csv"),
         "prediction-import": _one(public_id=there["sent good"].public_id),
         "prediction-run": _one(public_id=there["run 1"].public_id),
         "model-run": _one(public_id=there["at work running"].public_id, number=3, sha256="0" * 64),

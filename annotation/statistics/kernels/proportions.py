@@ -175,13 +175,17 @@ def accuracy_task_mean(correct: Correct, task: Codes, n_tasks: int, *, clustered
     Undefined where no question of a task counts. The interval is that of ``weighted_share``; with fewer than five
     questions of a task there is none, flag ``stratum_too_small``. ``clustered`` as above.
     """
-    k, n = _counts(correct, task, n_tasks)
+    return mean_of_shares(*_counts(correct, task, n_tasks), clustered=clustered)
+
+
+def mean_of_shares(k: NDArray[np.int64], n: NDArray[np.int64], *, clustered: bool = False) -> Estimate:
+    """The same of any groups, such as categories: right answers and questions that count, shape (groups,)."""
     total = int(n.sum())
-    if n_tasks == 0 or not n.all():
+    if len(n) == 0 or not n.all():
         return undefined(ZERO_TRIALS, n=total, method=TASK_MEAN)
     if n.min() < FEWEST_OF_TASK:
         return _flagged(Estimate(float((k / n).mean()), None, total, TASK_MEAN, (STRATUM_TOO_SMALL,)))
-    p, interval, _n_effective = weighted_share(np.full(n_tasks, 1 / n_tasks), k, n, 1 / (n - 1))
+    p, interval, _n_effective = weighted_share(np.full(len(n), 1 / len(n)), k, n, 1 / (n - 1))
     return _flagged(Estimate(p, interval, total, TASK_MEAN), clustered=clustered)
 
 

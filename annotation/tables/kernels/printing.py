@@ -25,6 +25,7 @@ from annotation.tables.kernels.table import (
 NONE, NO_INTERVAL, NOT_SHOWN = "n/a", "no interval", "not shown"
 INTERVAL = "95% CI"
 MARKS = {"small_n": "†", "few_disagreements": "‡"}
+BEST = "*"
 AT_ONCE = 8  # columns of stacked estimates beside each other
 MINUS = "\N{MINUS SIGN}"
 Row = list[str]
@@ -104,7 +105,7 @@ def _why(cell: ShownEstimate) -> str:
 
 def _words(cell: TableCell) -> str:
     if isinstance(cell, ShownEstimate):
-        return "" if cell.is_same else marked(number(cell.one, cell.scale), cell.one)
+        return "" if cell.is_same else marked(number(cell.one, cell.scale), cell.one) + BEST * cell.is_best
     if isinstance(cell, Name):
         return cell.text if cell.n is None else f"{cell.text} (n = {cell.n})"
     if isinstance(cell, Counted):

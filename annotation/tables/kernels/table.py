@@ -51,6 +51,7 @@ class ShownEstimate(Struct, frozen=True):
     caution: str = ""  # why there is no value, or what to be careful about
     note: str = ""  # what only a page has room for
     is_same: bool = False  # as the value beside which it stands: people are shown its interval alone
+    is_best: bool = False  # significantly better than all others, as the caption says
     clustered: ShownEstimate | None = None  # the same with an interval that allows for patients or exams with several
 
 

@@ -7,8 +7,9 @@ from typing import Any, NotRequired, TypedDict
 
 from msgspec import Struct
 
-from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, ClusteredAccuracyValue, Value
-from readerstudy.results.kernels.stored import BreakdownTable, without_flags
+from annotation.statistics.kernels.estimate import ClusteredAccuracyValue, Value
+from annotation.tables.kernels.table import REAL, TEXT, WHOLE, Column
+from readerstudy.results.kernels.stored import BreakdownTable
 
 
 class ComparedModel(TypedDict):
@@ -62,14 +63,6 @@ class StoredComparison(TypedDict):
     pairs: list[dict[str, Any]]
 
 
-class ModelRow(Struct, frozen=True):
-    """One row of Table 2."""
-
-    model: ComparedModel
-    failed_share: float | None  # of the questions that the run holds
-    task_mean: Value  # without the caution that the table says of all rows
-
-
 class BandRow(Struct, frozen=True):
     """The ranks that a model can have; ``ranks`` has one entry for each rank, whether it is one of them."""
 
@@ -78,18 +71,6 @@ class BandRow(Struct, frozen=True):
     best: int
     worst: int
     ranks: list[bool]
-
-
-def model_rows(result: StoredComparison) -> list[ModelRow]:
-    return [
-        ModelRow(one, _failed_share(one), without_flags(one["accuracy_task_mean"], {CLUSTERS_IGNORED}))
-        for one in result["models"]
-    ]
-
-
-def _failed_share(model: ComparedModel) -> float | None:
-    answered = model["accuracy"]["n"] - model["n_missing"]
-    return model["n_failed"] / answered if answered else None
 
 
 def band_rows(result: StoredComparison) -> list[BandRow]:
@@ -116,8 +97,24 @@ def category_table(result: StoredComparison) -> BreakdownTable:
 
 
 FILE_COLUMNS = (
-    *("model", "version", "run", "of", "name", "n", "accuracy", "low", "high", "method", "flags", "reason"),
-    *("failed", "missing", "best_rank", "worst_rank", "not_asked", "earlier_wording"),
+    Column("model", TEXT, "Name of the model."),
+    Column("version", TEXT, "Its version."),
+    Column("run", WHOLE, "Number of its main run on the bank."),
+    Column("of", TEXT, "All questions, a mean, a task or a category."),
+    Column("name", TEXT, "Which task or category."),
+    Column("n", WHOLE, "Questions that count."),
+    Column("accuracy", REAL, "Share right, from 0 to 1; missing: undefined, reason says why."),
+    Column("low", REAL, "Lower limit of the 95 % interval; missing: no interval."),
+    Column("high", REAL, "Upper limit."),
+    Column("method", TEXT, "How the interval was made."),
+    Column("flags", TEXT, "What to be careful about."),
+    Column("reason", TEXT, "Why there is no value."),
+    Column("failed", WHOLE, "Answers from which no option could be taken; counted wrong."),
+    Column("missing", WHOLE, "Questions without an answer; counted wrong."),
+    Column("best_rank", WHOLE, "One more than the models that are significantly better."),
+    Column("worst_rank", WHOLE, "All models but those that are significantly worse."),
+    Column("not_asked", WHOLE, "Questions that the run was not asked; not counted."),
+    Column("earlier_wording", WHOLE, "Questions that it was asked in an earlier wording; not counted."),
 )
 Cell = str | int | float | None
 

@@ -236,10 +236,11 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Accuracy of every rater by category and by difficulty of the questions."""
     result = seen.result
     groups_drawn = {"accuracy-by-task": large_tasks(result), "accuracy-by-category": large_categories(result)}
-    categories, difficulties = breakdown_tables(result)
+    domains, categories, difficulties = breakdown_tables(result)
     context: dict[str, Any] = {
         **seen.context(),
         "figures": [name for name, groups in groups_drawn.items() if groups],
+        "domains": domains,
         "categories": categories,
         "difficulties": difficulties,
     }

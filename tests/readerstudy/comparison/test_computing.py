@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,10 @@ from annotation.statistics.kernels.comparing import (
     rank_bands,
     ranked_pairs,
 )
+from annotation.tables.kernels.printing import printed
+from annotation.tables.kernels.table import Counted
 from readerstudy.analysis.kernels.result import LETTERS
+from readerstudy.comparison.comparison_job import tables_of_bank
 from readerstudy.comparison.kernels.bank_comparison import (
     EARLIER,
     FAILED,
@@ -26,7 +30,7 @@ from readerstudy.comparison.kernels.bank_comparison import (
     Entrant,
     compare,
 )
-from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows, model_rows
+from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows
 
 SIGNS = {"x": FAILED, ".": MISSING, "-": NOT_ASKED, "~": EARLIER}
 
@@ -42,7 +46,8 @@ def made(said: dict[str, str], *, clusters: list[int] | None = None, n_tasks: in
         cluster_level="exam",
         n_without_key=0,
         entrants=tuple(
-            Entrant(name, {"model": name.lower(), "version": "", "run": name, "number": 1}) for name in said
+            Entrant(name, {"model": name.lower(), "version": "", "run": name, "number": 1, "n_elsewhere": 0})
+            for name in said
         ),
         key=np.ones(n, dtype=np.int8),
         task=np.array([place % n_tasks for place in range(n)], dtype=np.int8),
@@ -68,6 +73,20 @@ def test_models_stand_by_accuracy_with_failed_and_missing_as_wrong() -> None:
     pair = result["pairs"][0]
     assert pair["table"] == {"both": 1, "first_only": 4, "second_only": 1, "neither": 0}
     assert pair["p"] == mcnemar_exact_p(PairedTable(1, 4, 1, 0))
+
+
+@pytest.mark.parametrize("clusters", [None, [place // 2 for place in range(40)]], ids=["questions", "exams"])
+def test_the_best_of_a_bank_is_marked_only_where_every_pair_says_so(clusters: list[int] | None) -> None:
+    said = {"Best": "B" * 40, "Near": "B" * 36 + "A" * 4, "Worst": "A" * 40}
+    [table, domains, categories] = tables_of_bank(compare(made(said, clusters=clusters)))
+    assert "No model is marked as the best" in " ".join(table.caption.split())
+    assert [one.name for one in (domains, categories)] == ["domains", "categories"]
+    said["Near"] = "B" * 20 + "A" * 20
+    [table, *_rest] = tables_of_bank(compare(made(said, clusters=clusters)))
+    [(head, rows)] = printed("models", [table]).parts
+    assert head[:2] == ["Model", "Over questions (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}40)"]
+    assert [row[1] for row in rows if row[0] in said] == ["100.0*", "50.0", "0.0"]
+    assert any("by patient or exam" in row[0] for row in rows) == (clusters is not None)
 
 
 def test_bands_say_what_the_pairs_leave_open() -> None:
@@ -153,4 +172,5 @@ def test_what_a_model_was_not_asked_counts_neither_for_it_nor_against_it() -> No
         "n_earlier": 2,
     }
     assert sum(result["pairs"][0]["table"].values()) == 3
-    assert model_rows(result)[1].failed_share == 0
+    models: Any = tables_of_bank(result)[0]
+    assert models.rows[1][5] == Counted(0, 2), "failed of the answers that it gave"

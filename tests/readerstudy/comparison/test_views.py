@@ -6,6 +6,8 @@ import csv
 import io
 from datetime import timedelta
 
+import docx
+import openpyxl
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -82,6 +84,29 @@ def test_the_file_holds_what_the_page_shows(coordinator: Client, bank: QuestionB
     assert response["Content-Disposition"].startswith('attachment; filename="bank-models-')
 
 
+def test_the_tables_as_the_paper_prints_them(coordinator: Client, bank: QuestionBank) -> None:
+    """In every form with the same numbers; each time it is noted who took them."""
+    send(bank, "=Good & <i>", Q1="B", Q2="B", Q3="A")
+    compare(bank)
+    answers = {form: coordinator.get(FILE.replace("csv", form)) for form in ("tex", "docx", "xlsx")}
+    assert AuditEvent.objects.filter(act="bank.comparison_taken").count() == 3
+    tex = answers["tex"].content.decode()
+    assert r"=Good \& \textless{}i\textgreater{} & 66.7" in tex
+    assert tex.count(r"\caption{") == 2
+    assert "Bank: Bank." in tex
+    models, categories = docx.Document(io.BytesIO(answers["docx"].content)).tables
+    assert models.rows[1].cells[0].text == "=Good & <i>"
+    assert [row.cells[0].text for row in categories.rows][-2] == "All questions (n = 3)"
+    book = openpyxl.load_workbook(io.BytesIO(answers["xlsx"].content))
+    assert book["models"]["A2"].value == "=Good & <i>"
+    assert book["models"]["A2"].data_type == "s"
+    assert all(row[3].value for row in book["codebook"].rows), "every column is explained"
+    assert answers["xlsx"]["Content-Disposition"].endswith('.xlsx"')
+    assert coordinator.get(FILE.replace("csv", "pdf")).status_code == 404
+    page = coordinator.get(PAGE).content.decode()
+    assert all(FILE.replace("csv", form) in page for form in ("csv", "tex", "docx", "xlsx"))
+
+
 def test_the_same_again_is_the_row_that_is_there_and_another_input_makes_it_stale(
     coordinator: Client, bank: QuestionBank, cora: User
 ) -> None:
@@ -95,7 +120,7 @@ def test_the_same_again_is_the_row_that_is_there_and_another_input_makes_it_stal
     assert ModelComparison.objects.count() == 2
     page = coordinator.get(PAGE)
     assert page.context["comparison"] == again
-    assert [row.model["name"] for row in page.context["rows"]] == ["Poor"]
+    assert [row[0].text for row in page.context["tables"][0].rows] == ["Poor"]
 
 
 def test_an_answer_to_a_wording_that_is_gone_is_counted_apart(bank: QuestionBank) -> None:
