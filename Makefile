@@ -18,7 +18,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test check lint format bench load proof proof-reading proof-orders proof-statistics proof-audit proof-exams proof-api torture services backup restore lock sbom
+.PHONY: help setup setup-dev demo demo-reset serve test check lint format bench load proof proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api torture services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -90,8 +90,8 @@ bench: setup-dev
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, the audit log, planted faults, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED)
-proof: proof-reading proof-orders proof-statistics proof-audit proof-exams proof-api
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, printed tables in LaTeX and LibreOffice, the audit log, planted faults, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED)
+proof: proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api
 
 proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
@@ -105,6 +105,9 @@ proof-statistics: setup-dev
 	@$(BIN)/python -m tests.annotation.statistics.coverage
 	@$(BIN)/python -m tests.annotation.statistics.cover_table
 	@$(BIN)/python -m tests.annotation.statistics.forecast_check
+
+proof-print: setup-dev
+	@$(BIN)/python -m pytest -q -rs -n 0 tests/readerstudy/report/test_printed_tables.py
 
 proof-audit: setup-dev
 	@$(BIN)/python -m tests.annotation.audit.removed_calls -n 2

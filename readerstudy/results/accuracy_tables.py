@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from msgspec.structs import replace
 
 from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
-from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, POST_HOC, STRATA_MERGED, Value
+from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, POST_HOC, STRATA_MERGED, STRATUM_TOO_SMALL, Value
 from annotation.tables.kernels.table import TEXT, WHOLE, Column, Counted, Name, ShownEstimate, Table, TableCell
 from readerstudy.analysis.kernels.panel_result import RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, StoredAnalysis, Times, plain, value_named
@@ -147,7 +147,8 @@ def _of_questions(name: str, n: int, shares: Sequence[Value]) -> list[TableCell]
 
 def _averages(found: BreakdownTable, whole: Sequence[Value]) -> Rows:
     n, mean = sum(n for _value, n in found.values), mean_row(found)
-    return [_of_questions(_(mean.domain), n, mean.shares), _of_questions(_("All questions"), n, whole)]
+    shares = [without_flags(one, {STRATUM_TOO_SMALL}) for one in mean.shares]  # the caption says it
+    return [_of_questions(_(mean.domain), n, shares), _of_questions(_("All questions"), n, whole)]
 
 
 def breakdown_tables(result: StoredAnalysis) -> tuple[Table | None, Table, Table]:

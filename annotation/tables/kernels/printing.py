@@ -60,7 +60,11 @@ def _filled(cells: Sequence[str] | Iterator[str], width: int) -> Row:
 
 
 def _head(column: Column) -> str:
-    return column.name if column.n is None else f"{column.name} (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{column.n})"
+    return column.name if column.n is None else f"{column.name} {_of_n(column.n)}"
+
+
+def _of_n(n: int) -> str:
+    return f"(n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n})"  # on one line
 
 
 def _parts(table: Table) -> Iterator[tuple[list[Column], list[Row]]]:
@@ -107,7 +111,7 @@ def _words(cell: TableCell) -> str:
     if isinstance(cell, ShownEstimate):
         return "" if cell.is_same else marked(number(cell.one, cell.scale), cell.one) + BEST * cell.is_best
     if isinstance(cell, Name):
-        return cell.text if cell.n is None else f"{cell.text} (n = {cell.n})"
+        return cell.text if cell.n is None else f"{cell.text} {_of_n(cell.n)}"
     if isinstance(cell, Counted):
         return f"{cell.count} ({printed_percent(cell.count / cell.of, cell.of)}%)" if cell.count else "0"
     return "" if cell is None else str(cell)

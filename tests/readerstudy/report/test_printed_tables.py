@@ -196,6 +196,24 @@ def test_all_of_it_compiles_whatever_the_names(tmp_path: Path) -> None:
 
 
 # --- DOCX and XLSX --------------------------------------------------------------------------------
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not on this machine")
+@pytest.mark.parametrize("form", ["docx", "xlsx"])
+def test_libreoffice_opens_them_whatever_the_names(tmp_path: Path, form: str) -> None:
+    """What it cannot read it says in its output, and writes no PDF."""
+    result = awkward()
+    tables = [*accuracy_sheets(result), *agreement_sheets(result)]
+    file = tmp_path / f"tables.{form}"
+    file.write_bytes(workbook_of(tables) if form == "xlsx" else document_of(printed_tables(result), HOSTILE))
+    own = f"-env:UserInstallation=file://{tmp_path}/profile"
+    run = subprocess.run(
+        ["soffice", own, "--headless", "--convert-to", "pdf", "--outdir", str(tmp_path), str(file)],
+        capture_output=True,
+        timeout=180,
+        check=False,
+    )
+    assert (tmp_path / "tables.pdf").stat().st_size > 10_000, run.stdout + run.stderr
+
+
 def test_the_workbook_has_every_cell_with_sixteen_digits(result: Any) -> None:
     tables = [*accuracy_sheets(result), *agreement_sheets(result)]
     book = openpyxl.load_workbook(io.BytesIO(workbook_of(tables)))
