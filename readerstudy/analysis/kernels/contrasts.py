@@ -62,6 +62,7 @@ from readerstudy.analysis.kernels.result import (
     inference_in,
     is_by_mover,
     method_in,
+    plain,
     unit_in,
 )
 from readerstudy.analysis.kernels.scoring import PlannedPair, Settings, planned_pairs
@@ -128,9 +129,8 @@ def _of_model(
         aside = f", mean of {len(panel.arrays.raters[row].facts['mean_of_runs'])} runs"
         own = _shares_by_reader(panel, shares)
     found = model_minus_readers(model, correct[panel.arrays.readers], design)
-    value = _value(found, inference, aside)
     more = {"model_accuracy": found.model_accuracy, "difference_by_reader": own}
-    of_model = cast("ModelDifference", {**value, **more})
+    of_model = cast("ModelDifference", {**_value(found, inference, aside), **more})
     if bounds := _bounds(panel):
         of_model["missing_wrong"], of_model["missing_right"] = (
             _figures(model_minus_readers(model, one, design), inference, aside) for one in bounds
@@ -158,7 +158,7 @@ def _design(panel: PanelInputs) -> Design:
 def _value(found: MultiReader, inference: str, aside: str = "") -> MultiReaderValue:
     rows = found.complete_rows
     complete = None if rows is None else _figures(rows, inference, aside)
-    return {**_figures(found, inference, aside), "complete_rows": complete}
+    return cast("MultiReaderValue", {**plain(_figures(found, inference, aside)), "complete_rows": complete})
 
 
 def _figures(found: MultiReader, inference: str, aside: str = "") -> MultiReaderFigures:
