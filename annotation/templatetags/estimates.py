@@ -88,6 +88,8 @@ HEADS = {
     "percent_agreement": marked("Agreement"),
     "cohen_kappa_quadratic": marked("Weighted kappa"),
     "krippendorff_alpha_ordinal": marked("Ordinal alpha"),
+    "percent_agreement_weighted": marked("Weighted agreement"),
+    "gwet_ac2_quadratic": marked("Gwet’s AC2"),
     "icc2_1": marked("ICC(2,1)"),
     "cohen_kappa": marked("Cohen’s kappa"),
     "fleiss_kappa": marked("Fleiss’ kappa"),
@@ -97,7 +99,9 @@ HEADS = {
     "specific_agreement_positive": marked("On set"),
     "specific_agreement_negative": marked("On not set"),
 }
-SHARES = frozenset({"percent_agreement", "specific_agreement_positive", "specific_agreement_negative"})
+SHARES = frozenset(
+    {"percent_agreement", "percent_agreement_weighted", "specific_agreement_positive", "specific_agreement_negative"}
+)
 
 
 @register.filter

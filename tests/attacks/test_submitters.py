@@ -139,7 +139,7 @@ def test_a_coordinator_sees_scores_in_which_nobody_chooses_the_questions(
     send(bank, mona, "Sure", Q1="B", Q2="no idea")
     client.force_login(cora)
     shown = everything_shown(client, bank)
-    accuracy = client.get(COMPARE).context["rows"][0].model["accuracy"]
+    accuracy = client.get(COMPARE).context["result"]["models"][0]["accuracy"]
     assert (accuracy["value"], accuracy["n"]) == (1 / N_KEYS, N_KEYS)
     run = client.get(f"/models/{entry.public_id}/repeatability/").context["result"]["runs"][0]
     assert (run["accuracy"]["value"], run["n_missing"]) == (1 / N_KEYS, N_KEYS - 1)

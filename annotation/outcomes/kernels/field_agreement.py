@@ -46,12 +46,14 @@ from annotation.statistics.kernels.reviewers import (
     negative_agreement,
     positive_agreement,
     quadratic_weights,
+    weighted_agreement,
 )
 
 FAMILY = "fields"  # of draws: every field shares them
 PERCENT, BRENNAN_PREDIGER = "percent_agreement", "brennan_prediger"
 POSITIVE, NEGATIVE = "specific_agreement_positive", "specific_agreement_negative"
 ALPHA, ORDINAL_ALPHA, ICC = "krippendorff_alpha_nominal", "krippendorff_alpha_ordinal", "icc2_1"
+PERCENT_WEIGHTED, AC2 = "percent_agreement_weighted", "gwet_ac2_quadratic"
 KAPPA, FLEISS, WEIGHTED, AC1 = "cohen_kappa", "fleiss_kappa", "cohen_kappa_quadratic", "gwet_ac1"
 REASONS = {ALPHA: NO_VARIATION, ORDINAL_ALPHA: NO_VARIATION, POSITIVE: ZERO_TRIALS, NEGATIVE: ZERO_TRIALS}
 NOT_OF_MARGINS = frozenset({PERCENT, BRENNAN_PREDIGER, POSITIVE, NEGATIVE})
@@ -99,7 +101,8 @@ def field_agreement(fields: Sequence[FieldRatings], units: Units, *, seed: int, 
     """Agreement on every field with percentile intervals over questions, or over patients or exams.
 
     ``percent_agreement`` and, by scale: grades ``cohen_kappa_quadratic`` (two reviewers),
-    ``krippendorff_alpha_ordinal`` and ``icc2_1``; choices and flags ``cohen_kappa`` (two reviewers) or
+    ``krippendorff_alpha_ordinal``, ``percent_agreement_weighted``, ``gwet_ac2_quadratic`` (which says more than the
+    other two where grades pile up) and ``icc2_1``; choices and flags ``cohen_kappa`` (two reviewers) or
     ``fleiss_kappa``, ``gwet_ac1`` and ``brennan_prediger``; choices also ``krippendorff_alpha_nominal``, flags
     ``specific_agreement_positive`` and ``specific_agreement_negative``. Of two
     reviewers without clusters the percent has Wilson's interval, and ``brennan_prediger`` its image.
@@ -144,6 +147,8 @@ def _result(sums: _Sums, parts: Sequence[Columns], drawn: Sequence[Values], unit
         for (name, value), interval in zip(values.items(), intervals, strict=True)
     }
     if ratings.scale is FieldScale.GRADES:
+        weighted = weighted_agreement(ratings.codes, quadratic_weights(ratings.n_values), clustered=units.clustered)
+        results |= {PERCENT_WEIGHTED: weighted.percent_agreement_weighted, AC2: weighted.gwet_ac2}
         results[ICC] = _icc(ratings, units)
     return FieldAgreement(n, int((rated * (rated - 1) // 2).sum()), results)
 

@@ -107,7 +107,7 @@ def _of_panel(panel: PanelInputs, pairs: Sequence[PairEntry]) -> MultiReaderPane
     mean = _value(mean_of_readers(readers, design), inference)
     if bounds := _bounds(panel):
         mean["missing_wrong"], mean["missing_right"] = (
-            _value(mean_of_readers(one, design), inference) for one in bounds
+            _figures(mean_of_readers(one, design), inference) for one in bounds
         )
     return {
         "readers": mean,

@@ -393,6 +393,33 @@ def units_of(clusters: Sequence[int]) -> tuple[Array, bool]:
     return (number, True) if len(present) < len(clusters) else (np.arange(len(clusters)), False)
 
 
+def ac2(codes: Array, q: int) -> tuple[Numbers, Numbers]:
+    """Weighted share of pairs that agree, and Gwet's AC2 with quadratic weights and its linearised error."""
+    grades = [one[one >= 0] for one in codes.T]
+    grades = [one for one in grades if len(one) > 1]
+    if not grades:
+        return {"value": None}, {"value": None}
+    weight = 1 - (np.subtract.outer(range(q), range(q)) / (q - 1)) ** 2
+    shares = np.array([np.bincount(one, minlength=q) / len(one) for one in grades])
+    agreed = []
+    for one in grades:
+        pairs = [weight[a, b] for i, a in enumerate(one) for j, b in enumerate(one) if i != j]
+        agreed.append(float(np.mean(pairs)))
+    chance = weight.sum() / (q * (q - 1)) * (shares @ (1 - shares.mean(axis=0)))
+    po, pe, n = float(np.mean(agreed)), float(np.mean(chance)), len(grades)
+    plain: Numbers = {"value": po, "low": None, "high": None}
+    if 1 - pe < 1e-12:
+        return plain, {"value": None}
+    value = (po - pe) / (1 - pe)
+    off = (np.array(agreed) - pe) / (1 - pe) - 2 * (1 - value) * (chance - pe) / (1 - pe) - value
+    error = float(np.sqrt(off @ off / (n * (n - 1)))) if n > 1 else 0.0
+    found: Numbers = {"value": value, "low": None, "high": None}
+    if error >= 1e-12 and n >= 10:
+        half = float(stats.t.ppf(0.975, n - 1)) * error
+        found |= {"low": max(-1.0, value - half), "high": min(1.0, value + half)}
+    return plain, found
+
+
 def icc(codes: Array) -> Numbers:
     """ICC(2,1) of the questions that every reviewer graded, and its limits after Shrout and Fleiss."""
     table = codes[:, (codes >= 0).all(axis=0)].T.astype(float)
@@ -483,6 +510,9 @@ def agreement(report: ReportFiles) -> Table:
             found[name, statistic] = numbers | about
         if scale == "grades":
             found[name, "icc2_1"] = icc(codes) | about
+            found[name, "percent_agreement_weighted"], found[name, "gwet_ac2_quadratic"] = (
+                one | about for one in ac2(codes, q)
+            )
     return found
 
 
