@@ -51,10 +51,16 @@ class RatingPair:
     second: RatedBy
     same: int  # how many both rate alike
     kappa: Estimate
+    table: list[list[int]]  # wordings by the level of the first (rows) and of the second (columns)
 
     @property
     def labels(self) -> tuple[str, str]:
         return _(self.first.label), _(self.second.label)
+
+    @property
+    def rows(self) -> list[tuple[str, list[int]]]:
+        """The table with the words of its levels."""
+        return [(_(level.label), row) for level, row in zip(STATED, self.table, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,13 @@ class DifficultySources:
 
     def as_json(self) -> dict[str, Any]:
         pairs = [
-            {"between": [p.first.value, p.second.value], "same": p.same, "kappa": p.kappa.as_json()} for p in self.pairs
+            {
+                "between": [p.first.value, p.second.value],
+                "same": p.same,
+                "kappa": p.kappa.as_json(),
+                "table": p.table,
+            }
+            for p in self.pairs
         ]
         return {"counts": {source.value: found for source, found in self.counts.items()}, "pairs": pairs}
 
@@ -136,8 +148,9 @@ def _pair(
     codes = np.array([[place[rated[name][pk]] for pk in both] for name in (first, second)], dtype=np.int64)
     units = units_of(np.unique([clusters[pk] for pk in both], return_inverse=True)[1])
     found = grade_agreement(codes.reshape(2, -1), 3, units, seed=seed, panel=f"{first} {second}", draws=DRAWS)
-    same = sum(rated[first][pk] == rated[second][pk] for pk in both)
-    return RatingPair(first, second, same, found["cohen_kappa_quadratic"])
+    table = np.zeros((3, 3), dtype=np.int64)
+    np.add.at(table, tuple(codes.reshape(2, -1)), 1)
+    return RatingPair(first, second, int(np.trace(table)), found["cohen_kappa_quadratic"], table.tolist())
 
 
 Asked = tuple[int, str]  # prompt version and model: whoever changes one of them has another validator

@@ -21,6 +21,7 @@ from annotation.forms.model_endpoints import KeepingOutForm, ValidatorForm
 from annotation.models import Question, QuestionBank, ValidatorRun
 from annotation.quality.kernels.question_checks import BIAS, JUDGED, PARTS, RATING, STATED
 from annotation.quality.validity import count_parts, keep_out, n_kept_out
+from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.sorted_tables import numbered_page
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
@@ -140,6 +141,7 @@ def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "found": found,
         "rows": [(_(name.label), counts.values(), sum(counts.values())) for name, counts in found.counts.items()],
         "levels": STATED,
+        "beside_experts": [one for one in found.pairs if one.second == RatedBy.REVIEWERS and one.kappa.n],
         "n_hidden": hidden.filter(bank=bank).count(),
         "runs": runs_of(bank, RATING),
     }

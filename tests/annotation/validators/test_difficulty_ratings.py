@@ -59,6 +59,7 @@ def test_each_two_sources_are_compared_with_n_and_interval(bank: QuestionBank) -
     rated(bank, "medium", "hard", "easy")  # as stated
     found = pair(bank, "stated", "model")
     assert (found.same, found.kappa.n, found.kappa.value) == (12, 12, 1)
+    assert sum(map(sum, found.table)) == sum(found.table[level][level] for level in range(3)) == 12
     rated(bank, "medium", "hard", "hard", model="another")
     found = pair(bank, "stated", "model")
     assert (found.same, found.kappa.n) == (8, 12)
