@@ -21,7 +21,7 @@ from readerstudy.analysis.main_block import (
     fill_remarks,
     fill_responses,
 )
-from readerstudy.analysis.seen_before import Seen, seen_before
+from readerstudy.analysis.seen_before import SeenElsewhere, seen_before
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.drawing import cells_of
@@ -118,7 +118,7 @@ def _facts(enrolment: Enrolment) -> Mapping[str, Any]:
 
 
 def _plan(
-    study: ReaderStudy, readers: Sequence[Enrolment], seen: Sequence[Seen], seen_runs: Sequence[Seen]
+    study: ReaderStudy, readers: Sequence[Enrolment], seen: Sequence[SeenElsewhere], seen_runs: Sequence[SeenElsewhere]
 ) -> Mapping[str, Any]:
     """The frozen plan; and where a result was seen before the plan was frozen, or before its readings came in: whoever
     made it knew what would favour whom."""

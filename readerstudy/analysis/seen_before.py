@@ -24,7 +24,7 @@ SAME_ANSWERS, SAME_TIMES = 0.98, 0.9  # shares of those shared
 Wording = tuple[str, Mapping[str, str]]  # of a question, and what each letter says
 
 
-class Row(Struct):
+class AnswerRow(Struct):
     """What one reader, or one run of a model, answered; counted, since a wording may come more than once."""
 
     first_at: datetime  # when the first answer was stored
@@ -35,7 +35,7 @@ class Row(Struct):
     def wordings(self) -> Counter[str]:
         return _by_wording(self.answers)
 
-    def is_same_as(self, other: Row, *, least: float = SAME_ANSWERS) -> bool:
+    def is_same_as(self, other: AnswerRow, *, least: float = SAME_ANSWERS) -> bool:
         shared = (self.wordings & other.wordings).total()
         if shared < FEWEST_SHARED or (self.answers & other.answers).total() < least * shared:
             return False
@@ -43,7 +43,7 @@ class Row(Struct):
         return (self.times & other.times).total() >= SAME_TIMES * timed
 
 
-class Seen(Struct, frozen=True):
+class SeenElsewhere(Struct, frozen=True):
     """Raters of this study whose answers another study holds, a result of which was seen."""
 
     study: str
@@ -56,14 +56,14 @@ class Seen(Struct, frozen=True):
 
 def seen_before(
     study: ReaderStudy, readers: Mapping[int, str], runs: Mapping[int, str]
-) -> tuple[list[Seen], list[Seen]]:
+) -> tuple[list[SeenElsewhere], list[SeenElsewhere]]:
     """Of the ``readers`` (names by enrolment) and of the ``runs`` of models, in the order in which results were seen.
 
     One query where no other study was seen; else one for the wordings of each, and two for those that share enough.
     """
     seen = ReaderStudy.everywhere.filter(unblinded_at__isnull=False).exclude(pk=study.pk)
-    found: tuple[list[Seen], list[Seen]] = ([], [])
-    own, wordings = list[dict[int, Row]](), dict[int, Wording]()
+    found: tuple[list[SeenElsewhere], list[SeenElsewhere]] = ([], [])
+    own, wordings = list[dict[int, AnswerRow]](), dict[int, Wording]()
     for other in seen.order_by("unblinded_at").only("name", "unblinded_at"):
         wordings = wordings or _wordings(study.pk)
         theirs = _wordings(other.pk)
@@ -82,7 +82,7 @@ def seen_before(
             ]
             if same:
                 names_there = sorted({name for name, _at in same})
-                found[place].append(Seen(other.name, min(at for _name, at in same), names_there))
+                found[place].append(SeenElsewhere(other.name, min(at for _name, at in same), names_there))
     return found
 
 
@@ -105,7 +105,7 @@ def _wordings(study: int) -> dict[int, Wording]:
     return found
 
 
-def _readings(study: int, wordings: Mapping[int, Wording]) -> dict[int, Row]:
+def _readings(study: int, wordings: Mapping[int, Wording]) -> dict[int, AnswerRow]:
     """By enrolment. A confirmed answer takes the place of one that the limit closed."""
     found = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN)
     columns = ("reading__enrolment_id", "reading_id", "reading__case__revision_id", "option", "active_ms", "stored_at")
@@ -114,7 +114,7 @@ def _readings(study: int, wordings: Mapping[int, Wording]) -> dict[int, Row]:
     return _rows(wordings, ((one[0], *one[2:]) for one in final.values()))
 
 
-def _predictions(study: int, wordings: Mapping[int, Wording]) -> dict[int, Row]:
+def _predictions(study: int, wordings: Mapping[int, Wording]) -> dict[int, AnswerRow]:
     found = Prediction.objects.filter(run__study=study).exclude(option="").order_by()
     rows = found.values_list("run_id", "revision_id", "option", "run__imported_at")
     return _rows(wordings, ((run, revision, option, None, at) for run, revision, option, at in rows.iterator()))
@@ -122,12 +122,12 @@ def _predictions(study: int, wordings: Mapping[int, Wording]) -> dict[int, Row]:
 
 def _rows(
     wordings: Mapping[int, Wording], answers: Iterable[tuple[int, int, str, int | None, datetime]]
-) -> dict[int, Row]:
-    found: dict[int, Row] = {}
+) -> dict[int, AnswerRow]:
+    found: dict[int, AnswerRow] = {}
     for who, revision, option, active_ms, at in answers:
         if revision not in wordings:
             continue
-        row = found.setdefault(who, Row(at))
+        row = found.setdefault(who, AnswerRow(at))
         wording, texts = wordings[revision]
         row.first_at = min(row.first_at, at)
         row.answers[wording, texts.get(option, "")] += 1

@@ -12,7 +12,7 @@ from django.test import Client
 from annotation.models import User
 from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.analysis.seen_before import Row
+from readerstudy.analysis.seen_before import AnswerRow
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.enums import StudyState
 from readerstudy.exports.agreement_sheets import agreement_sheets
@@ -182,10 +182,10 @@ def test_a_better_run_made_afterwards_enters_neither_mean_nor_spread_of_runs(stu
     assert [row[0] for _heads, rows in table.parts for row in rows if "run 2" in row[0]] == ["Alpha (run 2) (post hoc)"]
 
 
-def row(answers: str, times: list[int] | None = None) -> Row:
+def row(answers: str, times: list[int] | None = None) -> AnswerRow:
     """Of questions q0, q1 and so on."""
     of = Counter((f"q{place}", option) for place, option in enumerate(answers))
-    return Row(NOON, of, Counter((f"q{place}", ms) for place, ms in enumerate(times or [])))
+    return AnswerRow(NOON, of, Counter((f"q{place}", ms) for place, ms in enumerate(times or [])))
 
 
 def test_rows_are_the_same_from_20_shared_wordings_on_98_percent_of_the_answers_and_90_of_the_times() -> None:
