@@ -65,7 +65,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
         slug=study.slug,
         protocol_sha256=study.protocol_sha256,
         simulated=study.simulated,
-        plan=_plan(study, readers, seen, seen_runs),
+        plan={**read_analysis(study.analysis).as_json(), **_seen(study, readers, runs, names, seen, seen_runs)},
         cluster_level=cases.cluster_level,
         cells=[(cell.task, cell.difficulty, cell.n_pool) for cell in cells_of(study.draw)],
         raters=tuple(raters),
@@ -117,18 +117,24 @@ def _facts(enrolment: Enrolment) -> Mapping[str, Any]:
     return {**facts, **({CAME_LATE: True} if getattr(enrolment, CAME_LATE) else {})}
 
 
-def _plan(
-    study: ReaderStudy, readers: Sequence[Enrolment], seen: Sequence[SeenElsewhere], seen_runs: Sequence[SeenElsewhere]
+def _seen(
+    study: ReaderStudy,
+    readers: Sequence[Enrolment],
+    runs: Sequence[PredictionRun],
+    names: Sequence[str],
+    seen: Sequence[SeenElsewhere],
+    seen_runs: Sequence[SeenElsewhere],
 ) -> Mapping[str, Any]:
-    """The frozen plan; and where a result was seen before the plan was frozen, or before its readings came in: whoever
-    made it knew what would favour whom."""
-    made = {
-        one.pseudonym: max(filter(None, (study.frozen_at, getattr(one, "came_at", None))), default=study.created_at)
-        for one in readers
+    """What was seen before the plan was frozen, or before the readings or the answers of a model came in: whoever made
+    it knew what would favour whom. ``names``: of the readers, then of the runs."""
+    came = [*(getattr(one, "came_at", None) for one in readers), *(run.imported_at for run in runs)]
+    frozen_at = study.frozen_at or study.created_at
+    made = {name: max(frozen_at, at or frozen_at) for name, at in zip(names, came, strict=True)}
+    found = {
+        name: [one.as_json() for one in rows if any(one.at < made[rater] for rater in one.names)]
+        for name, rows in (("seen_before", seen), ("runs_seen_before", seen_runs))
     }
-    before = [one.as_json() for one in seen if any(one.at < made[name] for name in one.names)]
-    found = {"seen_before": before, "runs_seen_before": [one.as_json() for one in seen_runs]}
-    return {**read_analysis(study.analysis).as_json(), **{name: rows for name, rows in found.items() if rows}}
+    return {name: rows for name, rows in found.items() if rows}
 
 
 # --- models ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from annotation.models import User
 from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.seen_before import AnswerRow
-from readerstudy.analysis.storing import see_analysis
+from readerstudy.analysis.storing import is_stale, see_analysis
 from readerstudy.enums import StudyState
 from readerstudy.exports.agreement_sheets import agreement_sheets
 from readerstudy.exports.fact_finding import facts_of
@@ -161,7 +161,10 @@ def test_a_study_that_was_there_before_its_copy_was_seen_stays_what_it_was() -> 
     first = read_elsewhere("First", at=NOON)
     predicted(first, "Alpha", MODELS["Alpha"], NOON)
     copy = read_elsewhere("Copy", at=NOON)
+    before = analyse_by(QUICK, first, at=NOON)
+    predicted(copy, "Alpha", MODELS["Alpha"], NOON)
     see_analysis(analyse_by(QUICK, copy, at=NOON), actor=None, at=SEEN)
+    assert not is_stale(before), "a copy that somebody looks into changes nothing of the study that was there before"
     result = stored_result(analyse_by(QUICK, first, at=LATER))
     assert headings(result) == []
     assert result["plan"]["is_planned"]
