@@ -21,7 +21,7 @@ from readerstudy.analysis.main_block import (
     fill_remarks,
     fill_responses,
 )
-from readerstudy.analysis.seen_before import SeenElsewhere, seen_before
+from readerstudy.analysis.seen_before import Came, SeenElsewhere, seen_elsewhere
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.drawing import cells_of
@@ -47,12 +47,13 @@ def gather(study: ReaderStudy) -> StudyArrays:
     raters = [Rater(one.pseudonym, READER, _facts(one)) for one in readers]
     for one in standings.rows:
         raters.append(_model(one, raters))
-    names = [one.name for one in raters]
-    seen, seen_runs = seen_before(
-        study,
-        dict(zip((one.pk for one in readers), names, strict=False)),
-        dict(zip((run.pk for run in runs), names[len(readers) :], strict=True)),
-    )
+    frozen_at = study.frozen_at or study.created_at
+    came = [
+        *((one.pk, getattr(one, "came_at", None) or frozen_at) for one in readers),
+        *((run.pk, run.imported_at) for run in runs),
+    ]
+    rows = [(pk, Came(one.name, max(frozen_at, at))) for one, (pk, at) in zip(raters, came, strict=True)]
+    seen, seen_runs = seen_elsewhere(study, dict(rows[: len(readers)]), dict(rows[len(readers) :]))
     cases = cases_of(study, min((one.at for one in seen), default=None))
     sheet = AnswerSheet.empty(len(readers) + len(runs), len(cases.rows))
     row_of = {enrolment.pk: row for row, enrolment in enumerate(readers)}
@@ -65,7 +66,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
         slug=study.slug,
         protocol_sha256=study.protocol_sha256,
         simulated=study.simulated,
-        plan={**read_analysis(study.analysis).as_json(), **_seen(study, readers, runs, names, seen, seen_runs)},
+        plan={**read_analysis(study.analysis).as_json(), **_before(seen_before=seen, runs_seen_before=seen_runs)},
         cluster_level=cases.cluster_level,
         cells=[(cell.task, cell.difficulty, cell.n_pool) for cell in cells_of(study.draw)],
         raters=tuple(raters),
@@ -117,23 +118,9 @@ def _facts(enrolment: Enrolment) -> Mapping[str, Any]:
     return {**facts, **({CAME_LATE: True} if getattr(enrolment, CAME_LATE) else {})}
 
 
-def _seen(
-    study: ReaderStudy,
-    readers: Sequence[Enrolment],
-    runs: Sequence[PredictionRun],
-    names: Sequence[str],
-    seen: Sequence[SeenElsewhere],
-    seen_runs: Sequence[SeenElsewhere],
-) -> Mapping[str, Any]:
-    """What was seen before the plan was frozen, or before the readings or the answers of a model came in: whoever made
-    it knew what would favour whom. ``names``: of the readers, then of the runs."""
-    came = [*(getattr(one, "came_at", None) for one in readers), *(run.imported_at for run in runs)]
-    frozen_at = study.frozen_at or study.created_at
-    made = {name: max(frozen_at, at or frozen_at) for name, at in zip(names, came, strict=True)}
-    found = {
-        name: [one.as_json() for one in rows if any(one.at < made[rater] for rater in one.names)]
-        for name, rows in (("seen_before", seen), ("runs_seen_before", seen_runs))
-    }
+def _before(**seen: Sequence[SeenElsewhere]) -> Mapping[str, Any]:
+    """What was seen before the plan was frozen, or before the readings or the answers of a model came in."""
+    found = {name: [one.as_json() for one in rows if one.is_before] for name, rows in seen.items()}
     return {name: rows for name, rows in found.items() if rows}
 
 

@@ -22,6 +22,7 @@ from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.models import CaseSet, Enrolment, Prediction, PredictionRun, ReaderStudy, Remark, Response, StudyCase
+from readerstudy.predictions.runs import came_late
 
 
 class _Case(NamedTuple):
@@ -269,15 +270,10 @@ def fill_predictions(
     stated = np.full(shape, np.nan)
     stated[at] = np.fromiter((np.nan if one[4] is None else one[4] for one in rows), np.float64)
     n = len(named)
-    late = frozenset(place for place, run in enumerate(others) if run.study and _is_late(run, run.study))
+    late = frozenset(place for place, run in enumerate(others) if came_late(run))
     sheet.state[first:], sheet.option[first:], sheet.model_confidence[first:] = state[:n], option[:n], stated[:n]
     return (
         Repeats(tuple((row_of[run.entry_id], run.number) for run in others), state[n:], option[n:], late)
         if others
         else None
     )
-
-
-def _is_late(run: PredictionRun, study: ReaderStudy) -> bool:
-    """It came in after somebody had seen a result, and stood for no model before."""
-    return study.unblinded_at is not None and run.imported_at > study.unblinded_at and not run.was_planned

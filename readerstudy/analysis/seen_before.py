@@ -43,21 +43,29 @@ class AnswerRow(Struct):
         return (self.times & other.times).total() >= SAME_TIMES * timed
 
 
+class Came(Struct, frozen=True):
+    """A rater of this study: the name, and when the plan was frozen and the answers were there."""
+
+    name: str
+    at: datetime
+
+
 class SeenElsewhere(Struct, frozen=True):
     """Raters of this study whose answers another study holds, a result of which was seen."""
 
     study: str
     at: datetime
     names: Sequence[str]
+    is_before: bool  # before one of them came: whoever made this study knew what would favour whom
 
     def as_json(self) -> dict[str, Any]:
         return {"study": self.study, "on": self.at.date().isoformat(), "names": list(self.names)}
 
 
-def seen_before(
-    study: ReaderStudy, readers: Mapping[int, str], runs: Mapping[int, str]
+def seen_elsewhere(
+    study: ReaderStudy, readers: Mapping[int, Came], runs: Mapping[int, Came]
 ) -> tuple[list[SeenElsewhere], list[SeenElsewhere]]:
-    """Of the ``readers`` (names by enrolment) and of the ``runs`` of models, in the order in which results were seen.
+    """Of the ``readers`` (by enrolment) and of the ``runs`` of models, in the order in which results were seen.
 
     One query where no other study was seen; else one for the wordings of each, and two for those that share enough.
     """
@@ -73,16 +81,18 @@ def seen_before(
         own = own or [_readings(study.pk, wordings), _predictions(study.pk, wordings)]
         rows = _readings(other.pk, theirs), _predictions(other.pk, theirs)
         assert other.unblinded_at is not None
-        for place, (names, least) in enumerate(((readers, SAME_ANSWERS), (runs, 1.0))):
+        for place, (came, least) in enumerate(((readers, SAME_ANSWERS), (runs, 1.0))):
             same = [
-                (name, max(other.unblinded_at, row.first_at))
-                for pk, name in names.items()
+                (one, max(other.unblinded_at, row.first_at))
+                for pk, one in came.items()
                 for row in rows[place].values()
                 if pk in own[place] and own[place][pk].is_same_as(row, least=least)
             ]
             if same:
-                names_there = sorted({name for name, _at in same})
-                found[place].append(SeenElsewhere(other.name, min(at for _name, at in same), names_there))
+                at = min(at for _one, at in same)
+                names_there = sorted({one.name for one, _at in same})
+                is_before = any(at < one.at for one, _at in same)
+                found[place].append(SeenElsewhere(other.name, at, names_there, is_before))
     return found
 
 

@@ -181,6 +181,12 @@ def _is_blind(run: PredictionRun) -> bool:
     return run.was_planned or run.study is None or run.study.unblinded_at is None
 
 
+def came_late(run: PredictionRun) -> bool:
+    """It came in after somebody had seen a result, and stood for no model before."""
+    seen_at = run.study.unblinded_at if run.study else None
+    return seen_at is not None and run.imported_at > seen_at and not _is_blind(run)
+
+
 def _named_last(run: PredictionRun) -> tuple[bool, bool, float, int]:
     """The run that was named last while blind, else the one that is named, else the first."""
     named_at = run.named_at.timestamp() if run.named_at else 0.0

@@ -34,6 +34,7 @@ from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
 from annotation.people.links import token_sha256
 from annotation.people.revived import Opener
+from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.design.kernels.documents import canonical, read_rules, sha256_of
 from readerstudy.models import Analysis, Enrolment, ReaderStudy, ResultsLink
@@ -48,6 +49,13 @@ KEPT = 4  # results that a process keeps decoded: up to some 30 MB each, of 41,0
 def own_analysis(study: ReaderStudy) -> Analysis | None:
     """By the plan's settings: what pages, figures and reports show, whatever else was computed beside it."""
     return Analysis.objects.select_related("study").defer("result").filter(own_of=study).first()
+
+
+def sensitivity_beside(analysis: Analysis) -> list[tuple[Analysis, str]]:
+    """The sensitivity analyses of the same inputs, each with what differs; none beside one of them."""
+    rows = analysis.study.analyses.filter(inputs_sha256=analysis.inputs_sha256).exclude(pk=analysis.pk).defer("result")
+    found = [(one, sensitivity_words(one.settings)) for one in rows]
+    return [] if sensitivity_words(analysis.settings) else [one for one in found if one[1]]
 
 
 def is_seen(study: ReaderStudy) -> bool:

@@ -30,12 +30,7 @@ from readerstudy.analysis.kernels.result import (
     StoredAnalysis,
     Variant,
 )
-from readerstudy.analysis.kernels.scoring import (
-    Settings,
-    score,
-    with_doubts,
-    with_slips,
-)
+from readerstudy.analysis.kernels.scoring import Settings, score, with_doubts, with_slips
 
 BEST_GUESS = (
     "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"

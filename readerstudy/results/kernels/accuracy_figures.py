@@ -10,12 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from annotation.figures.kernels.forms import Width, printed_percent, short, title_with_n
-from annotation.figures.kernels.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
+from annotation.figures.kernels.style import QUIET, new_figure, rows_of_names, titled, write_beside
 from annotation.statistics.kernels.estimate import Value
-from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.panel_result import RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, READER, StoredAnalysis
-from readerstudy.results.kernels.legends import DAGGER, READER_COLOUR, is_small, mark_of, marks_of, printed_limits
+from readerstudy.results.kernels.legends import DAGGER, READER_COLOUR, is_small, mark, mark_of, marks_of, printed_limits
 from readerstudy.results.kernels.stored import Group, kinds_of, large_categories, large_tasks, order_of, raters_of
 
 CHANCE = 100 / N_OPTIONS
@@ -43,7 +42,7 @@ def accuracy_figure(result: StoredAnalysis, width: Width) -> Figure:
     if mean is not None:
         axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=DASHES)
     figure.legend(handles=_legend(mean is not None), loc="outside upper left", ncols=2, frameon=False, borderpad=0)
-    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
+    mark(figure, result, left_out)
     return figure
 
 
@@ -79,7 +78,7 @@ def _panels_figure(result: StoredAnalysis, width: Width, drawn: Sequence[Group])
         last.set_horizontalalignment("right")
     for axes in places[len(drawn) :]:
         axes.remove()
-    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
+    mark(figure, result, left_out)
     return figure
 
 

@@ -14,9 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from annotation.figures.kernels.forms import LONGEST_NAME, Width, told_apart
-from annotation.figures.kernels.style import INCHES, QUIET, mark_simulated, new_figure, titled
+from annotation.figures.kernels.style import INCHES, QUIET, new_figure, titled
 from annotation.statistics.kernels.estimate import Value
-from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import ALL_TASKS, READER, StoredAnalysis
 from readerstudy.results.kernels.agreement_tables import (
     COLOURS,
@@ -32,7 +31,7 @@ from readerstudy.results.kernels.agreement_tables import (
     step_of,
     words_on,
 )
-from readerstudy.results.kernels.legends import marks_of
+from readerstudy.results.kernels.legends import mark, marks_of
 from readerstudy.results.kernels.stored import (
     FEWEST_FOR_KAPPA,
     is_dotted,
@@ -89,7 +88,7 @@ def heatmap_figure(result: StoredAnalysis, width: Width, agree: Agree, name: str
     )
     colours.set_ticks([-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1])
     colours.outline.set_linewidth(0.4)
-    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
+    mark(figure, result, left_out)
     figure.draw_without_rendering()  # places the panels, so that the size of a cell is known
     for panel, axes in panels.items():
         _write_kappas(axes, INCHES[width], result, panel, agree)

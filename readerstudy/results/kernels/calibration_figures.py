@@ -8,11 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from annotation.figures.kernels.forms import Width, title_with_n, told_apart
-from annotation.figures.kernels.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
+from annotation.figures.kernels.style import INCHES, QUIET, RULE, new_figure, titled
 from annotation.statistics.kernels.estimate import POST_HOC
-from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import CalibrationEntry, StoredAnalysis
-from readerstudy.results.kernels.legends import mark_of
+from readerstudy.results.kernels.legends import mark, mark_of
 from readerstudy.results.kernels.stored import calibrations
 
 BESIDE = {Width.ONE: 2, Width.TWO: 4}
@@ -44,7 +43,7 @@ def calibration_figure(result: StoredAnalysis, width: Width) -> Figure:
         axes.tick_params(labelbottom=True)
     for axes in places[: len(raters) : beside]:
         axes.set_ylabel("Correct, %")
-    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
+    mark(figure, result, left_out)
     return figure
 
 

@@ -11,12 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from annotation.figures.kernels.forms import Width, printed_percent
-from annotation.figures.kernels.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, write_beside
+from annotation.figures.kernels.style import INK, QUIET, new_figure, rows_of_names, write_beside
 from annotation.statistics.kernels.estimate import Value, plain_value
-from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import INFERENCES, StoredAnalysis
 from readerstudy.results.kernels.inferences import Line, Planned, inference_words, planned_rows, post_hoc_table
-from readerstudy.results.kernels.legends import MADE_AFTER, READER_COLOUR, marks_of, printed_limits
+from readerstudy.results.kernels.legends import MADE_AFTER, READER_COLOUR, mark, marks_of, printed_limits
 from readerstudy.results.kernels.stored import is_made_after_readings
 
 OFFSETS = (0.0, 0.09, 0.16)  # inches below the name, the primary inference first
@@ -52,7 +51,7 @@ def difference_figure(result: StoredAnalysis, width: Width) -> Figure:
     _write_numbers(axes, rows, with_interval=width == Width.TWO)
     if is_made_after_readings(result):
         axes.set_title(MADE_AFTER, loc="left", fontsize=7)
-    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
+    mark(figure, result, left_out)
     return figure
 
 
@@ -105,7 +104,7 @@ def inferences_figure(result: StoredAnalysis, width: Width) -> Figure:
         labels.append(Line2D([], [], color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)), label=label))
     head: dict[str, Any] = {"title": MADE_AFTER, "alignment": "left"} if is_made_after_readings(result) else {}
     figure.legend(handles=labels, loc="outside upper left", frameon=False, borderpad=0, **head)
-    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
+    mark(figure, result, left_out)
     return figure
 
 

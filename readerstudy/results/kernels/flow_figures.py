@@ -18,16 +18,14 @@ from annotation.figures.kernels.style import (
     INK,
     QUIET,
     RULE,
-    mark_simulated,
     new_figure,
     rows_of_names,
     titled,
     write_beside,
 )
 from annotation.statistics.kernels.estimate import Value
-from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.result import AllTimes, ReaderTimes, StoredAnalysis
-from readerstudy.results.kernels.legends import READER_COLOUR
+from readerstudy.results.kernels.legends import READER_COLOUR, mark
 
 LINE = 0.124  # inches of one line of words
 PAD, GAP, TITLE = 0.09, 0.2, 0.22
@@ -74,7 +72,7 @@ def flow_figure(flow: Flow, result: StoredAnalysis, width: Width) -> Figure:
         else:
             top = bottom - GAP
     _draw_box(axes, (0.04, FOOT + last, wide - 0.08, last), end, weight="bold")
-    mark_simulated(figure, simulated=result["simulated"], also=headings(result))
+    mark(figure, result)
     return figure
 
 
@@ -189,7 +187,7 @@ def time_figure(result: StoredAnalysis, width: Width) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=(3, 2)) if side_by_side else figure.subplots(2, 1)
     left_out = _draw_seconds(left, rows)
     _draw_change(right, rows, with_names=not side_by_side)
-    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
+    mark(figure, result, left_out)
     return figure
 
 

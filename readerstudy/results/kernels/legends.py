@@ -5,7 +5,7 @@ the picture, since journals set it themselves. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotation.figures.kernels.forms import BLUE, ORANGE, printed_percent
 from annotation.statistics.kernels.estimate import Value
@@ -27,6 +27,9 @@ from readerstudy.results.kernels.inferences import (
     unit_words,
 )
 from readerstudy.results.kernels.stored import FEWEST_FOR_KAPPA, POST_HOC_MARK, is_made_after_readings, post_hoc_models
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DAGGER = "†"  # behind an n that is small
 MADE_AFTER = "Plan made after the readings"
@@ -187,6 +190,13 @@ def marks_of(result: StoredAnalysis, names: Sequence[str]) -> list[str]:
     """The sign behind each name: a mark behind that of a model which nobody can have planned."""
     late = {one["name"] for one in post_hoc_models(result)}
     return [f" {POST_HOC_MARK}" if name in late else "" for name in names]
+
+
+def mark(figure: Figure, result: StoredAnalysis, left_out: str = "") -> None:
+    """What is true of the whole analysis, and what its names have ``left_out``, in the picture itself."""
+    from annotation.figures.kernels.style import mark_simulated  # loads matplotlib: not at every start
+
+    mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
 
 
 def is_reader(kind: str) -> bool:

@@ -43,7 +43,16 @@ from readerstudy.results.difference_tables import (
 )
 from readerstudy.results.kernels.inferences import planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import expert_ceiling
-from readerstudy.results.looking import NOBODY, Seen, figure_file, figure_tag, is_seen, own_analysis, reader_names
+from readerstudy.results.looking import (
+    NOBODY,
+    Seen,
+    figure_file,
+    figure_tag,
+    is_seen,
+    own_analysis,
+    reader_names,
+    sensitivity_beside,
+)
 from readerstudy.study.permissions import StudyRefused
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, seen_analysis, seen_by, seen_result
@@ -116,13 +125,6 @@ def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "looks": [] if seen.routes.is_shared else looks_before_closing(seen.analysis.study),
     }
     return render(request, "readerstudy/results/results.html", context)
-
-
-def sensitivity_beside(analysis: Analysis) -> list[tuple[Analysis, str]]:
-    """The sensitivity analyses of the same inputs, each with what differs; none beside one of them."""
-    rows = analysis.study.analyses.filter(inputs_sha256=analysis.inputs_sha256).exclude(pk=analysis.pk).defer("result")
-    found = [(one, sensitivity_words(one.settings)) for one in rows]
-    return [] if sensitivity_words(analysis.settings) else [one for one in found if one[1]]
 
 
 def _pages_of_pairs(seen: Seen) -> dict[tuple[int, int], str]:
