@@ -294,6 +294,7 @@ class TestHiddenTools:
 def test_the_toolbar_keeps_to_one_row_beside_the_question(look: Looker, stage: Stage) -> None:
     look.page.set_viewport_size({"width": 910, "height": 728})  # two thirds of 1366
     look.mount_painted(*views_of(stage, 4))
+    look.page.evaluate("document.body.style.fontFamily = 'DejaVu Sans'")  # the widest of the usual ones
     for keys in ([], ["p"], ["p"], ["l"]):
         look.press(*keys)
         tops = {button.bounding_box()["y"] for button in look.page.get_by_role("toolbar").get_by_role("button").all()}  # type: ignore[index]
