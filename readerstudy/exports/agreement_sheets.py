@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from annotation.statistics.kernels.estimate import POST_HOC, Value
 from annotation.tables.kernels.table import ESTIMATE, REAL, TEXT, WHOLE, YES_NO, Cell, Column, Table, TableCell, counted
+from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.panel_result import ModelDifference, MultiReaderPanel, MultiReaderValue
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
@@ -24,6 +25,7 @@ from readerstudy.analysis.kernels.result import (
 )
 from readerstudy.exports.sheets import PANEL, STATISTIC, TEST, UNDEFINED_DRAWS
 from readerstudy.results.kernels.inferences import lines_of
+from readerstudy.results.kernels.stored import raters_of
 
 OF_READERS, ONE_READER = "mean of the readers", "one_reader"
 UNITS = {BY_QUESTION: "question", BY_CLUSTER: "cluster"}
@@ -243,3 +245,34 @@ def _verdicts(one: Comparison) -> list[Cell]:
 def _adjusted(test: Value | None) -> float | None:
     """Nothing of what is post hoc: it is in no family."""
     return test["value"] if test else None
+
+
+SENSITIVITY = (
+    Column("analysis", TEXT, "Id of the sensitivity analysis, as its address has it."),
+    Column("differs", TEXT, "What differs from the settings of the plan."),
+    Column(
+        "statistic",
+        TEXT,
+        "Accuracy over all tasks; or a comparison, by the inference of the plan.",
+        "accuracy, difference",
+    ),
+    PANEL,
+    Column("first", TEXT, "The rater; of a difference the model, or the first of a planned pair."),
+    Column("second", TEXT, "What is taken away from it; empty: nothing."),
+    ESTIMATE,
+)
+
+
+def sensitivity_sheets(beside: Mapping[str, StoredAnalysis]) -> list[Table]:
+    """``beside``: the sensitivity analyses of the same inputs, by their ids. No table where there are none."""
+    about = "accuracies and comparisons by settings other than the plan's: nothing of it is planned"
+    rows = [row for name, result in beside.items() for row in _sensitivity_rows(name, result)]
+    return [Table("sensitivity", about, SENSITIVITY, rows)] if rows else []
+
+
+def _sensitivity_rows(name: str, result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
+    which = [name, sensitivity_words(result["settings"])]
+    for rater, entry in raters_of(result["panels"][ALL_TASKS]).items():
+        yield [*which, "accuracy", ALL_TASKS, rater, "", entry["accuracy"]]
+    for one in result["comparisons"]:
+        yield [*which, "difference", one["panel"], one["first"], one["second"], one["difference"]]

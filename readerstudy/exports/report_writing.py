@@ -1,4 +1,4 @@
-"""The report of a stored analysis: its files, and how they are written. The same analysis gives the same bytes."""
+"""The report of a stored analysis: its files, and how they are written. The same analyses give the same bytes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from readerstudy.analysis.kernels.scoring import Settings, read_settings
 from readerstudy.analysis.storing import has_earlier_rule
 from readerstudy.design.freezing import opening_of
 from readerstudy.exports import checklists, exporting, ratings, responses
-from readerstudy.exports.agreement_sheets import agreement_sheets
+from readerstudy.exports.agreement_sheets import agreement_sheets, sensitivity_sheets
 from readerstudy.exports.columns import response_columns
 from readerstudy.exports.fact_finding import facts_of, flow_of
 from readerstudy.exports.methods import StudyFacts, methods_text
@@ -80,7 +80,7 @@ from readerstudy.results.kernels.inferences import planned_rows, post_hoc_table
 from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.results.kernels.rendering import figures_of
 from readerstudy.results.kernels.stored import post_hoc_models
-from readerstudy.results.looking import figure_file, stored_result
+from readerstudy.results.looking import figure_file, sensitivity_beside, stored_result
 from readerstudy.results.wording import came, plan_kind
 from readerstudy.study.permissions import StudyRefused, lock_study
 
@@ -96,12 +96,13 @@ class ReportSource:
     arrays: StudyArrays
     settings: Settings
     facts: StudyFacts
+    beside: Mapping[str, StoredAnalysis]  # the sensitivity analyses of the same inputs, by their ids
 
 
 def contents_of(source: ReportSource) -> list[Content]:
     """The README first; it says what all of them are."""
     study, result = source.analysis.study, source.result
-    found = [*_texts(source), *_protocol(study), *_tables(result), *_figures(source), *_data(source), script_content()]
+    found = [*_texts(source), *_protocol(study), *_tables(source), *_figures(source), *_data(source), script_content()]
     text = readme_text(result, source.analysis.result_sha256, listed_files(found))
     return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
 
@@ -130,8 +131,10 @@ def _protocol(study: ReaderStudy) -> Iterator[Content]:
         yield Content("protocol_opening.json", "salt and sealed content of the commitment to the keys", text.encode)
 
 
-def _tables(result: StoredAnalysis) -> Iterator[Content]:
+def _tables(source: ReportSource) -> Iterator[Content]:
+    result = source.result
     tables = [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]
+    tables += sensitivity_sheets(source.beside)
     yield from table_contents(tables)
     yield Content("tables/tables.xlsx", "all of these tables in one workbook", partial(workbook_of, tables))
     found, title = printed_tables(result), f"Tables of the study {result['study']}"
@@ -268,8 +271,9 @@ protocol_opening.json opens the commitment that holds the keys. Neither is there
 
 Readers who came after somebody had seen a result count in one variant only, which is named for them: they have no row
 in data/ratings.csv. An analysis by other settings than those of the plan is a sensitivity analysis: every table and
-figure of its report says so, and nothing of it is adjusted or claimed. Results over the same readings in another study
-are found by what was answered to which wording; answers or times that somebody edited by hand are not.
+figure of its report says so, and nothing of it is adjusted or claimed; tables/sensitivity.csv has what those of the same
+answers found. Results over the same readings in another study are found by what was answered to which wording; answers
+or times that somebody edited by hand are not.
 
 A model that is post hoc came in, or was chosen, after somebody had seen a result: nobody can have planned it. Its
 numbers carry the flag post_hoc, its comparisons are in no family, and no other model or group depends on it.
@@ -325,7 +329,12 @@ def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> 
     with translation.override("en"):  # tables and captions say the same wherever they are made
         result = stored_result(analysis)
         settings = read_settings(analysis.settings)
-        contents = contents_of(ReportSource(analysis, result, arrays, settings, facts_of(analysis, result)))
+        beside = {
+            one.public_id: stored_result(one)
+            for one, _differs in sensitivity_beside(analysis)
+            if not has_earlier_rule(one)
+        }
+        contents = contents_of(ReportSource(analysis, result, arrays, settings, facts_of(analysis, result), beside))
         return write_contents(folder, contents, tell)
 
 

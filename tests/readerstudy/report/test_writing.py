@@ -17,6 +17,7 @@ from pytest_django import DjangoDbBlocker
 from annotation.exports.kernels import recompute
 from annotation.exports.report_files import SCRIPT, zip_folder
 from annotation.models import User
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.exports import report_writing
 from readerstudy.exports.report_writing import write_report
@@ -106,6 +107,26 @@ def test_the_analysis_and_the_protocol_are_there_byte_for_byte(tmp_path: Path, a
     assert (folder / "protocol.json").read_text() == '{"study":"Trial"}'
     assert (folder / "protocol.sha256").read_text() == f"{analysis.study.protocol_sha256}  protocol.json\n"
     assert json.loads((folder / "protocol_opening.json").read_text())["salt"] == "salt"
+
+
+def test_numbers_of_sensitivity_analyses_stand_beside_the_studys_own(analysis: Analysis, tmp_path: Path) -> None:
+    """Labelled, with the accuracy that they found; their own reports hold none of others."""
+    chosen = Settings(**{**QUICK.as_json(), "failed_in_accuracy": "exclude"})
+    other = analyse_by(QUICK, analysis.study, at=NOON, chosen=chosen)
+    for place, one in (("own", analysis), ("other", other)):
+        (tmp_path / place).mkdir()
+        write_report(one, tmp_path / place)
+    assert not (tmp_path / "other/tables/sensitivity.csv").exists()
+    rows = table(tmp_path / "own", "tables/sensitivity.csv")
+    whose = {(row["analysis"], row["differs"]) for row in rows}
+    assert whose == {(other.public_id, "failed extractions left out of accuracy")}
+    assert all("settings_differ" in row["flags"] for row in rows)
+    shares = {row["first"]: row["value"] for row in rows if row["statistic"] == "accuracy"}
+    of_other = table(tmp_path / "other", "tables/accuracy.csv")
+    assert shares == {
+        row["rater"]: row["value"] for row in of_other if (row["panel"], row["measure"]) == ("All tasks", "accuracy")
+    }
+    assert "difference" in {row["statistic"] for row in rows}
 
 
 def test_data_hold_pseudonyms_and_no_names(folder: Path) -> None:
