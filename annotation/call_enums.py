@@ -45,7 +45,14 @@ class CallOutcome(Word):
     REFUSED = "refused", _("refused")
     CUT = "cut", _("cut at the token limit")
     FAILED = "failed", _("no option found")  # failed extraction: an answer that names none
+    TWO = "two", _("two answers")  # failed extraction as well: it names more than one
+    BROKEN = "broken", _("broken answer")  # by the server, such as one without text: never counted as wrong
+    REJECTED = "rejected", _("refused by the endpoint")  # the request itself, for good: never counted as wrong
     NOT_ASKED = "not_asked", _("not asked")  # not yet, or the connection failed: never counted as wrong
+
+
+NO_ANSWER = (CallOutcome.NOT_ASKED, CallOutcome.REJECTED)  # nothing came back that a later attempt may not replace
+OF_SERVER = (*NO_ANSWER, CallOutcome.BROKEN)  # says nothing of the model: its questions are missing in tables
 
 
 class EndpointPlace(Word):

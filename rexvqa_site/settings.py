@@ -257,6 +257,7 @@ JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
 # --- Models ---------------------------------------------------------------------------------------
 # The only model servers that are ever asked; their keys are read when they are needed, by annotation.endpoints.
 MODEL_ENDPOINTS = env_endpoints("REXVQA_MODEL_ENDPOINTS")
+CALLS_WAIT_SECONDS = env_int("REXVQA_CALLS_WAIT_SECONDS", 7200, at_least=1)  # without any answer, before calls pause
 # Sentence models that are asked for vectors in this process; nothing of a question leaves it.
 EMBEDDING_FOLDERS = env_folders("REXVQA_EMBEDDING_FOLDERS")
 # Trusted beside the public authorities, for connections to models alone.

@@ -13,11 +13,13 @@ import secrets
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
@@ -30,8 +32,14 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.probing import LeaseLost, give_lease_back, lock_lease, take_lease
 from annotation.model_calls.attempts import Received, count_as_sent, read_attempt, store_attempts
 from annotation.model_calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
-from annotation.model_calls.kernels.pacing import AT_WORK, Pace, seconds_to_wait
-from annotation.model_calls.next_calls import TOO_MANY, BatchWork, cap_is_reached, left_unanswered
+from annotation.model_calls.kernels.pacing import AT_WORK, BUSY, Pace, Rest, passes, seconds_to_wait
+from annotation.model_calls.next_calls import (
+    BatchWork,
+    cap_is_reached,
+    is_down_for_good,
+    left_unanswered,
+    refused_for_good,
+)
 from annotation.model_calls.request_bodies import CallPictures, contents_of, pictures_of
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused
@@ -42,7 +50,6 @@ Clock = Callable[[], datetime]
 LONGEST_GAP = 0.03  # seconds in which others may write, after each step as long as it wrote
 LONGEST_WAIT = 0.5  # seconds until the state of the batches is read again
 SHORT_TURN = 0.0005  # seconds that a thread keeps the others from going on: an answer waits for several of them
-MOST_RESTS = 20  # times in a row that an endpoint says that it has too many calls
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,7 @@ class Asker:
     clock: Clock
     stop: threading.Event
     works: dict[int, BatchWork] = field(default_factory=dict)
+    rests: defaultdict[str, Rest] = field(default_factory=lambda: defaultdict(Rest))  # by model
     n_in_flight: int = 0
     _known: Sequence[object] = ()
     _batches: list[CallBatch] = field(default_factory=list)
@@ -212,12 +220,16 @@ class Asker:
     def _read(self, sent: Sent, exchange: Exchange) -> CallAttempt:
         now, at = time.monotonic(), self.clock()
         attempt = read_attempt(sent.batch, sent.call, _received(exchange))
-        if exchange.status == TOO_MANY:
-            self.pace.too_many(seconds_to_wait(dict(exchange.headers).get("retry-after", ""), at), now)
-        else:
+        rest, is_busy = self.rests[sent.batch.model], exchange.status in BUSY
+        if sent.call.outcome != CallOutcome.NOT_ASKED:
+            rest.answered()
             self.pace.answered((attempt.n_input or 0) + (attempt.n_output or 0), now)
+        elif passes(exchange.ending, exchange.status):
+            wait = seconds_to_wait(dict(exchange.headers).get("retry-after", ""), at)
+            if rest.failed(sent.call.pk, now, wait=wait, is_busy=is_busy):
+                self.pace.too_many()
         work = self.works[sent.batch.pk]
-        work.stored(sent.call, attempt, now)
+        work.stored(sent.call, attempt, now, is_down=bool(rest.n_rests))
         if because := work.why_to_pause(sent.batch, attempt):
             _pause(sent.batch, because, at)
         return attempt
@@ -236,7 +248,8 @@ class Asker:
         work = self.works.get(batch.pk)
         if work is None:
             work = self.works[batch.pk] = BatchWork.of(batch)
-        free = self.pace.free(self.n_in_flight, now)
+        is_closed = now < self.rests[batch.model].closed_until
+        free = 0 if is_closed else self.pace.free(self.n_in_flight, now)
         n_calls = work.affordable(batch, free)
         calls = work.next_calls(batch, n_calls, now) if n_calls else []
         if calls:
@@ -252,18 +265,22 @@ class Asker:
     def _why_to_pause(self, batch: CallBatch, at: datetime) -> str:
         if not batch.permission.holds_at(at):
             return permission_is_over(batch)
-        if self.pace.n_rests > MOST_RESTS:
-            sentence = _("The endpoint refused %(n)d calls in a row as too many. Resume later.")
-            return sentence % {"n": MOST_RESTS}
-        return ""
+        rest = self.rests[batch.model]
+        if rest.since is None or time.monotonic() - rest.since <= settings.CALLS_WAIT_SECONDS:
+            return ""
+        del self.rests[batch.model]
+        return is_down_for_good(batch)
 
     def _end(self, batch: CallBatch, at: datetime) -> None:
         """Nothing more can be asked: every call was, or some failed too often."""
         asked = ModelCall.objects.filter(batch=batch, outcome=CallOutcome.NOT_ASKED)
         is_first = batch.state == BatchState.TRYING
         n_left = (asked.filter(number__lte=batch.n_first) if is_first else asked).count()
+        n_rejected = 0 if is_first else ModelCall.objects.filter(batch=batch, outcome=CallOutcome.REJECTED).count()
         if n_left:
             _pause(batch, left_unanswered(n_left), at)
+        elif n_rejected:
+            _pause(batch, refused_for_good(n_rejected), at)
         elif is_first:
             return_to_plan(batch, at=at)
         else:

@@ -17,7 +17,7 @@ from django.db.models import Field, Model
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
-from annotation.call_enums import CallOutcome, Ending, PromptPurpose, SentImages
+from annotation.call_enums import NO_ANSWER, CallOutcome, Ending, PromptPurpose, SentImages
 from annotation.endpoints.configured_endpoints import cost_of, endpoint_to_ask, price_on
 from annotation.endpoints.kernels.completions import (
     REFUSAL_RULE,
@@ -31,7 +31,15 @@ from annotation.endpoints.probing import newest_probe, refuted
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import ImageState
 from annotation.model_calls.call_batches import BatchRefused, check_cap
-from annotation.model_calls.kernels.extraction import ANSWER_FIELD_RULE, RULE, RULES, answer_in, canonical, rotated
+from annotation.model_calls.kernels.extraction import (
+    ANSWER_FIELD_RULE,
+    RULE,
+    RULES,
+    answer_in,
+    canonical,
+    names_two,
+    rotated,
+)
 from annotation.models import (
     CallAttempt,
     CallBatch,
@@ -68,12 +76,12 @@ def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallA
     """
     completion = read_completion(received.body)
     usage = completion.usage or Usage()
-    outcome, option = outcome_of(received.ending, completion), ""
-    if batch.purpose == PromptPurpose.ANSWER and call.revision is not None:
-        outcome, option = read_answer(received.ending, completion, call.revision.options, call.rotation)
+    outcome, option = outcome_of(received.ending, completion, received.status), ""
+    if outcome == CallOutcome.ANSWERED and batch.purpose == PromptPurpose.ANSWER and call.revision is not None:
+        outcome, option = read_answer(completion, call.revision.options, call.rotation)
     cost = cost_in(batch.price, usage)
     call.n_attempts += 1
-    if call.outcome == CallOutcome.NOT_ASKED:
+    if call.outcome in NO_ANSWER:
         call.outcome, call.option = outcome, option
     call.n_input, call.n_cached = _sum(call.n_input, usage.n_input), _sum(call.n_cached, usage.n_cached)
     call.n_output, call.cost = _sum(call.n_output, usage.n_output), _paid(call.cost, cost)
@@ -102,14 +110,13 @@ def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallA
 
 
 def read_answer(
-    ending: Ending, completion: Completion, options: Sequence[str], rotation: int, rule: str = RULE
+    completion: Completion, options: Sequence[str], rotation: int, rule: str = RULE
 ) -> tuple[CallOutcome, str]:
     """What an answer to a question counts as, and the canonical option that it names by a rule of extraction."""
-    outcome = outcome_of(ending, completion)
-    if outcome != CallOutcome.ANSWERED:
-        return outcome, ""
-    option = canonical(RULES[rule](answer_in(completion.text), rotated(options, rotation)), rotation)
-    return CallOutcome.ANSWERED if option else CallOutcome.FAILED, option
+    text, shown = answer_in(completion.text), rotated(options, rotation)
+    if option := canonical(RULES[rule](text, shown), rotation):
+        return CallOutcome.ANSWERED, option
+    return CallOutcome.TWO if rule == RULE and names_two(text, shown) else CallOutcome.FAILED, ""
 
 
 def answers_of(batch: CallBatch) -> Iterator[tuple[ModelCall, str | None]]:
@@ -121,7 +128,7 @@ def answers_of(batch: CallBatch) -> Iterator[tuple[ModelCall, str | None]]:
     last = 0
     while some := list(calls.filter(number__gt=last)[:AT_ONCE]):
         last = some[-1].number
-        attempts = CallAttempt.objects.filter(call__in=some).exclude(outcome=CallOutcome.NOT_ASKED)
+        attempts = CallAttempt.objects.filter(call__in=some).exclude(outcome__in=NO_ANSWER)
         first: dict[int, CallAttempt] = {}
         for attempt in attempts.order_by("call", "number"):
             first.setdefault(attempt.call_id, attempt)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
 from annotation.audit.recording import record
-from annotation.call_enums import BatchState, CallOutcome, Ending
+from annotation.call_enums import NO_ANSWER, BatchState, CallOutcome, Ending
 from annotation.model_calls.attempts import Received, read_attempt, store_attempts
 from annotation.model_calls.call_batches import BatchRefused, complete, lock_batch, permission_is_over
 from annotation.model_calls.kernels.pacing import (
@@ -188,7 +188,7 @@ def _store(result: ResponsesImported, found: dict[int, ResponseLine], *, actor: 
         return
     facts = {"read": result.n_read, "stored": result.n_stored}
     record("calls.responses_imported", actor=actor, at=at, subject=result.batch, facts=facts)
-    if not ModelCall.objects.filter(batch=result.batch, outcome=CallOutcome.NOT_ASKED).exists():
+    if not ModelCall.objects.filter(batch=result.batch, outcome__in=NO_ANSWER).exists():
         complete(result.batch, at=at)
 
 
@@ -196,9 +196,7 @@ def _store_some(result: ResponsesImported, calls: Sequence[ModelCall], found: di
     """Calls that have an answer already keep it."""
     known = _last_attempts(calls)
     fresh = [
-        call
-        for call in calls
-        if call.outcome == CallOutcome.NOT_ASKED and known.get(call.pk) != _content_of(found[call.number])
+        call for call in calls if call.outcome in NO_ANSWER and known.get(call.pk) != _content_of(found[call.number])
     ]
     result.n_there += len(calls) - len(fresh)
     result.n_stored += len(fresh)
@@ -218,7 +216,7 @@ def _content_of(line: ResponseLine) -> Content:
 
 def _last_attempts(calls: Iterable[ModelCall]) -> dict[int, Content]:
     """Of calls without an answer: what came for them last."""
-    failed = [call.pk for call in calls if call.outcome == CallOutcome.NOT_ASKED and call.n_attempts]
+    failed = [call.pk for call in calls if call.outcome in NO_ANSWER and call.n_attempts]
     rows = (
         CallAttempt.objects.filter(call__in=failed).order_by("number").values_list("call", "status", "body", "problem")
     )

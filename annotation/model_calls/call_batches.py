@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.call_enums import BatchState
+from annotation.call_enums import NO_ANSWER, BatchState, CallOutcome
 from annotation.contributions import contributed
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.model_calls.kernels.pacing import may_become
@@ -31,10 +31,11 @@ def ask_first(batch: CallBatch, n_calls: int, *, actor: User | None, at: datetim
 
 
 def start(batch: CallBatch, *, actor: User | None, at: datetime) -> None:
-    """Ask all calls. A paused batch goes on with those that have no answer of the model yet."""
+    """Ask all calls. A paused batch goes on with those that have no answer of the model yet, refused ones included."""
     with transaction.atomic():
         lock_batch(batch)
         _check_may_be_asked(batch, at)
+        batch.calls.filter(outcome=CallOutcome.REJECTED).update(outcome=CallOutcome.NOT_ASKED)
         batch.started_at = batch.started_at or at
         _move(batch, BatchState.RUNNING, actor=actor, at=at)
 
@@ -59,21 +60,48 @@ def stop(batch: CallBatch, *, actor: User | None, at: datetime) -> None:
         _move(batch, BatchState.STOPPED, actor=actor, at=at)
 
 
-ACTS = {"pause": pause, "resume": start, "stop": stop}
-_LABELS = {"pause": "Pause", "resume": "Resume", "stop": "Stop for good"}
-_AFTER = {"pause": BatchState.PAUSED, "resume": BatchState.RUNNING, "stop": BatchState.STOPPED}
+def end(batch: CallBatch, *, actor: User | None, at: datetime) -> None:
+    """Complete it although the endpoint refused some calls: their questions stay missing, and count nowhere.
+
+    Raises BatchRefused where a call was not asked, or none was refused.
+    """
+    with transaction.atomic():
+        lock_batch(batch)
+        if not may_end(batch):
+            sentence = _("Only a run at rest whose every question was asked, and some refused, can be ended.")
+            raise BatchRefused("not_ended", sentence)
+        n_refused = batch.calls.filter(outcome=CallOutcome.REJECTED).count()
+        complete(batch, at=at, actor=actor, facts={"refused": n_refused})
+
+
+def may_end(batch: CallBatch) -> bool:
+    """Whether nothing of a batch at rest is left but what the endpoint refuses."""
+    open_calls = batch.calls.filter(outcome__in=NO_ANSWER).values_list("outcome", flat=True).order_by()
+    is_at_rest = batch.state in (BatchState.PLANNED, BatchState.PAUSED)
+    return is_at_rest and set(open_calls.distinct()) == {CallOutcome.REJECTED}
+
+
+ACTS = {"pause": pause, "resume": start, "end": end, "stop": stop}
+_LABELS = {"pause": "Pause", "resume": "Resume", "end": "End without the refused questions", "stop": "Stop for good"}
+_AFTER = {
+    "pause": BatchState.PAUSED,
+    "resume": BatchState.RUNNING,
+    "end": BatchState.COMPLETE,
+    "stop": BatchState.STOPPED,
+}
 
 
 def act_named(batch: CallBatch, act: str, *, actor: User | None, at: datetime) -> None:
-    """Pause, resume or stop it. Raises BatchRefused, also for another word."""
+    """Pause, resume, end or stop it. Raises BatchRefused, also for another word."""
     if act not in ACTS:
-        raise BatchRefused("no_act", _("A run is paused, resumed or stopped."), status=404)
+        raise BatchRefused("no_act", _("A run is paused, resumed, ended or stopped."), status=404)
     ACTS[act](batch, actor=actor, at=at)
 
 
 def acts_now(batch: CallBatch) -> list[tuple[str, str]]:
     """What can be done with it, with the words of the button."""
-    return [(name, _LABELS[name]) for name, after in _AFTER.items() if may_become(batch.state, after)]
+    possible = [name for name, after in _AFTER.items() if may_become(batch.state, after)]
+    return [(name, _LABELS[name]) for name in possible if name != "end" or may_end(batch)]
 
 
 def change_cap(batch: CallBatch, cap: Decimal, *, actor: User | None, at: datetime) -> None:
@@ -101,10 +129,12 @@ def return_to_plan(batch: CallBatch, *, at: datetime) -> None:
     _move(batch, BatchState.PLANNED, actor=None, at=at)
 
 
-def complete(batch: CallBatch, *, at: datetime) -> None:
-    """Every call has an answer of the model. Whoever made the batch hears of it in the same transaction."""
+def complete(
+    batch: CallBatch, *, at: datetime, actor: User | None = None, facts: dict[str, object] | None = None
+) -> None:
+    """Every call has an answer, or was refused. Whoever made the batch hears of it in the same transaction."""
     batch.finished_at = at
-    _move(batch, BatchState.COMPLETE, actor=None, at=at)
+    _move(batch, BatchState.COMPLETE, actor=actor, at=at, facts=facts)
     for follow in contributed().completed:
         follow(batch, at)
 

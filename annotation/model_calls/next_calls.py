@@ -9,13 +9,15 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, QuerySet, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from msgspec import Struct, field
 
-from annotation.call_enums import BatchState, CallOutcome
-from annotation.model_calls.kernels.pacing import seconds_before_retry
+from annotation.call_enums import NO_ANSWER, OF_SERVER, BatchState, CallOutcome
+from annotation.endpoints.kernels.completions import read_completion
+from annotation.model_calls.kernels.pacing import passes, seconds_before_retry
 from annotation.models import CallAttempt, CallBatch, ModelCall
 
 
@@ -40,8 +42,8 @@ class CallTally(Struct, frozen=True):
 
     @property
     def n_done(self) -> int:
-        """Calls with an answer of the model, whatever it says."""
-        return self.n_calls - self.n(CallOutcome.NOT_ASKED)
+        """Calls with an answer, whatever it says."""
+        return self.n_calls - sum(map(self.n, NO_ANSWER))
 
 
 def tally(batch: CallBatch) -> CallTally:
@@ -86,7 +88,7 @@ def _tally_of(rows: list[Any]) -> CallTally:
 MOST_TRIES = 5  # of one call before it is set aside until a person resumes the batch
 MOST_ALIKE = 20  # equal failures in a row
 NO_KEY = (401, 403)
-TOO_MANY = 429
+NO_QUOTA = "insufficient_quota"
 READ_AHEAD = 50  # calls
 
 
@@ -151,19 +153,24 @@ class BatchWork(Struct):
             return max(0, min(most, 1 - self.n_in_flight))  # the first one tells
         return min(most, int(left / self.dearest))
 
-    def stored(self, call: ModelCall, attempt: CallAttempt, now: float) -> None:
-        """An answer came, or did not; the call is under way no more."""
+    def stored(self, call: ModelCall, attempt: CallAttempt, now: float, *, is_down: bool = False) -> None:
+        """An answer came, or did not; the call is under way no more.
+
+        ``is_down``: the endpoint rests, so that what passes is no fault of the call.
+        """
         cost = attempt.cost or Decimal(0)
         self.spent, self.dearest = self.spent + cost, max(self.dearest, cost)
-        if call.outcome != CallOutcome.NOT_ASKED:
+        if call.outcome not in OF_SERVER:
             self._n_alike = 0
             return
-        if attempt.status == TOO_MANY:
+        if is_down and passes(attempt.ending, attempt.status):
             self.try_again(call, now)
             return
         alike = (attempt.ending, attempt.status, attempt.problem)
         self._n_alike = self._n_alike + 1 if alike == self._alike else 1
         self._alike = alike
+        if call.outcome != CallOutcome.NOT_ASKED:  # asked again it would be the same
+            return
         n_failures = self._n_failures[call.number] = self._n_failures.get(call.number, 0) + 1
         if n_failures < MOST_TRIES:
             self.try_again(call, now + seconds_before_retry(n_failures))
@@ -176,6 +183,8 @@ class BatchWork(Struct):
         if attempt.status in NO_KEY:
             sentence = _("The endpoint refused the key (status %(status)d). Whoever runs the server gives it another.")
             return sentence % {"status": attempt.status}
+        if attempt.outcome == CallOutcome.NOT_ASKED and NO_QUOTA in attempt.body:
+            return _("The account at the endpoint has no money or quota left. Resume once it has.")
         if self._n_alike >= MOST_ALIKE:
             sentence = _("%(n)d calls in a row failed alike: %(how)s. Resume when the endpoint is well.")
             return sentence % {"n": MOST_ALIKE, "how": how_it_failed(attempt)}
@@ -205,7 +214,25 @@ def left_unanswered(n_calls: int) -> str:
     ) % {"n": n_calls}
 
 
+def is_down_for_good(batch: CallBatch) -> str:
+    """The sentence for an endpoint that answered nothing for as long as is waited."""
+    newest = CallAttempt.objects.filter(call__batch=batch).order_by("-pk").first()
+    sentence = _("The endpoint has not answered for %(n)d minutes: %(how)s. Resume when it is well.")
+    return sentence % {"n": settings.CALLS_WAIT_SECONDS // 60, "how": how_it_failed(newest) if newest else ""}
+
+
+def refused_for_good(n_calls: int) -> str:
+    """The sentence for calls that the endpoint will not take."""
+    return ngettext(
+        "The endpoint refused %(n)d question. Resume asks it again; ending the run leaves it missing in tables.",
+        "The endpoint refused %(n)d questions. Resume asks them again; ending the run leaves them missing in tables.",
+        n_calls,
+    ) % {"n": n_calls}
+
+
 def how_it_failed(attempt: CallAttempt) -> str:
-    """A few words: how the exchange ended, with the status or the error."""
+    """A few words: how the exchange ended, with the status or the error; of a broken answer what breaks it."""
+    if attempt.outcome == CallOutcome.BROKEN and (trouble := read_completion(attempt.body.encode()).trouble):
+        return _(trouble.label).removesuffix(".")
     more = attempt.problem or (f"{attempt.status}" if attempt.status else "")
     return f"{attempt.get_ending_display()} ({more})" if more else str(attempt.get_ending_display())

@@ -13,7 +13,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
-from annotation.call_enums import CallOutcome, SentImages
+from annotation.call_enums import OF_SERVER, SentImages
 from annotation.contributions import reads_in_bank
 from annotation.enums import ImportKind, QuestionState
 from annotation.generation.kernels.answer_forms import NotInForm, read_form, sent_text
@@ -224,8 +224,8 @@ def compared(run: ValidatorRun, by_change: CountsByChange) -> Iterator[tuple[Mod
         answers: dict[str, str] = {}
         plain: ModelCall | None = None
         asked_about = list(calls)
-        if any(call.outcome == CallOutcome.NOT_ASKED for call, _text in asked_about):
-            continue  # of a run that was stopped: nothing to compare
+        if any(call.outcome in OF_SERVER for call, _text in asked_about):
+            continue  # of a run that was stopped, or refused by the endpoint: nothing to compare
         for call, text in asked_about:
             change = (call.values or {})[CHANGE]
             answers[change] = _option_in(text)

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.call_enums import BatchState, CallOutcome, PromptPurpose
+from annotation.call_enums import NO_ANSWER, BatchState, PromptPurpose
 from annotation.enums import FindingPlace, KeySource
 from annotation.generation.kernels.answer_forms import NotInForm, read_form, sent_text
 from annotation.jobs.handlers import JobKind, Progress, Result
@@ -86,7 +86,7 @@ def _verdicts_in(run: ValidatorRun, by_change: CountsByChange) -> Iterator[Taken
         return
     form: type[WrittenVerdict] | type[WrittenRating] = WrittenRating if run.validator == RATING else WrittenVerdict
     for call, text in answers_of(run.batch):
-        if call.outcome == CallOutcome.NOT_ASKED:
+        if call.outcome in NO_ANSWER:
             continue
         try:
             written = None if text is None else read_form(text, form)
@@ -214,7 +214,7 @@ def run_rows(runs: Sequence[ValidatorRun]) -> list[RunRow]:
 
 
 def act_on_run(run: ValidatorRun, act: str, *, actor: User | None, at: datetime) -> None:
-    """Pause, resume or stop it; the verdicts of a stopped run are taken. Raises BatchRefused."""
+    """Pause, resume, end or stop it; the verdicts of a stopped run are taken. Raises BatchRefused."""
     with transaction.atomic():
         act_named(run.batch, act, actor=actor, at=at)
         if act == "stop":

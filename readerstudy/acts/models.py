@@ -11,11 +11,13 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.acts import Act, Confirmation
 from annotation.acts.banks import COORDINATORS
-from annotation.model_calls.call_batches import change_cap, pause, stop
+from annotation.call_enums import CallOutcome
+from annotation.model_calls.call_batches import change_cap, end, pause, stop
+from annotation.model_calls.next_calls import tally
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator
 from readerstudy.forms.models import ModelRunCapForm, StartModelRunForm
@@ -193,6 +195,30 @@ class StopModelRun(_OnCalls):
         )
 
 
+class EndModelRun(_OnCalls):
+    """Complete it without the questions that the endpoint refuses: they are missing in every table, and not wrong."""
+
+    name, route, summary = "model-run-end", "end/", "End a run of a model without what the endpoint refused"
+    do, done = end, gettext_lazy("The run is complete. Refused questions are missing in its results.")
+
+    def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation:
+        n_refused = tally(self.thing.batch).n(CallOutcome.REJECTED)
+        sentence = ngettext(
+            "%(n)d question was refused by the endpoint. It is counted apart on this page, and missing in tables: "
+            "neither right nor wrong. It cannot be asked again afterwards.",
+            "%(n)d questions were refused by the endpoint. They are counted apart on this page, and missing in "
+            "tables: neither right nor wrong. They cannot be asked again afterwards.",
+            n_refused,
+        )
+        return Confirmation(
+            about=str(self.thing.entry),
+            title=_("End this run without the refused questions?"),
+            sentences=[sentence % {"n": n_refused}],
+            label=_("End without the refused questions"),
+            back=self.page(),
+        )
+
+
 class CapModelRun(_OnCalls):
     """What the run may cost in all; it pauses before it costs more. A lower cap holds from the next call on."""
 
@@ -202,5 +228,5 @@ class CapModelRun(_OnCalls):
 
 MODEL_RUN_ACTS: tuple[type[ModelRunAct], ...] = (
     *(TryModelRun, StartModelRun, PauseModelRun),
-    *(ResumeModelRun, StopModelRun, CapModelRun),
+    *(ResumeModelRun, EndModelRun, StopModelRun, CapModelRun),
 )

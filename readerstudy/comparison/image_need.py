@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from django.db.models import QuerySet
 
+from annotation.call_enums import OF_SERVER
 from annotation.enums import Degree, RoundState
 from annotation.models import ModelCall, ReviewRound, User
 from annotation.review.onlookers import rounds_in_sight, rounds_with_outcomes_for
@@ -135,7 +136,9 @@ def image_need(family: RunFamily, person: User | None) -> ImageNeed | None:
 
 def _answers(run: ModelRun, among: QuerySet[Any, Any]) -> Iterator[tuple[int, int, int, str]]:
     """Revision, question, its number and the option, by number."""
-    calls = ModelCall.objects.filter(batch=run.batch_id, rotation=0, repeat=0, revision__in=among)
+    calls = ModelCall.objects.filter(batch=run.batch_id, rotation=0, repeat=0, revision__in=among).exclude(
+        outcome__in=OF_SERVER
+    )
     columns = ("revision_id", "revision__question_id", "revision__question__number", "option")
     return calls.order_by("revision__question__number", "revision").values_list(*columns).iterator()
 

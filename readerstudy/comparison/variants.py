@@ -13,7 +13,7 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from annotation.call_enums import BatchState, CallOutcome, SentImages
+from annotation.call_enums import OF_SERVER, BatchState, CallOutcome, SentImages
 from annotation.jobs.handlers import Progress, Result
 from annotation.models import ModelCall, Revision
 from annotation.questionbank.priors import patients_of
@@ -187,7 +187,7 @@ def questions_asked(runs: Sequence[ModelRun], among: QuerySet[Any, Any] | None =
 
 def _options(run: ModelRun, questions: KeyedQuestions) -> NDArray[np.int8]:
     option = np.full((run.batch.n_orders, run.batch.n_repeats, len(questions.key)), MISSING, dtype=np.int8)
-    calls = ModelCall.objects.filter(batch=run.batch_id).order_by()
+    calls = ModelCall.objects.filter(batch=run.batch_id).exclude(outcome__in=OF_SERVER).order_by()
     rows = calls.values_list("revision_id", "rotation", "repeat", "option")
     for revision, rotation, repeat, letter in rows.iterator(chunk_size=5000):
         column = questions.column_of.get(revision)

@@ -129,11 +129,12 @@ SHOWN = 20_000  # characters of one response on a page
 
 
 class ShownAttempt(Struct, frozen=True):
-    """``text``: what the model answered; ``response``: the document around it, as it came."""
+    """``text``: what the model answered; ``because``: why there is none, of the server; ``response``: as it came."""
 
     attempt: CallAttempt
     text: str
     refusal: str
+    because: str
     response: str
     is_shortened: bool
 
@@ -196,7 +197,8 @@ def _note_opened(call: ModelCall, *, person: User, subject: ModelRun, at: dateti
 def _shown(attempt: CallAttempt) -> ShownAttempt:
     completion = read_completion(attempt.body.encode())
     body = attempt.body
-    return ShownAttempt(attempt, completion.text, completion.refusal, body[:SHOWN], len(body) > SHOWN)
+    because = completion.error or (_(completion.trouble.label) if completion.trouble else "")
+    return ShownAttempt(attempt, completion.text, completion.refusal, because, body[:SHOWN], len(body) > SHOWN)
 
 
 def picture_of_call(run: ModelRun, number: int, sha256: str, person: User) -> bool:

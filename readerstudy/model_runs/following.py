@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,27 +16,29 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from msgspec import Struct
 
-from annotation.call_enums import BatchState, CallOutcome
+from annotation.call_enums import NO_ANSWER, BatchState, CallOutcome
 from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_named
+from annotation.endpoints.kernels.completions import read_completion
 from annotation.ingest.serving import PictureRefused
 from annotation.model_calls.attempts import check_probe
-from annotation.model_calls.call_batches import ask_first, lock_batch, start
+from annotation.model_calls.call_batches import ask_first, lock_batch, may_end, start
 from annotation.model_calls.kernels.pacing import may_become
 from annotation.model_calls.next_calls import CallTally, tally
 from annotation.model_calls.request_bodies import CallContent, contents_of
-from annotation.models import Job, ModelCall, User
+from annotation.models import CallAttempt, Job, ModelCall, User
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.kernels.estimates import N_FIRST, AskingSpeed, MadeCall, RunEstimate, estimate
 from readerstudy.model_runs.planning import check_may_run
 from readerstudy.model_runs.publishing import KIND, is_plain, target_of_run
 from readerstudy.models import ModelRun, PredictionRun
 
+MOST_SENTENCES = 3  # of an endpoint, why it refuses
 LEAST_MADE = 2  # with fewer there is no range
 
 
 def estimate_of(run: ModelRun) -> RunEstimate | None:
     """By the first questions as far as they are answered; None before two of them are."""
-    first = ModelCall.objects.filter(batch=run.batch_id, number__lte=N_FIRST).exclude(outcome=CallOutcome.NOT_ASKED)
+    first = ModelCall.objects.filter(batch=run.batch_id, number__lte=N_FIRST).exclude(outcome__in=NO_ANSWER)
     calls = list(first.select_related("revision").prefetch_related("attempts"))
     if len(calls) < LEAST_MADE:
         return None
@@ -183,6 +186,15 @@ class RunProgress:
             OutcomeCount(one, _(one.label), self.tally.n(one), 100 * self.tally.n(one) / n_calls) for one in CallOutcome
         ]
 
+    @cached_property
+    def refusals(self) -> list[tuple[str, int]]:
+        """What the endpoint said where it refused a question for good, with the number of calls; the first few."""
+        if not self.tally.n(CallOutcome.REJECTED):
+            return []
+        rejected = CallAttempt.objects.filter(call__batch=self.run.batch_id, call__outcome=CallOutcome.REJECTED)
+        said = {call: read_completion(body.encode()).error for call, body in rejected.values_list("call", "body")}
+        return Counter(said.values()).most_common(MOST_SENTENCES)
+
     @property
     def counts(self) -> dict[str, int]:
         """How many calls came to each outcome, by its word."""
@@ -253,6 +265,10 @@ class RunProgress:
             return None
         newest = Job.objects.filter(kind=KIND, params__run=self.run.batch.public_id).order_by("-pk").first()
         return newest if newest is not None and not newest.is_unfinished else None
+
+    @property
+    def may_end(self) -> bool:
+        return may_end(self.run.batch)
 
     @property
     def may_stop(self) -> bool:

@@ -25,7 +25,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from annotation.audit.recording import record
-from annotation.call_enums import BatchState, CallOutcome, Ending, SentImages
+from annotation.call_enums import NO_ANSWER, OF_SERVER, BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
@@ -47,7 +47,7 @@ class PublishingParams(TypedDict):
 
 KIND: JobKind[PublishingParams] = JobKind("publish_model_run")
 PLAIN = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)
-WHOLE = (CallOutcome.ANSWERED, CallOutcome.FAILED)  # an option may be taken from it
+WHOLE = (CallOutcome.ANSWERED, CallOutcome.FAILED, CallOutcome.TWO)  # an option may be taken from it
 CHUNK = 2_000  # attempts in memory
 
 
@@ -120,8 +120,11 @@ def _published(run: ModelRun, repeat: int, *, actor: User | None, at: datetime) 
 
 
 def records_of(run: ModelRun, repeat: int) -> Iterator[Record]:
-    """The answer that decided each call, in the order of the bank. Its row is the number of the call."""
-    answered = _attempts(run, repeat).exclude(outcome=CallOutcome.NOT_ASKED)
+    """The answer that decided each call, in the order of the bank. Its row is the number of the call.
+
+    None where the endpoint refused the question, or its server broke the answer: that is missing, and never wrong.
+    """
+    answered = _attempts(run, repeat).exclude(outcome__in=OF_SERVER)
     columns = ("call__number", "call__revision_id", "call__outcome", "body")
     last = 0
     for number, revision, outcome, body in answered.values_list(*columns).iterator(chunk_size=CHUNK):
@@ -245,20 +248,23 @@ def replay(run: ModelRun, rule: str = "") -> Replay:
 
 
 def _read_otherwise(run: ModelRun, rule: str) -> Iterator[ReadOtherwise]:
-    """By the response that decided each call, which is the first with an answer of the model."""
+    """By the response that decided each call, which is the first with an answer of the model. What a rule of
+    extraction has no part in, such as a refusal, counts as it did.
+    """
     options = dict(Revision.objects.filter(pk__in=run.batch.calls.values("revision")).values_list("pk", "options"))
-    attempts = CallAttempt.objects.filter(call__batch=run.batch_id).exclude(outcome=CallOutcome.NOT_ASKED)
+    attempts = CallAttempt.objects.filter(call__batch=run.batch_id).exclude(outcome__in=NO_ANSWER)
     rows = attempts.order_by("call__number", "number").values_list(
         *("call__number", "call__revision_id", "call__revision__question__number", "call__rotation", "call__repeat"),
-        *("call__outcome", "call__option", "ending", "body"),
+        *("call__outcome", "call__option", "body"),
     )
     last = 0
-    for number, revision, question, rotation, repeat, *stored, ending, body in rows.iterator(chunk_size=CHUNK):
+    for number, revision, question, rotation, repeat, *stored, body in rows.iterator(chunk_size=CHUNK):
         if number == last:
             continue
         last = number
-        completion = read_completion(body.encode())
-        found = read_answer(Ending(ending), completion, options[revision], rotation, rule)
+        if stored[0] not in WHOLE:
+            continue
+        found = read_answer(read_completion(body.encode()), options[revision], rotation, rule)
         if found != tuple(stored):
             yield ReadOtherwise(question, rotation + 1, repeat + 1, *map(str, stored), *map(str, found))
 

@@ -18,13 +18,15 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from annotation.call_enums import CallOutcome, Ending
+from annotation.endpoints.kernels.thoughts import spoken
+from annotation.enums import Word, _
 
-REFUSAL_RULE = "refusal-1"  # change the version with the rule: stored outcomes name it
+REFUSAL_RULE = "refusal-2"  # change the version with the rule: stored outcomes name it
 FILTERED = {"content_filter", "safety", "refusal"}  # finish reasons
 AT_THE_LIMIT = {"length", "max_tokens"}
 NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of a character that is written as two
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+FOR_GOOD = (400, 413, 422)  # statuses: the same request gets the same again
 _SORRY = (
     r"(?:(?:i am|i'm|we are|we're) (?:very |so |really )?sorry|i apologi[sz]e|sorry|unfortunately)[,.;:!]?\s*(?:but )?"
 )
@@ -32,11 +34,56 @@ _AS_AN_AI = r"as an ai\b[^.,]{0,80},\s*"
 _WILL_NOT = (
     r"(?:can't|cannot|can not|won't|will not|am unable to|'m unable to|am not able to|'m not able to|must decline to)"
 )
-_DO_SO = r"(?:help|assist|provide|answer|interpret|analy[sz]e|diagnose|comply|fulfil+|give|offer|do that|view)\b"
-_REFUSES = re.compile(rf"\W*(?:{_SORRY})?(?:{_AS_AN_AI})?(?:i|we)\s*{_WILL_NOT}\s+(?:\w+ly\s+)?{_DO_SO}", re.IGNORECASE)
-_CHOOSES = re.compile(
-    r"(?i:answer|option|choice)\b\W{0,12}(?:is\W{0,12})?[A-D]\b|^\W{0,12}[A-D](?:[.):]|\s*$)", re.MULTILINE
+_DO_SO = (
+    r"(?:help|assist|provide|answer|interpret|analy[sz]e|diagnose|comply|fulfil+|give|offer|do that|view|see|read"
+    r"|access|determine|process|open|make|discuss)\b"
 )
+_LACKS = (
+    r"(?:(?:don't|do not) (?:see|have)|(?:didn't|did not) receive|(?:haven't|have not) (?:received|been given)) "
+    r"(?:any|an|the|a|access to|the ability to)\b"
+    r"|(?:there is )?no (?:image|picture|x-ray|radiograph)s? (?:(?:was|were|is|has been) )?"
+    r"(?:provided|attached|given|visible|shown)"
+)
+_ELSEWHERE = (  # Spanish, Portuguese, French, Italian, German, Chinese, Japanese, Korean
+    r"(?:lo siento|desculpe|désolée?|je suis désolée?|mi dispiace|(?:es )?tut mir leid)\b|no puedo\b|não posso\b"
+    r"|je ne peux pas\b|je ne suis pas en mesure\b|non posso\b|ich kann (?:\w+ ){0,4}(?:nicht|keine)\b"
+    r"|(?:很)?(?:抱歉|对不起|對不起)|我?(?:无法|無法|不能)|申し訳|죄송"
+)
+_REFUSES = re.compile(
+    rf"\W*(?:{_SORRY})?(?:{_AS_AN_AI})?(?:(?:i|we)\s*{_WILL_NOT}\s+(?:\w+ly\s+)?{_DO_SO}|(?:i |we )?(?:{_LACKS})"
+    rf"|{_ELSEWHERE})",
+    re.IGNORECASE,
+)
+_CHOOSES = re.compile(
+    r"(?i:answer|option|choice|respuesta|resposta|réponse|risposta|antwort|答案|答え|정답)\W{0,12}"
+    r"(?:(?:is|es|é|è|est|ist|lautet|是|は|은)\W{0,12})?[A-D]\b|^\W{0,12}[A-D](?:[.):]|\s*$)",
+    re.MULTILINE,
+)
+
+
+class Trouble(Word):
+    """Why an answer is none of the model: what the server did, and which setting of it does so."""
+
+    ERROR = "error", _("The server ended the answer with an error of its own.")
+    REASONING = (
+        "reasoning",
+        _(
+            "The text stands in a field for reasoning alone, and the answer is empty: the server takes all of it for "
+            "thoughts. Switch its reasoning parser off, or set the one of this model."
+        ),
+    )
+    TOOLS = (
+        "tools",
+        _("The answer is a call of a tool, not a text: switch automatic tool choice off at the server."),
+    )
+    EMPTY = (
+        "empty",
+        _("The answer is empty: the server may use the chat template of another model, or too short a stop word."),
+    )
+    NO_MESSAGE = (
+        "no_message",
+        _("The answer is no chat: the address of the endpoint may be that of plain completions."),
+    )
 
 
 class Usage(Struct, frozen=True):
@@ -48,7 +95,10 @@ class Usage(Struct, frozen=True):
 
 
 class Completion(Struct, frozen=True):
-    """``has_choice``: whether there was an answer at all; an error with status 200 and an empty list have none."""
+    """``has_choice``: whether there was an answer at all; an error with status 200 and an empty list have none.
+
+    ``error``: what the server says in its place, as code and sentence; ``trouble``: why an answer says nothing.
+    """
 
     has_choice: bool = False
     text: str = ""
@@ -57,6 +107,8 @@ class Completion(Struct, frozen=True):
     model: str = ""
     fingerprint: str = ""
     usage: Usage | None = None
+    error: str = ""
+    trouble: Trouble | None = None
 
 
 def read_completion(body: bytes) -> Completion:
@@ -66,36 +118,69 @@ def read_completion(body: bytes) -> Completion:
     except (ValueError, RecursionError):
         return Completion()
     choices = _part(answer, "choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
+    listed = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    choice = next((one for one in listed if one.get("index") == 0), listed[0] if listed else None)
     message = _part(choice, "message")
     text, refusal_in_parts = _text_of(_part(message, "content"))
+    finish_reason, refusal = _word(_part(choice, "finish_reason")), _word(_part(message, "refusal")) or refusal_in_parts
     return Completion(
-        has_choice=isinstance(message, dict),
+        has_choice=choice is not None,
+        error=_error_in(answer),
+        trouble=None if text.strip() or refusal else _trouble(message),
         text=text,
-        finish_reason=_word(_part(choice, "finish_reason")),
-        refusal=_word(_part(message, "refusal")) or refusal_in_parts,
+        finish_reason=finish_reason,
+        refusal=refusal,
         model=_word(_part(answer, "model")),
         fingerprint=_word(_part(answer, "system_fingerprint")),
         usage=_usage_of(_part(answer, "usage")),
     )
 
 
-def outcome_of(ending: Ending, completion: Completion) -> CallOutcome:
-    """By what the endpoint says first: the field, the finish reason; then by ``REFUSAL_RULE`` on the text."""
+def outcome_of(ending: Ending, completion: Completion, status: int | None = None) -> CallOutcome:
+    """By what the endpoint says first: status, field, finish reason; then by ``REFUSAL_RULE`` on the text."""
+    if completion.error and not completion.has_choice and _is_for_good(status, completion.error):
+        return CallOutcome.REFUSED if "content_filter" in completion.error else CallOutcome.REJECTED
     if ending != Ending.ANSWERED or not completion.has_choice:
-        return CallOutcome.NOT_ASKED
+        return CallOutcome.REJECTED if ending == Ending.HTTP_ERROR and status in FOR_GOOD else CallOutcome.NOT_ASKED
     reason = completion.finish_reason.lower()
     if completion.refusal or reason in FILTERED:
         return CallOutcome.REFUSED
     if reason in AT_THE_LIMIT:
         return CallOutcome.CUT
+    if reason == "error" or completion.trouble:
+        return CallOutcome.BROKEN
     return CallOutcome.REFUSED if is_refusal(completion.text) else CallOutcome.ANSWERED
 
 
+def _is_for_good(status: int | None, error: str) -> bool:
+    """Some servers say with status 200 that they refuse: then the code in the document counts."""
+    return status in FOR_GOOD or (status == 200 and error.partition(":")[0] in map(str, FOR_GOOD))
+
+
 def is_refusal(text: str) -> bool:
-    """Rule refusal-1: the text begins by saying that it will not, and names no option; thinking aloud is left out."""
-    spoken = _THINKING.sub("", text).replace("’", "'").strip()
-    return bool(_REFUSES.match(spoken)) and not _CHOOSES.search(spoken)
+    """Rule refusal-2: what is spoken begins by saying that it will not, or sees nothing, and names no option."""
+    said = spoken(text).replace("’", "'")
+    return bool(_REFUSES.match(said)) and not _CHOOSES.search(said)
+
+
+def _error_in(answer: Any) -> str:
+    """``code: sentence`` of an error document in one line; empty where it is none."""
+    error = _part(answer, "error")
+    if isinstance(error, str):
+        error = {"message": error}
+    if not isinstance(error, dict):
+        error = answer if _part(answer, "object") == "error" else {}
+    code, message = error.get("code") or error.get("type") or "", error.get("message") or ""
+    return " ".join(f"{code}: {_word(message)}".split()).removeprefix(": ")[:400] if code or message else ""
+
+
+def _trouble(message: Any) -> Trouble:
+    if not isinstance(message, dict):
+        return Trouble.NO_MESSAGE
+    if message.get("tool_calls"):
+        return Trouble.TOOLS
+    is_thought = any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking"))
+    return Trouble.REASONING if is_thought or isinstance(message.get("content"), list) else Trouble.EMPTY
 
 
 def _part(value: Any, name: str) -> Any:
@@ -110,9 +195,9 @@ def _text_of(content: Any) -> tuple[str, str]:
     """Text and refusal of a content, which is a string or a list of parts."""
     if not isinstance(content, list):
         return _word(content), ""
-    return "".join(_word(_part(part, "text")) for part in content), "".join(
-        _word(_part(part, "refusal")) for part in content
-    )
+    said = [part for part in content if _part(part, "type") not in ("reasoning", "thinking")]
+    text, refusal = ("".join(_word(_part(part, name)) for part in said) for name in ("text", "refusal"))
+    return text, refusal
 
 
 def _usage_of(usage: Any) -> Usage | None:

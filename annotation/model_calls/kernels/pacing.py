@@ -7,6 +7,7 @@ A request: ``{"custom_id", "method", "url", "body"}``. A response: ``{"id", "cus
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,29 +18,69 @@ import msgspec
 from msgspec import field
 
 from annotation.call_enums import BatchState as State
+from annotation.call_enums import Ending
 from annotation.endpoints.kernels.completions import ModelRequest
 
 FIRST_CONNECTIONS = 2
 MINUTE = 60.0
-SHORTEST_REST, LONGEST_REST = 1.0, 600.0  # seconds after a 429
+SHORTEST_REST, LONGEST_REST = 1.0, 300.0  # seconds, where the endpoint names none
+LONGEST_ASKED = 7200.0  # seconds that an endpoint can ask for
+FEW = 3  # calls that fail one after the other before it is the endpoint and not the calls
+BUSY = (429, 503, 529)  # statuses: come back later
+_seconds = re.compile(r"\d+(?:\.\d*)?")
 
 
 def seconds_to_wait(retry_after: str, now: datetime) -> float | None:
     """What a header Retry-After says, a number of seconds or a date; None where it says nothing that can be read."""
     text = retry_after.strip()
-    if text.isdecimal():
-        return min(float(text), LONGEST_REST)
+    if _seconds.fullmatch(text):
+        return min(float(text), LONGEST_ASKED)
     try:
         then = parsedate_to_datetime(text)
     except ValueError:
         return None
     then = then if then.tzinfo else then.replace(tzinfo=UTC)
-    return min(max((then - now).total_seconds(), 0.0), LONGEST_REST)
+    return min(max((then - now).total_seconds(), 0.0), LONGEST_ASKED)
+
+
+def passes(ending: str, status: int | None) -> bool:
+    """Whether a failure may be over later: of the connection or the server, not of the request."""
+    return ending not in (Ending.HTTP_ERROR, Ending.REDIRECT) or status in BUSY or (status or 0) >= 500
 
 
 def seconds_before_retry(n_failures: int) -> float:
     """Of one call: 1, 2, 4, 8 and so on, a minute at most."""
     return min(2.0 ** (n_failures - 1), MINUTE)
+
+
+class Rest(msgspec.Struct):
+    """Of one model at an endpoint, which is asked again by itself after rests that grow. ``now`` as in Pace."""
+
+    since: float | None = None  # of the first failure after the last answer
+    closed_until: float = 0.0
+    n_rests: int = 0  # in a row
+    _failing: set[int] = field(default_factory=set)
+
+    def answered(self) -> None:
+        """An answer of whatever kind."""
+        self.since, self.closed_until, self.n_rests = None, 0.0, 0
+        self._failing.clear()
+
+    def failed(self, call: int, now: float, *, wait: float | None = None, is_busy: bool = False) -> bool:
+        """A call failed; ``wait``: how long the endpoint asks for. Whether a rest begins: those of a round are one.
+
+        Never shorter than the own rest: a time in the past, or 0 seconds, would be asked again at once.
+        """
+        self.since = now if self.since is None else self.since
+        self._failing.add(call)
+        if not is_busy and len(self._failing) < FEW:
+            return False
+        rest, begins = wait or 0.0, now >= self.closed_until
+        if begins:
+            self.n_rests += 1
+            rest = max(rest, min(SHORTEST_REST * 2.0 ** min(self.n_rests - 1, 20), LONGEST_REST))
+        self.closed_until = max(self.closed_until, now + rest)
+        return begins
 
 
 class Pace(msgspec.Struct):
@@ -53,16 +94,12 @@ class Pace(msgspec.Struct):
     calls_per_minute: int | None = None
     tokens_per_minute: int | None = None
     connections: float = FIRST_CONNECTIONS
-    closed_until: float = 0.0
-    n_rests: int = 0  # in a row
     had_too_many: bool = False
     _sent: deque[float] = field(default_factory=deque)
     _tokens: deque[tuple[float, int]] = field(default_factory=deque)
 
     def free(self, n_in_flight: int, now: float) -> int:
         """How many calls may be sent now."""
-        if now < self.closed_until:
-            return 0
         places = [min(int(self.connections), self.most_connections) - n_in_flight]
         if self.calls_per_minute is not None:
             _forget(self._sent, now - MINUTE)
@@ -77,20 +114,15 @@ class Pace(msgspec.Struct):
 
     def answered(self, n_tokens: int | None, now: float) -> None:
         """An answer, of whatever kind, that was not "too many"."""
-        self.n_rests = 0
         step = 1 / self.connections if self.had_too_many else 1.0
         self.connections = min(self.connections + step, float(self.most_connections))
         if self.tokens_per_minute is not None:
             self._tokens.append((now, n_tokens or 0))
 
-    def too_many(self, wait: float | None, now: float) -> None:
-        """The endpoint refused with 429, and asks to wait so long. Those of one round count as one."""
-        if now >= self.closed_until:
-            self.connections = max(self.connections / 2, 1.0)
-            self.n_rests += 1
+    def too_many(self) -> None:
+        """A rest begins: half as many connections afterwards."""
+        self.connections = max(self.connections / 2, 1.0)
         self.had_too_many = True
-        rest = wait if wait is not None else min(SHORTEST_REST * 2.0 ** (self.n_rests - 1), LONGEST_REST)
-        self.closed_until = max(self.closed_until, now + rest)
 
     def _places_by_tokens(self, n_in_flight: int, now: float) -> int:
         """By what the answers of the last minute took on average; one at a time before the first answer."""

@@ -41,6 +41,9 @@ class StandInFault(StrEnum):
 
     TOO_MANY = "429"
     TOO_MANY_RETRY_AFTER = "429-retry-after"
+    NO_QUOTA = "429-quota"
+    REFUSED_FOR_GOOD = "400"
+    EMPTY_TEXT = "empty-text"
     BROKEN = "500"
     UNAVAILABLE = "503"
     SLOW_FIRST_BYTE = "slow-first-byte"
@@ -111,6 +114,7 @@ class StandIn(ThreadingHTTPServer):
         super().__init__((HOST, port), _Handler)
         self.seed, self.faults, self.reply, self.redirect_to = seed, deque(faults), reply, redirect_to
         self.seconds, self.habit = seconds, habit or ""
+        self.busy: set[str] = set()  # models that answer 429
         self.is_closing = threading.Event()
         self.n_connections = 0
         self._ledger: list[LedgerEntry] = []
@@ -203,6 +207,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(self, body: dict[str, Any]) -> Reply:
         try:
             match self.path:
+                case _ if body.get("model") in self.server.busy:
+                    return _error_reply(429, "Too many requests")
                 case "/v1/chat/completions":
                     answer = chat_answer(body, seed=self.server.seed)
                     return _json_reply(200, _by_habit(answer, self.server.habit, n_images=len(images_in(body))))
@@ -221,6 +227,10 @@ class _Handler(BaseHTTPRequestHandler):
                 return _error_reply(429, "Too many requests")
             case StandInFault.TOO_MANY_RETRY_AFTER:
                 return replace(_error_reply(429, "Too many requests"), headers={"Retry-After": "2"})
+            case StandInFault.NO_QUOTA:
+                return _json_reply(429, {"error": {"message": "You have no quota left.", "code": "insufficient_quota"}})
+            case StandInFault.REFUSED_FOR_GOOD:
+                return _error_reply(400, "At most 1 image(s) may be provided in one request.")
             case StandInFault.BROKEN | StandInFault.UNAVAILABLE:
                 return _error_reply(int(fault), "The server failed")
             case StandInFault.BROKEN_JSON:
@@ -304,6 +314,8 @@ def _changed(answer: dict[str, Any], fault: str) -> dict[str, Any]:
             answer["choices"] = []
         case StandInFault.REFUSAL:
             message |= {"content": None, "refusal": "I'm sorry, but I can't help with that."}
+        case StandInFault.EMPTY_TEXT:
+            message["content"] = ""
         case StandInFault.LENGTH:
             answer["choices"][0]["finish_reason"] = "length"
             message["content"] = message["content"][: len(message["content"]) // 2]

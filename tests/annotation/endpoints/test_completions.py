@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from annotation.call_enums import CallOutcome, Ending
 from annotation.endpoints.kernels.completions import Completion, Usage, is_refusal, outcome_of, read_completion
+from annotation.model_calls.kernels.extraction import extract
 
 VLLM: dict[str, Any] = {
     "id": "chatcmpl-1",
@@ -86,7 +88,7 @@ def test_the_answers_of_known_servers() -> None:
             b'{"choices": {}}',
             b'{"choices": [null]}',
         ),
-        *(b'{"choices": [{"message": "B"}]}', b'{"error": {"message": "overloaded"}}', b"[" * 100_000),
+        *(b'{"error": {"message": "overloaded"}}', b"[" * 100_000),
     ],
 )
 def test_no_answer_is_not_asked(body: bytes) -> None:
@@ -110,7 +112,9 @@ def test_a_failed_exchange_is_not_asked_whatever_its_body_says(ending: Ending) -
         (with_choice({"content": None}, finish_reason="length"), CallOutcome.CUT),
         (with_choice({"content": "I cannot help, sor", "refusal": "No."}, finish_reason="length"), CallOutcome.REFUSED),
         (with_choice({"content": "I'm sorry, but I can't assist with that."}), CallOutcome.REFUSED),
-        (with_choice({"content": ""}, finish_reason="stop"), CallOutcome.ANSWERED),
+        (with_choice({"content": ""}, finish_reason="stop"), CallOutcome.BROKEN),
+        (with_choice(finish_reason="error"), CallOutcome.BROKEN),
+        (read({"choices": [{"message": "B"}]}), CallOutcome.BROKEN),
         (with_choice({"content": "Nothing of that."}), CallOutcome.ANSWERED),
     ],
 )
@@ -128,6 +132,14 @@ def test_what_an_answer_counts_as(completion: Completion, found: CallOutcome) ->
         "As an AI language model, I cannot analyze medical images.",
         "**Unfortunately, I'm not able to safely interpret this image.**",
         "<think>Options A and B. The answer is B.</think>\n\nI cannot answer that.",
+        "<unused94>thought\nThe answer is B.<unused95>I can't see any image.",
+        *("I don't see any image.", "There is no image attached.", "I do not have the ability to view images."),
+        *(
+            "Lo siento, no puedo ayudar.",
+            "Je suis désolé, mais je ne peux pas.",
+            "Ich kann leider keine Diagnose stellen.",
+        ),
+        *("抱歉，我无法查看图像。", "申し訳ありませんが、できません。", "죄송합니다."),
     ],
 )
 def test_a_refusal_in_words(text: str) -> None:
@@ -144,6 +156,7 @@ def test_a_refusal_in_words(text: str) -> None:
         "The patient says: I'm sorry, but I can't help with that.",
         "",
         "I will answer: none of these.",
+        "Lo siento, pero la respuesta es B",
     ],
 )
 def test_no_refusal(text: str) -> None:
@@ -164,3 +177,64 @@ def test_a_text_that_no_database_takes_is_made_storable() -> None:
     text = read_completion(b'{"choices": [{"message": {"content": "a\\u0000b\\ud800c \\ud83e\\ude7b"}}]}').text
     assert text == "a\ufffdb\ufffdc \U0001fa7b"
     text.encode()
+
+
+# --- what servers send: each file of the cases is a reply of one of them, by name ---
+def test_a_broken_reply_is_never_a_wrong_answer(shared_data: Path) -> None:
+    rows = [json.loads(line) for line in (shared_data.parent / "cases/server/answers.jsonl").open()]
+    found = {one["name"]: _outcome_of(one) for one in rows if isinstance(one["answer"], dict)}
+    names = {
+        CallOutcome.REFUSED: ("refusal_field", "content_filter", "azure_filter_400"),
+        CallOutcome.CUT: ("length_letter", "content_null_reasoning_field"),
+        CallOutcome.NOT_ASKED: (
+            "choices_empty",
+            "error_200",
+            "loading_503",
+            "mmproj_500",
+            "rate_429_date",
+            "quota_429",
+        ),
+        CallOutcome.REJECTED: ("error_object_vllm", "one_image_400", "ctx_400"),
+        CallOutcome.BROKEN: ("content_null_reasoning", "tool_call", "content_empty_stop", "text_completion"),
+    }
+    expected = {name: outcome for outcome, of_it in names.items() for name in of_it}
+    assert {name: one for name, one in found.items() if one != expected.get(name, CallOutcome.ANSWERED)} == {}
+    texts = {one["name"]: read(one["answer"]).text for one in rows if found.get(one["name"]) == CallOutcome.ANSWERED}
+    options = ("Effusion", "Pneumothorax", "Heart", "None")
+    assert {name for name, text in texts.items() if extract(text, options) != "B"} == {"json_answer_index"}
+
+
+def _outcome_of(one: dict[str, Any]) -> CallOutcome:
+    ending = Ending.ANSWERED if one["status"] == 200 else Ending.HTTP_ERROR
+    return outcome_of(ending, read(one["answer"]), one["status"])
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"content": None, "reasoning_content": "The answer is B."}, "reasoning parser"),
+        ({"content": [{"type": "thinking", "thinking": []}]}, "reasoning parser"),
+        ({"content": None, "tool_calls": [{"id": "1"}]}, "tool choice"),
+        ({"content": " "}, "chat template"),
+    ],
+)
+def test_a_broken_answer_says_which_setting_does_it(message: dict[str, Any], words: str) -> None:
+    trouble = with_choice(message).trouble
+    assert trouble
+    assert words in trouble.label
+
+
+def test_thoughts_in_parts_are_no_part_of_the_answer() -> None:
+    parts = [{"type": "reasoning", "text": "The answer is A?"}, {"type": "text", "text": "B"}]
+    assert with_choice({"content": parts}).text == "B"
+
+
+def test_of_several_choices_the_first_by_its_number_counts() -> None:
+    choices = [{"index": number, "message": {"content": text}} for number, text in ((1, "C"), (0, "B"))]
+    assert read({"choices": choices}).text == "B"
+
+
+def test_an_error_is_told_in_one_line() -> None:
+    assert read({"error": {"code": 400, "message": "too\nlong"}}).error == "400: too long"
+    assert read({"object": "error", "message": "At most 1 image", "code": 400}).error == "400: At most 1 image"
+    assert (read({"error": "no such model"}).error, read(VLLM).error) == ("no such model", "")

@@ -126,5 +126,6 @@ def asked_server(*faults: StandInFault, seed: int = 1, **limits: Any) -> Iterato
     with server, named, pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "LONGEST_WAIT", 0.02)
         patch.setattr(pacing, "SHORTEST_REST", 0.02)
+        patch.setattr(pacing, "LONGEST_REST", 0.05)
         patch.setattr(next_calls, "seconds_before_retry", lambda n_failures: 0.01 * n_failures)
         yield server

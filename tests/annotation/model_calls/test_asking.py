@@ -11,11 +11,21 @@ from decimal import Decimal
 
 import pytest
 from django.db.models import F
+from pytest_django.fixtures import Settings
 
 from annotation.call_enums import BatchState, CallOutcome
 from annotation.endpoints.probing import lease_until, take_lease
 from annotation.model_calls.asking import ask_endpoint
-from annotation.model_calls.call_batches import BatchRefused, ask_first, change_cap, pause, start, stop
+from annotation.model_calls.call_batches import (
+    BatchRefused,
+    act_named,
+    acts_now,
+    ask_first,
+    change_cap,
+    pause,
+    start,
+    stop,
+)
 from annotation.model_calls.next_calls import tally
 from annotation.model_calls.request_bodies import request_of
 from annotation.models import AuditEvent, CallAttempt, CallBatch, EndpointLease, ModelCall, SendingPermission
@@ -103,9 +113,12 @@ def test_rotated_options_are_read_back_to_the_letters_of_the_bank() -> None:
     assert [option for _number, _outcome, option in answers(batch)] == ["A", "B", "C", "D"]
 
 
-@pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in {Fault.REFUSAL, Fault.LENGTH}])
+OF_ITS_OWN = {Fault.REFUSAL, Fault.LENGTH, Fault.REFUSED_FOR_GOOD, Fault.EMPTY_TEXT}  # outcomes, not asked again
+
+
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in OF_ITS_OWN])
 def test_whatever_goes_wrong_on_the_way_changes_no_answer(fault: StandInFault) -> None:
-    if fault is Fault.KEY_ECHOED:  # status 401 pauses, see below
+    if fault in (Fault.KEY_ECHOED, Fault.NO_QUOTA):  # these pause, see below
         return
     batch = make_batch(4)
     with asked_server(fault) as server:
@@ -129,6 +142,46 @@ def test_refused_and_cut_answers_are_outcomes_of_their_own_and_not_asked_again()
     assert (found.n(CallOutcome.REFUSED), found.n(CallOutcome.CUT), found.n(CallOutcome.ANSWERED)) == (1, 1, 3)
 
 
+def test_questions_that_the_endpoint_refuses_for_good_are_not_asked_again_and_can_be_left_out() -> None:
+    batch = make_batch(57)
+    with asked_server(*[Fault.REFUSED_FOR_GOOD] * 5, Fault.EMPTY_TEXT) as server:
+        ask(batch)
+        assert len(server.ledger) == 57, "each was asked once"
+    found = tally(batch)
+    assert (found.n(CallOutcome.REJECTED), found.n(CallOutcome.BROKEN), found.n(CallOutcome.ANSWERED)) == (5, 1, 51)
+    assert (batch.state, found.n_done) == (BatchState.PAUSED, 52)
+    assert "The endpoint refused 5 questions." in batch.paused_because
+    assert [name for name, _label in acts_now(batch)] == ["resume", "end", "stop"]
+    act_named(batch, "end", actor=None, at=NOON)
+    assert (batch.state, batch.finished_at) == (BatchState.COMPLETE, NOON)
+    assert AuditEvent.objects.get(act="calls.complete").facts["refused"] == 5
+
+
+def test_refused_questions_are_asked_once_more_when_the_run_is_resumed() -> None:
+    batch = make_batch(3)
+    with asked_server(Fault.REFUSED_FOR_GOOD, Fault.REFUSED_FOR_GOOD) as server:
+        ask(batch)
+        start(batch, actor=None, at=NOON)
+        ask(batch)
+        assert len(server.ledger) == 5
+    assert (batch.state, tally(batch).n(CallOutcome.ANSWERED)) == (BatchState.COMPLETE, 3)
+
+
+def test_a_run_cannot_be_ended_while_a_question_was_not_asked() -> None:
+    batch = make_batch(2, state=BatchState.PAUSED)
+    with pytest.raises(BatchRefused, match="at rest"):
+        act_named(batch, "end", actor=None, at=NOON)
+    assert [name for name, _label in acts_now(batch)] == ["resume", "stop"]
+
+
+def test_twenty_refused_in_a_row_pause_at_once() -> None:
+    batch = make_batch(30)
+    with asked_server(*[Fault.REFUSED_FOR_GOOD] * 30, connections=1) as server:
+        ask(batch)
+        assert len(server.ledger) == 20
+    assert "20 calls in a row failed alike: error status (400)" in batch.paused_because
+
+
 def test_a_refused_key_pauses_at_once_and_says_so() -> None:
     batch = make_batch(5)
     with asked_server(*[Fault.KEY_ECHOED] * 9, connections=1) as server:
@@ -138,16 +191,54 @@ def test_a_refused_key_pauses_at_once_and_says_so() -> None:
     assert "refused the key (status 401)" in batch.paused_because
 
 
-def test_twenty_equal_failures_in_a_row_pause_the_batch_which_can_be_resumed() -> None:
-    batch = make_batch(30)
-    with asked_server(*[Fault.BROKEN] * 20, connections=1) as server:
+@pytest.mark.parametrize("fault", [Fault.BROKEN, Fault.UNAVAILABLE, Fault.TOO_MANY, Fault.CUT_BODY])
+def test_a_server_that_is_away_for_a_while_stops_no_run(fault: StandInFault) -> None:
+    """More failures than any call has tries, and no person comes."""
+    batch = make_batch(57)
+    with asked_server(*[fault] * 40) as server:
         ask(batch)
-        assert len(server.ledger) == 20
+        assert len(server.ledger) == 97
+    assert (batch.state, tally(batch).n(CallOutcome.ANSWERED)) == (BatchState.COMPLETE, 57)
+
+
+def test_a_server_that_never_comes_back_pauses_its_runs_which_can_be_resumed(settings: Settings) -> None:
+    settings.CALLS_WAIT_SECONDS = 0.2
+    batch = make_batch(4)
+    with asked_server(*[Fault.BROKEN] * 100) as server:
+        ask(batch)
         assert batch.state == BatchState.PAUSED
-        assert "20 calls in a row failed alike: error status (500)" in batch.paused_because
+        assert "has not answered for" in batch.paused_because
+        assert "error status (500)" in batch.paused_because
+        server.faults.clear()
         start(batch, actor=None, at=NOON)
         ask(batch)
     assert batch.state == BatchState.COMPLETE
+
+
+def test_one_model_that_is_busy_closes_its_endpoint_for_no_other() -> None:
+    busy = make_batch(3, model="stand-in-always-a")
+    bank = make_bank("Other")
+    other = make_batch(3, bank=bank, prompt=busy.prompt, permission=make_permission(bank))
+    with asked_server() as server:
+        server.busy = {busy.model}
+
+        def clock_until_the_other_is_done() -> datetime:
+            if not ModelCall.objects.filter(batch=other, outcome=CallOutcome.NOT_ASKED).exists():
+                server.busy = set()
+            return NOON
+
+        ask_endpoint(ENDPOINT, clock=clock_until_the_other_is_done, limits=SHORT)
+    assert {CallBatch.objects.get(pk=one.pk).state for one in (busy, other)} == {BatchState.COMPLETE}
+    first_of_busy = CallAttempt.objects.filter(call__batch=busy, outcome=CallOutcome.ANSWERED).order_by("pk")[0].pk
+    assert first_of_busy > max(CallAttempt.objects.filter(call__batch=other).values_list("pk", flat=True))
+
+
+def test_an_account_without_quota_pauses_at_once() -> None:
+    batch = make_batch(9)
+    with asked_server(*[Fault.NO_QUOTA] * 9, connections=1) as server:
+        ask(batch)
+        assert len(server.ledger) == 1
+    assert "no money or quota left" in batch.paused_because
 
 
 def test_the_endpoint_is_asked_more_slowly_after_too_many_and_as_long_as_it_says() -> None:
@@ -325,7 +416,7 @@ def test_two_batches_share_an_endpoint_and_the_older_one_comes_first() -> None:
 
 @pytest.mark.check
 def test_five_percent_of_each_fault_change_no_answer() -> None:
-    ways = [fault for fault in Fault if fault not in {Fault.REFUSAL, Fault.LENGTH, Fault.KEY_ECHOED}]
+    ways = [fault for fault in Fault if fault not in {*OF_ITS_OWN, Fault.KEY_ECHOED, Fault.NO_QUOTA}]
     draw = random.Random(7)
     faults = [fault for fault in ways for _ in range(2)]
     draw.shuffle(faults)

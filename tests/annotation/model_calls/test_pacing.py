@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotation.model_calls.kernels.pacing import LONGEST_REST, Pace, seconds_before_retry, seconds_to_wait
+from annotation.model_calls.kernels.pacing import (
+    LONGEST_ASKED,
+    LONGEST_REST,
+    Pace,
+    Rest,
+    seconds_before_retry,
+    seconds_to_wait,
+)
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -30,24 +37,38 @@ def test_they_halve_when_there_are_too_many_and_then_grow_by_one_in_a_round() ->
     pace = Pace(16)
     answered(pace, 14)
     assert pace.free(0, 0.0) == 16
-    pace.too_many(None, 1.0)
-    pace.too_many(None, 1.1)  # of the same round
-    assert pace.free(0, 1.5) == 0
+    pace.too_many()
     assert pace.free(0, 2.2) == 8
     answered(pace, 9, now=2.2)
     assert pace.free(0, 2.2) == 9
-    for at in (10.0, 20.0, 30.0, 40.0, 50.0):
-        pace.too_many(0.5, at)
+    for _ in range(5):
+        pace.too_many()
     assert pace.free(0, 60.0) == 1
-    assert pace.n_rests == 5
 
 
-def test_it_rests_as_long_as_it_is_asked_to_and_longer_each_time_where_it_is_not() -> None:
-    pace = Pace(4)
-    pace.too_many(30.0, 0.0)
-    assert (pace.free(0, 29.9), pace.free(0, 30.0)) == (0, 1)
-    pace.too_many(None, 40.0)
-    assert (pace.free(0, 41.9), pace.free(0, 42.0)) == (0, 1)
+def test_a_busy_endpoint_rests_as_long_as_it_asks_and_never_shorter_than_by_itself() -> None:
+    rest = Rest()
+    assert rest.failed(1, 0.0, wait=30.0, is_busy=True)
+    assert not rest.failed(2, 0.1, wait=0.0, is_busy=True), "of the same round"
+    assert rest.closed_until == 30.0
+    until = []
+    for now in (30.0, 40.0, 50.0):
+        rest.failed(1, now, wait=0.0, is_busy=True)
+        until.append(rest.closed_until - now)
+    assert until == [2.0, 4.0, 8.0]
+    for now in range(1_000, 100_000, 1_000):
+        rest.failed(1, float(now), is_busy=True)
+    assert rest.closed_until - 99_000 == LONGEST_REST
+    assert rest.since == 0.0
+    rest.answered()
+    assert rest == Rest()
+
+
+def test_one_call_that_fails_is_no_fault_of_the_endpoint_and_three_are() -> None:
+    rest = Rest()
+    assert [rest.failed(7, float(now)) for now in range(9)] == [False] * 9
+    assert [rest.failed(8, 9.0), rest.failed(9, 9.1), rest.failed(10, 9.2)] == [False, True, False]
+    assert rest.closed_until == pytest.approx(10.1)
 
 
 def test_no_more_calls_in_a_minute_than_allowed() -> None:
@@ -77,7 +98,8 @@ def test_no_more_tokens_in_a_minute_than_allowed() -> None:
         ("2", 2.0),
         ("0", 0.0),
         (" 120 ", 120.0),
-        ("99999999", LONGEST_REST),
+        ("99999999", LONGEST_ASKED),
+        ("0.5", 0.5),
         ("Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
         ("Sat, 21 Nov 2026 11:00:00 GMT", 0.0),
         ("", None),

@@ -21,6 +21,7 @@ from tests.annotation.model_calls import simulated_calls as calls
 from tests.annotation.review.cases import NOON
 
 ENDPOINT, MODEL = "stand-in", GOOD
+REFUSAL = b'{"error": {"code": 400, "message": "At most 1 image(s) may be provided."}}'
 STAND_IN = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
 
 
@@ -71,7 +72,10 @@ def answer(
     attempts = []
     for call in calls:
         outcome = (outcomes or {}).get(call.number, CallOutcome.ANSWERED)
-        received = Received("0" * 64, Ending.ANSWERED, _body(say(call), outcome), 200, started_at=NOON, seconds=2.0)
+        way = (Ending.HTTP_ERROR, REFUSAL, 400) if outcome == CallOutcome.REJECTED else (Ending.ANSWERED, b"", 200)
+        ending, body, status = way
+        body = body or _body(say(call), outcome)
+        received = Received("0" * 64, ending, body, status, started_at=NOON, seconds=2.0)
         attempt = read_attempt(run.batch, call, received)
         call.n_sent, call.pictures = 1, []
         attempt.cost = call.cost = Decimal("0.00104")
@@ -83,7 +87,8 @@ def answer(
 def _body(said: str, outcome: CallOutcome) -> bytes:
     """A response that counts as this outcome; of an answered one its words say whether they name an option."""
     reason = {CallOutcome.REFUSED: "content_filter", CallOutcome.CUT: "length"}.get(outcome, "stop")
-    message = {"role": "assistant", "content": said if outcome != CallOutcome.FAILED else "none of these"}
+    instead = {CallOutcome.FAILED: "none of these", CallOutcome.TWO: "A or B", CallOutcome.BROKEN: ""}
+    message = {"role": "assistant", "content": instead.get(outcome, said)}
     usage = {"prompt_tokens": 1000, "completion_tokens": 10}
     choice = {"message": message, "finish_reason": reason}
     return json.dumps({"choices": [choice], "model": MODEL, "usage": usage}).encode()

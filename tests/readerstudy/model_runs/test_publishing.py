@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.test import Client
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
+from annotation.enums import Role
 from annotation.jobs.running import run as run_job
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import AuditEvent, Job, ModelCall, QuestionBank, Revision, User
@@ -18,6 +20,7 @@ from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
 from tests.annotation.review.cases import NOON, OPTIONS, images_are_there
+from tests.conftest import make_person
 from tests.readerstudy.model_runs.made import answer, end, make_prompt, name_endpoints, planned
 from tests.readerstudy.predictions.made import import_file, lines
 from tests.readerstudy.predictions.made import keyed_bank as keyed
@@ -79,6 +82,23 @@ def test_refused_and_cut_answers_name_no_option_whatever_stands_in_them(bank: Qu
     assert by_row == {1: "", 2: "", 3: "B", 4: "B", 5: "B"}
     assert published.predictions.get(row=1).raw == "B"
     assert (published.n_failed, published.n_matched) == (2, 5)
+
+
+def test_what_the_server_refused_or_broke_is_missing_and_never_wrong(bank: QuestionBank, client: Client) -> None:
+    run = planned(Target(bank))
+    answer(run, outcomes={1: CallOutcome.REJECTED, 2: CallOutcome.BROKEN, 3: CallOutcome.TWO})
+    end(run, BatchState.PAUSED)
+    client.force_login(make_person("Cora", Role.COORDINATOR))
+    page = client.get(f"/models/at-work/{run.batch.public_id}/").content.decode()
+    assert "400: At most 1 image(s) may be provided." in page
+    asked = client.post(f"/models/at-work/{run.batch.public_id}/end/")
+    assert "End this run without the refused questions?" in asked.content.decode()
+    client.post(f"/models/at-work/{run.batch.public_id}/end/", {"confirmed": "yes"})
+    run.batch.refresh_from_db()
+    assert run.batch.state == BatchState.COMPLETE
+    [published] = publish(run, actor=None, at=NOON)
+    assert dict(published.predictions.values_list("row", "option")) == {3: "", 4: "B", 5: "B"}
+    assert (published.n_failed, published.n_missing) == (1, 2)
 
 
 def test_publishing_again_changes_nothing(bank: QuestionBank) -> None:

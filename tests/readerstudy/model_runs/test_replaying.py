@@ -61,7 +61,7 @@ def test_the_same_rule_gives_the_same_bytes(bank: QuestionBank) -> None:
     published = publish(run, actor=None, at=NOON)
     before = stored()
     found = replay(run)
-    assert (found.rule, found.n_calls, found.otherwise, found.is_equal) == ("letter-1", 10, (), True)
+    assert (found.rule, found.n_calls, found.otherwise, found.is_equal) == ("extract-2", 10, (), True)
     assert [one.run for one in found.published] == [one.public_id for one in published]
     assert all(one.sha256 == one.stored_sha256 and not one.questions for one in found.published)
     assert stored() == before
@@ -126,7 +126,7 @@ def test_the_command_says_that_they_are_equal(bank: QuestionBank, capsys: pytest
     [published] = publish(run, actor=None, at=NOON)
     call_command("replay_model_run", run.batch.public_id)
     said = capsys.readouterr().out
-    assert "5 calls read again by letter-1; nothing was sent." in said
+    assert "5 calls read again by extract-2; nothing was sent." in said
     assert "equal: every answer counts as it is stored" in said
     assert AuditEvent.objects.get(act="run.replayed").subject_id == run.batch.public_id
     assert f"run {published.public_id}, repeat 1: equal; SHA-256 " in said
@@ -156,7 +156,10 @@ def test_the_command_lists_what_another_rule_reads(bank: QuestionBank, capsys: p
     ("arguments", "sentence"),
     [
         (["nothing"], "There is no run 'nothing'. Nothing was changed."),
-        (["{run}", "--rule", "letter-9"], "There is no rule of extraction “letter-9”; there are: letter-1, whole-1."),
+        (
+            ["{run}", "--rule", "letter-9"],
+            "There is no rule of extraction “letter-9”; there are: extract-2, letter-1, whole-1.",
+        ),
     ],
 )
 def test_what_the_command_refuses(bank: QuestionBank, arguments: list[str], sentence: str) -> None:

@@ -182,12 +182,13 @@ def test_the_cap_is_changed(coordinator: Client, bank: QuestionBank) -> None:
 
 def test_outcomes_are_counted_each_for_itself(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
-    one_of_each = {1: CallOutcome.REFUSED, 2: CallOutcome.CUT, 3: CallOutcome.FAILED}
-    answer(run, outcomes=one_of_each, n=10)
+    others = (CallOutcome.REFUSED, CallOutcome.CUT, CallOutcome.FAILED, CallOutcome.TWO, CallOutcome.BROKEN)
+    answer(run, outcomes=dict(enumerate(others, start=1)), n=12)
     ModelCall.objects.filter(number=4).update(n_sent=2)
     end(run, BatchState.RUNNING)
     said = words(coordinator, "model-run", run.batch.public_id)
-    counts = "answered 7 28.0 refused 1 4.0 cut at the token limit 1 4.0 no option found 1 4.0 not asked 15 60.0"
+    counts = "answered 7 28.0 refused 1 4.0 cut at the token limit 1 4.0 no option found 1 4.0 two answers 1 4.0 "
+    counts += "broken answer 1 4.0 refused by the endpoint 0 0.0 not asked 13 52.0"
     assert counts in said
     assert "1 call was in progress when a worker was stopped: asked twice, and paid twice." in said
 
