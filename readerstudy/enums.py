@@ -91,6 +91,7 @@ class PredictionForm(Word):
     HARNESS = "harness", _("sample log of a harness")
     AGENT = "agent", _("agent log")
     TABLE = "table", _("table (CSV, TSV, XLSX)")
+    COUNTED = "counted", _("log or table that counts its questions from 0")  # only where a person says so
     RUN = "run", _("run on this site")  # no file
 
 

@@ -40,7 +40,7 @@ from readerstudy.model_runs.planning import (
 )
 from readerstudy.models import ModelRun
 from readerstudy.predictions import uploads
-from readerstudy.predictions.kernels.records import FIRST, LAST
+from readerstudy.predictions.kernels.records import FIRST, LAST, VOTED
 from readerstudy.predictions.listing import Target, targets_for
 from readerstudy.views.predictions.uploads import import_of, listed_entry
 from readerstudy.views.runs import check_runs_models
@@ -89,7 +89,11 @@ class PredictionsSent(SentBody):
         choices=[(word.value, word.label) for word in FILE_FORMS], required=False, help_text="found, if you do not say"
     )
     duplicates = serializers.ChoiceField(
-        choices=[(FIRST, "the first counts"), (LAST, "the last counts")],
+        choices=[
+            (FIRST, "the first counts"),
+            (LAST, "the last counts"),
+            (VOTED, "the one that the harness chose counts"),
+        ],
         required=False,
         help_text="which of several answers counts; otherwise a file in which they differ is refused",
     )

@@ -271,8 +271,8 @@ protocol_opening.json opens the commitment that holds the keys. Neither is there
 
 Readers who came after somebody had seen a result count in one variant only, which is named for them: they have no row
 in data/ratings.csv. An analysis by other settings than those of the plan is a sensitivity analysis: every table and
-figure of its report says so, and nothing of it is adjusted or claimed; tables/sensitivity.csv has what those of the same
-answers found. Results over the same readings in another study are found by what was answered to which wording; answers
+figure of its report says so, and nothing of it is adjusted or claimed; tables/sensitivity.csv has what they found.
+Results over the same readings in another study are found by what was answered to which wording; answers
 or times that somebody edited by hand are not.
 
 A model that is post hoc came in, or was chosen, after somebody had seen a result: nobody can have planned it. Its

@@ -294,10 +294,11 @@ RUN_COLUMNS: tuple[Column, ...] = (
     Column("form", TEXT, "Form of the file."),
     Column("file_sha256", TEXT, "Hash of the file."),
     Column("rule", TEXT, "Version of the rule that takes options from answers."),
-    Column("duplicates", TEXT, "Which of several answers to a question counts.", "first, last"),
+    Column("duplicates", TEXT, "Which of several answers to a question counts.", "first, last, voted"),
     Column("n_read", WHOLE, "Answers in the file."),
     Column("n_matched", WHOLE, "Answers that belong to a question."),
     Column("n_failed", WHOLE, "Answers from which no option could be taken."),
+    Column("n_two_answers", WHOLE, "Those of them that name two options; missing: the rule did not tell."),
     Column("n_missing", WHOLE, "Questions without an answer."),
     Column("n_duplicate", WHOLE, "Questions with several answers."),
     Column("n_unknown", WHOLE, "Answers to questions that are not in the study."),
@@ -333,7 +334,7 @@ def prediction_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
 def run_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     fixed = study_cells(study)
     plain = ("prompt", "decoding", "link")
-    counts = ("n_read", "n_matched", "n_failed", "n_missing", "n_duplicate", "n_unknown")
+    before, after = ("n_read", "n_matched", "n_failed"), ("n_missing", "n_duplicate", "n_unknown")
     for run in live_runs(study):
         entry = run.entry
         yield [
@@ -341,7 +342,9 @@ def run_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
             entry.dated_on.isoformat() if entry.dated_on else "",
             *(getattr(entry, name) for name in plain),
             *(run.form, run.file_sha256, run.rule, run.duplicates),
-            *(getattr(run, name) for name in counts),
+            *(getattr(run, name) for name in before),
+            run.report.get("two_answers"),
+            *(getattr(run, name) for name in after),
             *(run.named_before_unblinding, run.imported_at),
         ]
 

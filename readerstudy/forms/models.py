@@ -23,7 +23,7 @@ from readerstudy.forms.drafts import SentFile
 from readerstudy.model_runs.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted, model_at
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
-from readerstudy.predictions.kernels.records import FIRST, LAST, without_hidden
+from readerstudy.predictions.kernels.records import FIRST, LAST, VOTED, without_hidden
 from readerstudy.predictions.kernels.streamed_predictions import MOST_BYTES
 from readerstudy.predictions.listing import Target
 
@@ -103,6 +103,7 @@ class PredictionsForm(PlainForm):
             ("", _("refuse the file where they differ")),
             (FIRST, _("the first counts")),
             (LAST, _("the last counts")),
+            (VOTED, _("the one that the harness chose counts")),
         ),
         required=False,
         help_text=_("The same answer again counts once in any case."),

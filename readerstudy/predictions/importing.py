@@ -55,7 +55,7 @@ class SentFile:
     name: str
     content: bytes | Path  # a path is read part by part
     form: PredictionForm | None = None  # None: found by its fields
-    duplicates: str = ""  # which of several answers counts: "", "first", "last"
+    duplicates: str = ""  # which of several answers counts: "", "first", "last", "voted"
 
     @cached_property
     def sha256(self) -> str:
@@ -115,7 +115,7 @@ class PredictionsImported(Struct):
             "unknown": found.unknown,
             "failed": [{"id": one.record.id, "raw": one.record.raw, "row": one.record.row} for one in found.failed],
             "other_order": found.other_order,
-            "other_wording": found.other_wording,
+            "two_answers": found.two_answers,
             "errors": [problem._asdict() for problem in self.problems],
             "stored": self.stored,
             "unchanged": self.unchanged,
@@ -178,7 +178,7 @@ def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, 
     target = result.target
     try:
         check_takes_predictions(result.entry, target)
-        read = read_predictions(file.content, file.form)
+        read = read_predictions(file.content, file.form, file.duplicates)
     except PredictionsRefused as refusal:
         result.problems = [PredictionProblem(0, "", str(refusal))]
         return result
@@ -312,7 +312,7 @@ def _make_run(
             "duplicate": found.duplicate[:MOST_KEPT],
             "unknown": found.unknown[:MOST_KEPT],
             "other_order": len(found.other_order),
-            "other_wording": len(found.other_wording),
+            "two_answers": len(found.two_answers),
         },
         is_named=is_named,
         named_at=at if is_named else None,

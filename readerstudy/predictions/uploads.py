@@ -45,7 +45,7 @@ FILE = "predictions"  # the name of each in its folder
 MOST_LISTED = 10_000  # of each list in the report
 WORDS = re.compile(r"(?:^|(?<=[_\-. ]))(?:predictions?|preds?|answers?|results?|outputs?)(?=[_\-. ]|$)", re.IGNORECASE)
 AROUND = "_-. "
-LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "other_wording", "errors")
+LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "two_answers", "errors")
 
 
 class UploadRequest(Struct, frozen=True):

@@ -19,7 +19,7 @@ from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
-from readerstudy.predictions.kernels.records import FIRST, LAST, PredictionsRefused
+from readerstudy.predictions.kernels.records import FIRST, LAST, VOTED, PredictionsRefused
 from readerstudy.predictions.kernels.streamed_predictions import MOST_BYTES
 from readerstudy.predictions.listing import Target
 
@@ -44,7 +44,10 @@ class Command(ActCommand):
             "--form", choices=["auto", *FILE_FORMS], default="auto", help="default: found by the fields"
         )
         parser.add_argument(
-            "--duplicates", choices=[FIRST, LAST], default="", help="which counts of several answers to one question"
+            "--duplicates",
+            choices=[FIRST, LAST, VOTED],
+            default="",
+            help="which counts of several answers to one question",
         )
         parser.add_argument("--dry-run", action="store_true", help="check and match, store nothing")
         parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
@@ -91,7 +94,7 @@ class Command(ActCommand):
             self.stderr.write(_("%(more)d more; --json lists them.") % {"more": len(result.problems) - SHOWN})
         hint = ""
         if result.matching.problems:
-            hint = _(" With --duplicates first or last one of several answers counts.")
+            hint = _(" With --duplicates first, last or voted one of several answers counts.")
         raise CommandError(_("The file is refused. Nothing was stored.") + hint, returncode=2)
 
     def _report(self, result: PredictionsImported, keys: dict[int, str]) -> None:

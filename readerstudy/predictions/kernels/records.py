@@ -7,6 +7,7 @@ Ground truth that a record may carry (``correct_answer``, ``gt_answer``, ``targe
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import unicodedata
 from array import array
@@ -17,10 +18,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import field
 
-from annotation.model_calls.kernels.extraction import LETTERS, extract
+from annotation.model_calls.kernels.extraction import LETTERS, extract, names_two
 from annotation.questionbank.kernels.fields import FieldRefused, split_options
 from annotation.refusals import Refused
 from readerstudy.enums import PredictionForm
+from readerstudy.predictions.kernels.foreign_logs import NOT_WHOLE, likeliest, options_in
 
 LONGEST_ID = 255
 HIDDEN = ("Cc", "Cf", "Zl", "Zp")  # categories of Unicode: control, formatting such as U+202E, and ends of lines
@@ -138,13 +140,19 @@ FORMS: dict[PredictionForm, Fields] = {
         ("case_id", "id", "question_id", "index"),
     ),
 }
+FORMS[PredictionForm.COUNTED] = Fields(
+    (*FORMS[PredictionForm.HARNESS].answer, *FORMS[PredictionForm.TABLE].answer), ("doc_id", "index")
+)
 CONFIDENCE = "confidence"  # in every form, beside the answer or in it
-COUNTED = "index"  # may count from 0, while questions count from 1
+COUNTED = ("index", "doc_id")  # may count from 0, while questions count from 1
+FIRST, LAST, VOTED = "first", "last", "voted"  # which of several answers to one question counts
+_whole_number = re.compile(r"(\d+)\.0+")  # as spreadsheets and data frames write an id that was read as a number
 
 
 def find_prediction_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
     """By the fields of the records. Refused where none has an answer in a known field."""
-    asked = [PredictionForm.TABLE] if is_table else [form for form in FORMS if form != PredictionForm.TABLE]
+    of_json = [form for form in FORMS if form not in (PredictionForm.TABLE, PredictionForm.COUNTED)]
+    asked = [PredictionForm.TABLE] if is_table else of_json
     has_failed: bool | None = None
     for _row, _key, value in entries:
         if not isinstance(value, Mapping):
@@ -159,14 +167,23 @@ def find_prediction_form(entries: Iterable[Entry], *, is_table: bool) -> Predict
     raise unreadable(f"No record has its answer in a field that is known: {known}.")
 
 
+NO_PLACE = "The record has no whole number, counted from 0, in doc_id or index."
+COUNTS = (
+    "The record names its question by doc_id alone, which counts from 0. Where the questions of the bank stand in that "
+    "order, choose the form “counted” (log or table that counts its questions from 0)."
+)
+
+
 def about_of(form: PredictionForm, value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part of a record that names its question."""
-    about = value.get("doc") if form == PredictionForm.HARNESS else value
+    about = value.get("doc", value) if form == PredictionForm.HARNESS else value
     return about if isinstance(about, Mapping) else {}
 
 
-def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | PredictionProblem:
-    """One record of that form."""
+def read_record(
+    form: PredictionForm, row: int, key: str, value: Any, duplicates: str = ""
+) -> Record | PredictionProblem:
+    """One record of that form. ``duplicates``: which of several replies in it counts."""
     if not isinstance(value, Mapping):
         return PredictionProblem(row, key[:LONGEST_ID], "The record is not an object with named fields.")
     fields = FORMS[form]
@@ -174,9 +191,16 @@ def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record 
     name = _id(about, fields, key)
     if isinstance(name, PredictionProblem):
         return name._replace(row=row)
-    answer = _first(value, fields.answer)
-    raw = _response(answer) if form == PredictionForm.HARNESS else answer
-    explanation, stated = _first(value, fields.explanation), value.get(CONFIDENCE)
+    raw, explanation = _first(value, fields.answer), _first(value, fields.explanation)
+    if isinstance(raw, list):
+        found = likeliest(value)
+        if isinstance(found, tuple):
+            raw, explanation = found
+        else:
+            raw = PredictionProblem(row, name, found) if found else _reply(row, name, value, duplicates)
+        if isinstance(raw, PredictionProblem):
+            return raw
+    stated = value.get(CONFIDENCE)
     if isinstance(raw, Mapping):  # {"answer": "B", "explanation": "...", "confidence": 80}
         explanation = explanation or _first(raw, OF_MODEL)
         stated = raw.get(CONFIDENCE) if stated is None else stated
@@ -185,13 +209,20 @@ def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record 
     confidence = None if stated is None else _percent(stated)
     if isinstance(confidence, str):
         return PredictionProblem(row, name, confidence)
-    record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")), confidence)
+    options, is_whole = options_in(about) or options_in(value), NOT_WHOLE not in value
+    record = Record(row, name, _text(raw), _text(explanation), options, confidence, is_whole)
     wrong = text_problem(record.id) or text_problem(record.raw) or text_problem(record.explanation)
     return PredictionProblem(row, name if not text_problem(name) else "", wrong) if wrong else record
 
 
 def _id(about: Mapping[str, Any], fields: Fields, key: str) -> str | PredictionProblem:
     found = key or _text(_first(about, fields.id)).strip()
+    if is_number := _whole_number.fullmatch(found):
+        found = is_number[1]
+    if fields is FORMS[PredictionForm.COUNTED]:
+        return str(int(found) + 1) if found.isdecimal() else PredictionProblem(0, found[:80], NO_PLACE)
+    if not found and about.get("doc_id") is not None:
+        return PredictionProblem(0, "", COUNTS)
     if not found:
         return PredictionProblem(0, "", f"The record has no id; looked for: {', '.join(fields.id)}.")
     if len(found) > LONGEST_ID:
@@ -206,11 +237,28 @@ def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return None
 
 
-def _response(answer: Any) -> Any:
-    """The first text of ``[[text]]`` or ``[text]``; further ones are repeats of the same question."""
-    while isinstance(answer, list) and answer and isinstance(answer[0], str | list):
-        answer = answer[0]
-    return answer
+def _reply(row: int, name: str, value: Mapping[str, Any], duplicates: str) -> Any:
+    """The text of ``[[text]]`` or ``[text]``. Of several that differ a person says which counts: the first, the last,
+    or the one that a filter of the harness chose, such as ``maj@3``.
+    """
+    replies = _texts(value.get("resps"))
+    chosen = _texts(value.get("filtered_resps")) or replies
+    if not replies or duplicates == VOTED:
+        return chosen[0] if chosen else None
+    if len(set(replies)) > 1 and duplicates not in (FIRST, LAST):
+        sentence = (
+            f"The record has {len(replies)} replies, of which the filter {value.get('filter') or 'none'} chose "
+            f"{chosen[0][:40]!r}. Say which counts: the first, the last, or the one that was voted."
+        )
+        return PredictionProblem(row, name, sentence)
+    return replies[-1 if duplicates == LAST else 0]
+
+
+def _texts(value: Any) -> list[str]:
+    """Of a list of texts, or of a list of such lists."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]
+    return [_text(one) for one in value] if isinstance(value, list) else []
 
 
 def _percent(stated: Any) -> float | str | None:
@@ -249,16 +297,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _options(value: Any) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    return ()
-
-
 # --- The records of a file beside the questions that they are about. Pure -------------------------
-FIRST, LAST = "first", "last"  # which of several answers to one question counts
-
-
 class KnownQuestion(NamedTuple):
     """A question of the bank or of the study, in the wording for which predictions are stored."""
 
@@ -282,7 +321,7 @@ class Matching(msgspec.Struct):
     unknown: list[str] = field(default_factory=list)  # ids that name no question
     duplicate: list[str] = field(default_factory=list)  # ids of questions that come more than once
     other_order: list[str] = field(default_factory=list)  # ids of records whose options stand in another order
-    other_wording: list[str] = field(default_factory=list)  # ids of records whose options are worded otherwise
+    two_answers: list[str] = field(default_factory=list)  # ids of records whose answer names two options
     problems: list[PredictionProblem] = field(default_factory=list)
 
     @property
@@ -348,15 +387,25 @@ def _option(record: Record, options: Sequence[str], found: Matching) -> str:
     """
     if not record.is_whole:
         return ""
-    listed = _listed(record.options, options)
-    if listed is None or listed is options or list(listed) == list(options):
-        return extract(record.raw, options)
-    if sorted(listed) != sorted(options):
-        found.other_wording.append(record.id)
-        return extract(record.raw, options)
-    found.other_order.append(record.id)
+    listed = _listed(record.options, options) or options
+    own, theirs = [_alike(one) for one in options], [_alike(one) for one in listed]
+    if sorted(own) != sorted(theirs):
+        sentence = (
+            "Its options are not those of the question: the model was asked something else. Options of the bank: "
+        )
+        found.problems.append(PredictionProblem(record.row, record.id, sentence + "; ".join(options)))
+        return ""
+    if own != theirs:
+        found.other_order.append(record.id)
     letter = extract(record.raw, listed)
-    return LETTERS[list(options).index(listed[LETTERS.index(letter)])] if letter else ""
+    if not letter and names_two(record.raw, listed):
+        found.two_answers.append(record.id)
+    return LETTERS[own.index(theirs[LETTERS.index(letter)])] if letter else ""
+
+
+def _alike(text: str) -> str:
+    """Without case and with single spaces: how a text is written is no other wording."""
+    return " ".join(text.casefold().split())
 
 
 def _listed(listed: Sequence[str], options: Sequence[str]) -> Sequence[str] | None:

@@ -20,6 +20,7 @@ from annotation.files.kernels.strictjson import (
     numbered_lines,
 )
 from readerstudy.enums import PredictionForm
+from readerstudy.predictions.kernels.foreign_logs import UnreadableLog, as_record, inspect_samples
 from readerstudy.predictions.kernels.records import (
     COUNTED,
     FORMS,
@@ -50,8 +51,11 @@ def opened(content: bytes | Path) -> io.BytesIO | io.BufferedReader:
     return content.open("rb") if isinstance(content, Path) else io.BytesIO(content)
 
 
-def read_predictions(content: bytes | Path, form: PredictionForm | None = None) -> ReadPredictions:
+def read_predictions(
+    content: bytes | Path, form: PredictionForm | None = None, duplicates: str = ""
+) -> ReadPredictions:
     """The records of the file and what is wrong with the others. ``form``: None finds it by the fields.
+    ``duplicates``: which of several replies in one record counts.
 
     The file is read twice, part by part: for its form, which the first record mostly tells, and for its records; only
     a JSON list is read into memory as a whole. Refused where the file as a whole cannot be read.
@@ -68,7 +72,7 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
         if n_entries + len(unread) > MOST_ROWS:
             raise unreadable(_("The file holds more records than are taken. Split it."))
         _check_counting(form, entry)
-        found = read_record(form, *entry)
+        found = read_record(form, *entry, duplicates)
         if isinstance(found, PredictionProblem):
             problems.append(found)
         else:
@@ -137,18 +141,25 @@ def _has_answer(form: PredictionForm, value: Any) -> bool:
 def _check_counting(form: PredictionForm, entry: Entry) -> None:
     """Refused for an index from 0, wherever in the file it is: it would name the neighbour of each question."""
     _row, key, value = entry
-    if key or COUNTED not in FORMS[form].id or not isinstance(value, dict):
+    if key or form == PredictionForm.COUNTED or not isinstance(value, dict):
         return
     about = about_of(form, value)
     name = next((name for name in FORMS[form].id if about.get(name) is not None), "")
-    if name == COUNTED and str(about[name]).strip() == "0":
+    if name in COUNTED and str(about[name]).strip() in ("0", "0.0"):
         raise unreadable(
-            _("The column “index” counts from 0, the questions of a bank from 1: give each row its question’s id.")
+            _(
+                "The column “index” counts from 0, the questions of a bank from 1: give each row its question’s id, or "
+                "choose the form “counted” where the questions of the bank stand in that order."
+            )
         )
 
 
 def _entries(content: bytes | Path, problems: list[PredictionProblem]) -> tuple[Iterator[Entry], bool]:
     """Row, key and value of each record as it is read, and whether they come from a table."""
+    with _refusing():
+        samples = inspect_samples(content)
+    if samples is not None:
+        return _in_our_form((row, "", value) for row, value in enumerate(samples, start=1)), False
     with opened(content) as file, _refusing():
         form = find_form(file)
         if form in (CSV, LIST, OBJECT) and b"\0" in file.read(HEAD):
@@ -157,14 +168,23 @@ def _entries(content: bytes | Path, problems: list[PredictionProblem]) -> tuple[
         is_lines = form == OBJECT and _is_lines(file)
     if form in TABLES:
         return _of_table(content, form, problems), True
-    return _of_json(content, LINES if is_lines else form, problems), False
+    return _in_our_form(_of_json(content, LINES if is_lines else form, problems)), False
+
+
+def _in_our_form(entries: Iterator[Entry]) -> Iterator[Entry]:
+    """Without those to which a server gave no answer: their questions are missing."""
+    with _refusing():
+        for row, key, value in entries:
+            record = as_record(value)
+            if record is not None:
+                yield row, key, record
 
 
 @contextmanager
 def _refusing() -> Iterator[None]:
     try:
         yield
-    except FileRefused as refusal:
+    except (FileRefused, UnreadableLog) as refusal:
         raise unreadable(str(refusal)) from None
 
 

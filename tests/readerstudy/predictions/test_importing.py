@@ -52,7 +52,7 @@ def test_a_run_is_stored_with_everything_that_the_file_says(bank: Target) -> Non
     run = PredictionRun.objects.get()
     rows = list(run.predictions.order_by("row").values_list("state", "option", "raw", "explanation", "row"))
     assert rows == [("answered", "B", "B", "dark", 1), ("failed", "", "I cannot tell.", "", 2)]
-    assert (run.number, run.is_named, run.form, run.rule, run.n_missing) == (1, True, "direct", "letter-1", 1)
+    assert (run.number, run.is_named, run.form, run.rule, run.n_missing) == (1, True, "direct", "extract-2", 1)
     assert run.report["missing"] == [3]
     told = result.as_json(result.missing_keys())
     assert {
@@ -106,15 +106,47 @@ def test_the_same_answer_twice_counts_once(bank: Target) -> None:
 
 def test_the_letter_is_of_the_options_as_the_record_lists_them(bank: Target) -> None:
     turned = [f"{letter}) {text}" for letter, text in zip("ABCD", OPTIONS[::-1], strict=True)]
-    reworded = ["A. Yes", "B. No", "C. Perhaps", "D. Never"]
+    own = [f"{a}. {b}" for a, b in zip("ABCD", OPTIONS, strict=True)]
     content = lines(
-        {"id": "Q1", "pred_answer": "A", "options": turned},
-        {"id": "Q2", "pred_answer": "A", "options": [f"{a}. {b}" for a, b in zip("ABCD", OPTIONS, strict=True)]},
-        {"id": "Q3", "pred_answer": "A", "options": reworded},
+        {"id": "Q1", "pred_answer": "A", "options": turned}, {"id": "Q2", "pred_answer": "A", "options": own}
     )
     result = import_file(entry_named(), bank, content)
-    assert options_of(result) == {"Q1": "D", "Q2": "A", "Q3": "A"}
-    assert (result.matching.other_order, result.matching.other_wording) == (["Q1"], ["Q3"])
+    assert options_of(result) == {"Q1": "D", "Q2": "A"}
+    assert result.matching.other_order == ["Q1"]
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"options": dict(zip("ABCD", OPTIONS[::-1], strict=True))},
+        {"choices": list(OPTIONS[::-1])},
+        {"choices": {"text": list(OPTIONS[::-1]), "label": list("ABCD")}},
+        dict(zip("ABCD", OPTIONS[::-1], strict=True)),
+        {"options": [text.upper() for text in OPTIONS[::-1]]},
+    ],
+)
+def test_options_in_another_order_are_translated_wherever_a_record_holds_them(
+    bank: Target, held: dict[str, Any]
+) -> None:
+    result = import_file(entry_named(), bank, lines({"id": "Q1", "pred_answer": "A", **held}))
+    assert (options_of(result), result.matching.other_order) == ({"Q1": "D"}, ["Q1"])
+    harness = lines({"doc": {"id": "Q1", **held}, "resps": [["A"]]})
+    assert options_of(import_file(entry_named("Harness"), bank, harness)) == {"Q1": "D"}
+
+
+def test_a_record_with_options_of_another_question_is_refused_by_name(bank: Target) -> None:
+    reworded = ["A. Yes", "B. No", "C. Perhaps", "D. Never"]
+    content = lines({"id": "Q1", "pred_answer": "A"}, {"id": "Q3", "pred_answer": "A", "options": reworded})
+    result = import_file(entry_named(), bank, content)
+    assert [(one.row, one.id) for one in result.problems] == [(2, "Q3")]
+    assert OPTIONS[0] in result.problems[0].message
+    assert not PredictionRun.objects.exists()
+
+
+def test_two_answers_are_counted_apart(bank: Target) -> None:
+    result = import_file(entry_named(), bank, answers(Q1="A or B", Q2="none of these", Q3="C"))
+    assert result.run
+    assert (result.run.n_failed, result.run.report["two_answers"]) == (2, 1)
 
 
 def test_a_dry_run_tells_the_same_and_stores_nothing(bank: Target) -> None:

@@ -94,11 +94,6 @@ FORMS: dict[str, tuple[bytes, str, Record]] = {
         "harness",
         Record(1, "Q1", "B it is"),
     ),
-    "harness, likelihoods": (
-        lines({"doc_id": 0, "doc": {"id": "Q1"}, "resps": [[[-1.5, False]]]}),
-        "harness",
-        Record(1, "Q1", "[-1.5, false]"),
-    ),
     "agent": (
         json.dumps([{"data_point_id": "Q1", "model_answer": "I looked.\nB", "correct_answer": "A"}], indent=1).encode(),
         "agent",
