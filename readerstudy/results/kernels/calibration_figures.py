@@ -16,7 +16,7 @@ from readerstudy.results.kernels.stored import calibrations
 
 BESIDE = {Width.ONE: 2, Width.TWO: 4}
 TITLE_LINE, TITLE_HEIGHT = 24, 0.13  # signs of a line of a title; inches of a further line
-LEFT, BETWEEN, AROUND = 0.45, 0.15, 0.55  # inches: left of the first picture, beside each, above and below each
+LEFT, BETWEEN, AROUND = 0.45, 0.15, 0.68  # inches: left of the first picture, beside each, above and below each
 LARGEST = 1.9  # inches of the side of a picture
 TICKS = (0, 25, 50, 75, 100)
 
@@ -67,7 +67,7 @@ def _draw(axes: Axes, rater: CalibrationEntry) -> None:
     axes.set_ylim(0, 100)
     axes.set_xticks(TICKS)
     axes.set_yticks(TICKS)
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", anchor="N")  # or the layout measures a title lower than where it is drawn
     axes.grid(color=RULE, linewidth=0.3)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
