@@ -385,8 +385,8 @@ def _statistics(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:
     units = f"{agreement.n_clusters:,} patients or exams" if agreement.n_clusters else "questions"
     agreed = (
         f"""Agreement is of {_counted(agreement.n_questions, "question")} with two reviews or more, before any
-        adjudication; its intervals are percentile bootstrap over {units} ({facts["draws"]:,} draws, PCG64, seed
-        {facts["seed"]}), those of the ICC after Shrout and Fleiss."""
+        adjudication; CIs: percentile bootstrap over {units} ({facts["draws"]:,} draws, PCG64, seed {facts["seed"]});
+        those of ICC (Shrout and Fleiss) and AC2 (t) take questions as independent; weighted agreement has none."""
         if agreement.n_questions
         else "No question has two reviews, so that no agreement is given."
     )

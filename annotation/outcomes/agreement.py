@@ -245,6 +245,7 @@ def _notes(found: FieldAgreement) -> list[str]:
         estimate.SMALL_N: _("fewer than 30 questions: intervals may be too narrow"),
         estimate.FEW_DISAGREEMENTS: _("fewer than 5 disagreements: intervals may be too narrow"),
         estimate.FEW_CLUSTERS: _("fewer than 10 patients or exams: no intervals"),
+        estimate.CLUSTERS_IGNORED: _("AC2 and ICC take questions of one patient or exam as independent"),
         estimate.CONSTANT_RATER: _("one reviewer always gave the same answer"),
         estimate.NO_VARIATION: _("no interval where no draw differs"),
         estimate.UNSTABLE_BOOTSTRAP: _("no interval where over 5 % of the draws have no value"),

@@ -120,6 +120,12 @@ def written(
     return folder
 
 
+def test_methods_say_which_intervals_of_agreement_are_drawn(written: Path) -> None:
+    said = " ".join((written / "methods.txt").read_text(encoding="utf-8").split())
+    assert "CIs: percentile bootstrap over" in said
+    assert "AC2 (t) take questions as independent; weighted agreement has none." in said
+
+
 @pytest.fixture
 def report(written: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(written, tmp_path / "report"))

@@ -134,6 +134,9 @@ def test_the_page_and_its_part(client: Client, cora: User, pair: ReviewRound) ->
     whole = client.get("/rounds/round/agreement/").content.decode()
     assert "36 questions have two reviews or more, 36 pairs of reviews" in " ".join(whole.split())
     assert "percentile bootstrap over 12 patients or exams" in " ".join(whole.split())
+    assert "AC2 t limits with Gwet’s linearised error; both take questions as independent" in " ".join(whole.split())
+    assert "AC2 and ICC take questions of one patient or exam as independent" in whole
+    assert "Weighted agreement has none: that of AC2" in " ".join(whole.split())
     assert f"66.67{NBSP}%" in whole  # both set the flag six times, one of them six times more
     assert "not defined: all gave the same answer" in whole
     part = client.get("/rounds/round/agreement/", headers={"HX-Request": "true"})

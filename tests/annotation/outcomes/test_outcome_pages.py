@@ -62,6 +62,16 @@ def test_groups_are_counted_by_question_and_reviewers_by_what_they_flagged_thems
     assert {one.share.count for one in group_outcomes([pair], GroupBy.CATEGORY, other, CountingRule.ANY)} == {0}
 
 
+def test_shares_of_verdicts_and_groups_say_which_interval_stands_there(
+    client: Client, cora: User, pair: ReviewRound
+) -> None:
+    client.force_login(cora)
+    pages = (client.get(f"/rounds/{pair.slug}/{part}").content.decode() for part in ("", "groups/"))
+    page, groups = (" ".join(one.split()) for one in pages)
+    assert "independent, also where an exam holds several questions or the whole bank was reviewed." in page
+    assert "they take questions as independent, also where the whole bank was reviewed." in groups
+
+
 def test_over_rounds_a_wording_counts_once(pair: ReviewRound, cora: User, noon: datetime) -> None:
     mia = make_person("Mia", Role.REVIEWER)
     again = create_round(pair.plan, name="Again", reviewers=[mia], actor=cora, at=noon)
