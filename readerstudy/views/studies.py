@@ -43,7 +43,7 @@ from readerstudy.predictions.listing import runs_known_to
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, hash_of, import_responses
 from readerstudy.study.overview import lines_of, n_newer_wordings, study_deadline_text
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results
+from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
 from readerstudy.views.design.drafts import next_of, steps_of
 from readerstudy.views.results.overview import analyses_of, first_results
@@ -237,6 +237,8 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     [line] = lines_of([found])
     coordinates = may_coordinate_study(request.user, found)
     arms = list(found.arms.all())
+    shows_results = coordinates and may_see_results(found)
+    goes_on = coordinates and not found.archived_at and not (shows_results and found.unblinded_at)
     shows_indications = any(arm.information == Information.INDICATION for arm in arms)
     context = {
         "study": found,
@@ -251,11 +253,11 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "n_newer": n_newer_wordings(found),
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),
-        "next": next_of(line) if coordinates and not found.archived_at else None,
+        "next": next_of(line) if goes_on else None,
         "looks": looks_before_closing(found),
         "may_delete": coordinates and found.state == StudyState.DRAFT,
-        "shows_results": coordinates and is_over(found),
+        "shows_results": shows_results,
     }
-    if context["shows_results"]:
+    if shows_results:
         context |= first_results(found, request.user)
     return render(request, "readerstudy/design/study.html", context)

@@ -133,6 +133,16 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 @anyone
+def wrong_method(request: HttpRequest, refused: HttpResponse) -> HttpResponse:
+    """The address of a button, typed or opened again: back to the page above it, where the button is."""
+    sentence = _("This address takes only what a button or a form sends. Go back to the page that has it.")
+    facts = {"title": _("Nothing to show here"), "message": sentence, "back": f"{request.path.rsplit('/', 2)[0]}/"}
+    answer = render(request, TEMPLATE, facts, status=refused.status_code)
+    answer["Allow"] = refused["Allow"]
+    return answer
+
+
+@anyone
 def server_error(request: HttpRequest) -> HttpResponse:
     """Called while the exception is being handled, which may be one that a site gets over by itself."""
     answer = answer_to(request, sys.exception())

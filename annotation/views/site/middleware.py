@@ -18,7 +18,7 @@ from annotation.people.second_factors import is_due
 from annotation.refusals import Refused
 from annotation.site.zones import zone_of
 from annotation.views.site.decorators import is_from_script
-from annotation.views.site.errors import answer_to, bad_request, is_for_api, too_large
+from annotation.views.site.errors import answer_to, bad_request, is_for_api, too_large, wrong_method
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +174,9 @@ class ProblemMiddleware(Middleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        is_empty_page = response.status_code == 405 and request.method == "GET" and not is_from_script(request)
+        return wrong_method(request, response) if is_empty_page and not is_for_api(request) else response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         answer = answer_to(request, exception)

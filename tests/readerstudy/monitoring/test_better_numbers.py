@@ -115,6 +115,31 @@ def test_other_settings_make_a_sensitivity_analysis_beside_the_studys_own(
     assert f"not planned: {words}" in client.get(f"/studies/trial/results/{other.public_id}/").content.decode()
 
 
+def test_the_overview_of_a_study_read_elsewhere_begins_with_its_results(
+    study: ReaderStudy, cora: User, client: Client
+) -> None:
+    client.force_login(cora)
+    page = client.get("/studies/trial/").content.decode()
+    assert "Readers can read as soon as the study is open" not in page
+    assert 'id="results-title"' in page
+    assert "All results" in page
+    ReaderStudy.objects.filter(pk=study.pk).update(unblinded_at=None)
+    page = client.get("/studies/trial/").content.decode()
+    assert "Show the results" in page
+    assert "All results" not in page
+
+
+@pytest.mark.parametrize("act", ["copy", "analyse"])
+def test_the_address_of_a_button_leads_back_to_the_study(
+    study: ReaderStudy, cora: User, client: Client, act: str
+) -> None:
+    client.force_login(cora)
+    answer = client.get(f"/studies/trial/{act}/")
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert 'href="/studies/trial/"' in answer.content.decode()
+    assert client.get(f"/studies/trial/{act}/", headers={"HX-Request": "true"}).content == b""
+
+
 def test_analysing_again_by_the_plan_finds_the_studys_own(study: ReaderStudy) -> None:
     own = own_analysis(study)
     analyse_by(QUICK, study, at=LATER, chosen=Settings(seed=QUICK.seed, draws=200))
