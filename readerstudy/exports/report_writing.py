@@ -114,7 +114,7 @@ def _texts(source: ReportSource) -> Iterator[Content]:
         "methods.txt", "a methods section written from plan, settings and data", methods_text(result, facts).encode
     )
     rows = checklists.checklist_rows(result, facts)
-    about = "what GRRAS, CLAIM and STARD-AI ask for, and what the program knows"
+    about = f"what {', '.join(dict.fromkeys(str(row[0]) for row in rows))} ask for, and what the program knows"
     yield from csv_contents(Table("checklists", about, checklists.COLUMNS, rows), "")
 
 
@@ -271,9 +271,9 @@ protocol_opening.json opens the commitment that holds the keys. Neither is there
 
 Readers who came after somebody had seen a result count in one variant only, which is named for them: they have no row
 in data/ratings.csv. An analysis by other settings than those of the plan is a sensitivity analysis: every table and
-figure of its report says so, and nothing of it is adjusted or claimed; tables/sensitivity.csv has what they found.
-Results over the same readings in another study are found by what was answered to which wording; answers
-or times that somebody edited by hand are not.
+figure of its report says so, and nothing of it is adjusted or claimed; tables/sensitivity.csv has what those of the
+same answers found. Results over the same readings in another study are found by what was answered to which wording;
+answers or times that somebody edited by hand are not.
 
 A model that is post hoc came in, or was chosen, after somebody had seen a result: nobody can have planned it. Its
 numbers carry the flag post_hoc, its comparisons are in no family, and no other model or group depends on it.

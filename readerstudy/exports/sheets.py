@@ -58,7 +58,12 @@ def other_sheets(result: StoredAnalysis) -> list[Table]:
             list(_time_rows(result["time"])),
         ),
         Table("cases", "the cases one by one: key, who was right, discrimination", CASES, list(_case_rows(result))),
-        Table("excluded", "cases and readers that are left out, each with the reason", EXCLUDED, _excluded(result)),
+        Table(
+            "excluded",
+            "what is left out, or was voided later and is kept, with the reason",
+            EXCLUDED,
+            _excluded(result),
+        ),
     ]
 
 

@@ -4,7 +4,7 @@
     python mixed_model.py
 
 Readers are random; each model is compared with them. Cases have one effect for readers and one for models: with one
-that both share, as here where there is a single model, the error of the difference is too small. statsmodels has no
+that both share, as where there is a single model, the error of the difference is too small. statsmodels has no
 maximum likelihood for crossed random effects: this is its variational Bayes, with weak priors. Means are near those of
 glmer, standard deviations too small: of the demonstration's study 0.7 to 0.8 of glmer's for models, 0.2 to 0.5
 for the rest. mixed_model.R is the better one, and has a cumulative model of the readers' confidence.
@@ -29,7 +29,7 @@ if rows["rater"][~human].nunique() > 1:
 else:
     effects["case"] = rows["case"]
 if rows.groupby("cluster")["case"].nunique().max() > 1:
-    effects["exam"] = rows["cluster"]
+    effects["cluster"] = rows["cluster"]
 blocks = []
 for labels in effects.values():  # a column for each reader, case and so on
     columns = pd.Categorical(labels).codes.astype(int)

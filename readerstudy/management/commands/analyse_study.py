@@ -47,7 +47,9 @@ class Command(ActCommand):
         analysis = analyse_study(study, actor=None, at=timezone.now(), settings=_settings(study, options))
         if not shows:
             self.stdout.write(f"Stored: {_kind(analysis)} {analysis.public_id} of “{study.name}”, {_hashes(analysis)}.")
-            self.stdout.write("Nobody has seen a result; --json or --output FILE shows it, which unblinds the study.")
+            seen = "Results of the study were seen before; --json or --output FILE shows this one."
+            blind = "Nobody has seen a result; --json or --output FILE shows it, which unblinds the study."
+            self.stdout.write(seen if study.unblinded_at else blind)
             return
         result = see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
         if path is not None:

@@ -106,6 +106,7 @@ def test_the_command_shows_a_closed_study_and_that_unblinds_it(study: ReaderStud
     printed = run("trial", "--json", "--output", str(file))
     assert json.loads(printed) == json.loads(file.read_text())
     assert printed == run("Trial", "--json")
+    assert "Nobody" not in run("trial")
     assert Analysis.objects.count() == 1
     study.refresh_from_db()
     assert study.unblinded_at is not None

@@ -36,7 +36,7 @@ def test_in_python_models_are_compared_with_readers(folder: Path) -> None:
     printed = run(folder, sys.executable, "-I", "-W", "error", IN_PYTHON.name)
     kinds = dict(re.findall(r"^(\S.*?) +([MV]) +-?\d", printed, re.MULTILINE))
     models, tasks = dict.fromkeys(("M0, =1", "M1, =1"), "M"), dict.fromkeys(("negation", "presence"), "M")
-    effects = dict.fromkeys(("reader", "case of readers", "case of models", "exam"), "V")
+    effects = dict.fromkeys(("reader", "case of readers", "case of models", "cluster"), "V")
     assert kinds == {"readers": "M", **models, **tasks, **effects}
     assert "no\ndegrees of freedom of readers" in printed
 

@@ -160,6 +160,15 @@ def test_no_cell_of_any_table_is_a_formula(folder: Path) -> None:
     assert "'+1 image is cut" in {row["reason"] for row in table(folder, "data/voidings.csv")}
 
 
+def test_the_readme_names_every_guideline_of_its_checklists(folder: Path) -> None:
+    readme = " ".join((folder / "README.txt").read_text().split())
+    guidelines = {row["guideline"] for row in table(folder, "checklists.csv")}
+    assert len(guidelines) == 6
+    line = readme[readme.index("checklists.csv") :].partition("ask for")[0].replace("- ", "-")
+    assert [one for one in guidelines if one not in line] == []
+    assert "what is left out, or was voided later and is kept" in readme
+
+
 def test_simulated_data_say_so(folder: Path) -> None:
     for name in ("README.txt", "methods.txt"):
         assert "SIMULATED DATA" in (folder / name).read_text()
