@@ -34,7 +34,7 @@ from readerstudy.results.kernels.stored import (
     task_label,
     without_flags,
 )
-from readerstudy.results.wording import bootstrap_rule, estimates, failed_rule, rater_name, shown, table_of
+from readerstudy.results.wording import bootstrap_rule, caution, estimates, failed_rule, rater_name, shown, table_of
 
 Rows = list[list[TableCell]]
 INDENT = "\N{NO-BREAK SPACE}" * 3  # before a category below its domain
@@ -244,10 +244,14 @@ def mean_agreement_table(result: StoredAnalysis) -> Table:
     found = reader_agreement(result)
     heads = ("Difference", "Readers among themselves", "Readers with models")
     columns = [Column(_("Measure"), TEXT), *(estimates(_(head)) for head in heads)]
+    no_model = "" if MODEL in kinds_of(result).values() else _("no model")
     rows: Rows = [
         [
             Name(_(row.measure.label)),
-            *(shown(one, row.measure.scale) for one in (row.difference, row.readers, row.mixed)),
+            *(
+                ShownEstimate(one, row.measure.scale, (one is not row.readers and no_model) or caution(one))
+                for one in (row.difference, row.readers, row.mixed)
+            ),
         ]
         for row in found.rows
     ]

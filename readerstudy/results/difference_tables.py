@@ -23,6 +23,7 @@ from annotation.tables.kernels.table import (
     Table,
     TableCell,
 )
+from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue, RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, Comparison, ResultPart, StoredAnalysis, StoredRater
 from readerstudy.results.kernels.inferences import (
@@ -47,6 +48,7 @@ from readerstudy.results.kernels.stored import (
 from readerstudy.results.wording import came, caution, estimates, method, rater_name, shown, table_of
 
 Rows = list[list[TableCell]]
+ADJUSTED = ("p, Holm", "Not inferior", "Equivalent")
 ANSWER = {True: "yes", False: "no", None: "n/a"}
 
 
@@ -61,7 +63,7 @@ def planned_table(result: StoredAnalysis) -> Table | None:
         "margin": margin,
         "runs": means_of_runs(result),
     }
-    return table_of("comparison", _heads(_("p, Holm")), rows, result=result, **facts) if rows else None
+    return _table("comparison", _heads(_("p, Holm")), rows, result, **facts) if rows else None
 
 
 def _heads(*holm: str) -> list[Column]:
@@ -150,7 +152,17 @@ def margin_table(result: StoredAnalysis) -> Table | None:
         "margin": claims.margin,
         "reason": claims.reason.strip().rstrip("."),
     }
-    return table_of("non_inferiority", columns, rows, **facts)
+    return _table("non_inferiority", columns, rows, result, **facts)
+
+
+def _table(name: str, columns: Sequence[Column], rows: Rows, result: StoredAnalysis, **facts: Any) -> Table:
+    """Without the columns of a sensitivity analysis that hold nothing: it adjusts and claims nothing."""
+    is_adjusted = not sensitivity_words(result["settings"])
+    left_out = () if is_adjusted else tuple(map(_, ADJUSTED))
+    kept = [place for place, one in enumerate(columns) if one.name not in left_out]
+    cells = [[row[place] for place in kept] for row in rows]
+    heads = [columns[place] for place in kept]
+    return table_of(name, heads, cells, result=result, is_adjusted=is_adjusted, **facts)
 
 
 def by_reader_table(result: StoredAnalysis, compared: Sequence[Planned]) -> Table | None:
@@ -197,7 +209,7 @@ def pairs_of_plan_table(result: StoredAnalysis, links: Mapping[tuple[int, int], 
     ]
     facts: dict[str, Any] = {"n_tests": found.n_tests, "has_clusters": found.has_clusters}
     after = is_made_after_readings(result)
-    return table_of("planned_pairs", columns, rows, is_made_after_readings=after, **facts)
+    return _table("planned_pairs", columns, rows, result, is_made_after_readings=after, **facts)
 
 
 # --- under other rules ------------------------------------------------------------------------------
@@ -232,7 +244,7 @@ def variants_tables(result: StoredAnalysis) -> list[Table]:
             ],
         ),
     }
-    labels = [_("Primary result"), *(one["label"] for one in variants.values())]
+    labels = [_("This analysis"), *(one["label"] for one in variants.values())]
     columns = [estimates(label, part["panels"][ALL_TASKS]["n"]) for label, part in zip(labels, every, strict=True)]
     return [
         table_of("variants", [Column(_(head), TEXT), *columns], rows, is_stacked=True, of=of)

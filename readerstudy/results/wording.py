@@ -67,6 +67,8 @@ def _reason(code: str, method: str) -> str:
             return found
     if code == "no_variation" and not method.startswith(DRAWN):
         return _("nothing differs between the raters or the questions")
+    if code == "zero_trials" and method == "task_mean_wilson":
+        return _("not every task or category has a question that counts")
     if code == "hidden":
         return _("not shown: too few questions")
     if code == NOT_COMPUTED:
@@ -104,7 +106,12 @@ def sign(given: str) -> str:
     return words.get(given) or _("too late: %(option)s") % {"option": given.upper()}
 
 
-NAMES = {"wilson": "Wilson", "mcnemar exact": "exact McNemar test", "holm": "Holm"}
+NAMES = {
+    "wilson": "Wilson",
+    "mcnemar exact": "exact McNemar test",
+    "holm": "Holm",
+    "never planned": "of which the plan names none, so that no p of a pair is shown",
+}
 
 
 def sentence(rule: str) -> str:

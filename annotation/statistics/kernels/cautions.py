@@ -82,7 +82,7 @@ REASONS: dict[str, Caution] = {
         _("undefined: both always gave the same answer"), "both always gave the same answer"
     ),
     estimate.NO_VARIATION: Caution(_("undefined: only one answer was ever given"), "nothing varies"),
-    estimate.ONE_RATER: Caution(_("undefined: one rater only"), "nobody to compare with"),
+    estimate.ONE_RATER: Caution(_("undefined: fewer than two raters"), "nobody to compare with"),
     estimate.ZERO_TRIALS: Caution(_("nothing to count"), "nothing to count"),
     estimate.STRATUM_TOO_SMALL: Caution(
         _("too few questions of a task or stratum"), "too few questions of a task or stratum"

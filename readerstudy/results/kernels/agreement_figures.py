@@ -26,7 +26,6 @@ from readerstudy.results.kernels.agreement_tables import (
     Agree,
     colour_of,
     gap_before,
-    group_means,
     kappa_of,
     step_of,
     words_on,
@@ -46,7 +45,6 @@ from readerstudy.results.kernels.stored import (
 SIDE, INSIDE = 0.94, 0.92  # of a field where a cell is 1, and of its dotted frame where the field is 1
 DOTS = (0, (1, 1.6))
 GAP = 0.35  # between readers and models, the side of a field being 1
-MEAN_OF = {"readers": "readers", "mixed": "readers–models", "models": "models"}
 MINUS = "\N{MINUS SIGN}"
 LARGEST, LEAST = 7.0, 5.5  # points of a kappa in its cell; below the least no zero follows a minus
 ADVANCE = {MINUS: 0.584, ".": 0.278}  # widths of signs of the font, where its size is 1; of a digit 0.556
@@ -108,18 +106,17 @@ def _norm() -> BoundaryNorm:
 
 def _draw_panel(axes: Axes, result: StoredAnalysis, panel: str, agree: Agree, place: int | None) -> None:
     names = order_of(result)
-    _colour_cells(axes, _cells(result, panel, agree), gap_before(result))
+    cells = _cells(result, panel, agree)
+    _colour_cells(axes, cells, gap_before(result))
     ends = (-0.5, _at(len(names) - 1, gap_before(result)) + 0.5)
     axes.set_xlim(*ends)
     axes.set_ylim(*ends[::-1])
     titled(axes, f"{task_label(panel)} (n = {result['panels'][panel]['n']})", place, pad=13)
-    means = [
-        f"{MEAN_OF[name]} {_two_places(one['value'])}"
-        for name, one in group_means(result, panel, agree)
-        if one["value"] is not None
-    ]
-    text = f"Mean: {', '.join(means)}" if means else f"fewer than {FEWEST_FOR_KAPPA} questions"
-    axes.annotate(text, (0, 1), (0, 3.5), "axes fraction", "offset points", fontsize=6.5, color=QUIET, in_layout=False)
+    if all(one["n"] < FEWEST_FOR_KAPPA for one in cells.values()):
+        look: dict[str, Any] = {"fontsize": 6.5, "color": QUIET, "in_layout": False}
+        axes.annotate(
+            f"fewer than {FEWEST_FOR_KAPPA} questions", (0, 1), (0, 3.5), "axes fraction", "offset points", **look
+        )
 
 
 def _at(place: int, gap: int | None) -> float:

@@ -4,6 +4,7 @@ and with models, within groups, and of one pair. Pure.
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from math import comb, floor
 from typing import TYPE_CHECKING
@@ -89,6 +90,7 @@ class Agree(StrEnum):
     RIGHT = "right"  # both right or both wrong
 
 
+PAIRED = {frozenset({READER}): "readers", frozenset({READER, MODEL}): "mixed", frozenset({MODEL}): "models"}
 MEANS = {  # of the pairs within and between groups: where a panel holds them
     Agree.OPTION: (
         ("readers", "readers", "mean_kappa_readers"),
@@ -152,7 +154,9 @@ class HeatMap(Struct, frozen=True):
     rows: list[Row]
     left_out: str  # by the labels, once
     gap: int | None  # the column of the first model, set apart from those of the readers
-    means: list[tuple[str, Value]]  # of the kappas among readers, of readers with models, among models
+    means: list[
+        tuple[str, int, Value]
+    ]  # over so many pairs, of the kappas among readers, of readers with models, among models
 
 
 def heatmap(result: StoredAnalysis, panel: str, agree: Agree) -> HeatMap:
@@ -195,12 +199,14 @@ def gap_before(result: StoredAnalysis) -> int | None:
     return starts or None
 
 
-def group_means(result: StoredAnalysis, panel: str, agree: Agree) -> list[tuple[str, Value]]:
-    """Mean kappa over the pairs of each group that the analysis holds; what has no pair is left out."""
-    groups = result["panels"][panel]["groups"]
+def group_means(result: StoredAnalysis, panel: str, agree: Agree) -> list[tuple[str, int, Value]]:
+    """Mean kappa over so many pairs of each group that the analysis holds; what has no pair is left out."""
+    groups, pairs = result["panels"][panel]["groups"], result["panels"][panel]["pairs"]
+    n_pairs = Counter(PAIRED[frozenset(one["kinds"])] for one in pairs if kappa_of(one, agree)["n"])
     of = {"readers": groups["readers"], "models": groups["models"], "all": groups["all"]}
     found = [(name, value_named(of[group], key)) for name, group, key in MEANS[agree]]
-    return [(name, shown_kappa(one)) for name, one in found if one and one["value"] is not None]
+    means = [(name, shown_kappa(one)) for name, one in found if one]
+    return [(name, n_pairs[name], one) for name, one in means if one["value"] is not None]
 
 
 def _n_disagreed(entry: PairEntry, agree: Agree) -> int:

@@ -15,7 +15,7 @@ from annotation.figures.kernels.style import INK, QUIET, new_figure, rows_of_nam
 from annotation.statistics.kernels.estimate import Value, plain_value
 from readerstudy.analysis.kernels.result import INFERENCES, StoredAnalysis
 from readerstudy.results.kernels.inferences import Line, Planned, inference_words, planned_rows, post_hoc_table
-from readerstudy.results.kernels.legends import MADE_AFTER, READER_COLOUR, mark, marks_of, printed_limits
+from readerstudy.results.kernels.legends import MADE_AFTER, READER_COLOUR, adjusted_p, mark, marks_of, printed_limits
 from readerstudy.results.kernels.stored import is_made_after_readings
 
 OFFSETS = (0.0, 0.09, 0.16)  # inches below the name, the primary inference first
@@ -58,7 +58,8 @@ def difference_figure(result: StoredAnalysis, width: Width) -> Figure:
 def _write_numbers(axes: Axes, rows: Sequence[Planned], *, with_interval: bool) -> None:
     """Behind the picture: the difference, with its interval where there is room, and p as adjusted by Holm."""
     second = 102 if with_interval else 36
-    heads = [(8, "points (95% CI)" if with_interval else "points"), (second, "P (Holm)")]
+    heads = [(8, "points (95% CI)" if with_interval else "points")]
+    heads += [(second, "P (Holm)")] if any(map(adjusted_p, rows)) else []
     write_beside(axes, -0.62, heads, va="bottom", color=QUIET)
     for row, one in enumerate(rows):
         value = one.planned.value
@@ -67,13 +68,7 @@ def _write_numbers(axes: Axes, rows: Sequence[Planned], *, with_interval: bool) 
             continue
         limits = f" ({printed_limits(value, signed=True)})" if with_interval and value["ci95"] else ""
         text = printed_percent(value["value"], value["n"], signed=True) + limits
-        write_beside(axes, row, [(8, text), (second, _p(one))])
-
-
-def _p(one: Planned) -> str:
-    p_holm = one.row.get("p_holm")  # a post hoc model has none
-    p = p_holm["value"] if p_holm else None
-    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+        write_beside(axes, row, [(8, text), (second, adjusted_p(one))])
 
 
 def inferences_figure(result: StoredAnalysis, width: Width) -> Figure:

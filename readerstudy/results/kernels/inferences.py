@@ -59,7 +59,7 @@ WHY_NARROWER = (
     "An interval for random readers and random questions can be narrower than one of the other two. Its estimate of "
     "the variance between readers can be zero or negative where readers differ no more than by chance; by t its "
     "degrees of freedom come from readers and questions, where an interval for these questions alone has one fewer "
-    "than there are readers (t = 2.78 for five readers)."
+    "than there are readers."
 )
 
 

@@ -39,7 +39,7 @@ OWN = {  # how intervals of one reader are made
     "question_t": "t over questions",
 }
 MARKS = "Readers: filled circles; models: open diamonds."
-CI = "Bars: 95% CI by Wilson."
+CI = "Bars: 95% CI by Wilson, which takes questions as independent."
 
 
 def figure_legend(name: str, result: StoredAnalysis) -> str:
@@ -100,7 +100,10 @@ def _of_planned(result: StoredAnalysis) -> Iterator[str]:
         line = rows[0].planned
         about = [line.words, line.aside, WITH_MOVER * line.is_by_mover]
         yield f"Inference of the plan: {'; '.join(filter(None, about))}"
-        yield "P: two-sided, adjusted by Holm over the planned models; intervals are not adjusted"
+        if any(map(adjusted_p, rows)):
+            yield "P: two-sided, adjusted by Holm over the planned models; intervals are not adjusted"
+        else:
+            yield "Intervals are not adjusted for several models"
         if rows[0].row["margin"]:
             yield f"Dotted line: non-inferiority margin, {100 * rows[0].row['margin']:g} points"
     yield from _counts(result, rows)
@@ -123,10 +126,21 @@ def _of_inferences(result: StoredAnalysis) -> Iterator[str]:
 
 
 def _counts(result: StoredAnalysis, rows: Sequence[Planned]) -> Iterator[str]:
-    yield counted(result["mrmc"]["readers"])
+    readers = result["mrmc"]["readers"]
+    yield counted(readers)
+    fewer = [(one.row["first"], n) for one in rows if (n := one.planned.value["n_questions"]) < readers["n_questions"]]
+    if fewer:
+        yield f"Over fewer questions: {', '.join(f'{name} {n}' for name, n in fewer)}"
     if any(one.n_runs for one in rows):
         yield means_of_runs(result)
     yield from _cautions(rows)
+
+
+def adjusted_p(one: Planned) -> str:
+    """As it is printed; empty where nothing is adjusted."""
+    p_holm = one.row.get("p_holm")  # a post hoc model has none
+    p = p_holm["value"] if p_holm else None
+    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _rows(result: StoredAnalysis) -> list[Planned]:
@@ -148,7 +162,6 @@ def _cautions(rows: Sequence[Planned]) -> Iterator[str]:
 
 def _of_heatmap(result: StoredAnalysis) -> Iterator[str]:
     yield "Readers in bold and first, then models by accuracy; a gap parts the two"
-    yield "Under each title: mean over the pairs of readers, of readers with models, of models"
     yield f"Hatched: undefined, or fewer than {FEWEST_FOR_KAPPA} questions answered by both"
     yield "Dotted frame: fewer than 30 questions or fewer than 5 disagreements"
     yield "Intervals of every pair are in the table of pairs"
@@ -163,7 +176,8 @@ def _of_time(result: StoredAnalysis) -> Iterator[str]:
 
 
 def _of_calibration(result: StoredAnalysis) -> Iterator[str]:
-    yield "Share correct of the answers with about this stated chance; bars: 95% CI by Wilson; size of a mark: answers"
+    yield "Share correct of the answers with about this stated chance; size of a mark: answers"
+    yield "Bars: 95% CI by Wilson, which takes answers as independent"
     yield "Dashed diagonal: as often correct as stated; below it overconfident"
 
 

@@ -134,8 +134,8 @@ def left_models(result: StoredAnalysis) -> list[StoredRater]:
 
 
 def is_made_after_readings(result: StoredAnalysis) -> bool:
-    """Whether all readings came from files, so that the plan was made when they were there."""
-    return bool(result["plan"].get("made_after_readings"))
+    """Whether all readings came from files, so that the plan by which this is made was made when they were there."""
+    return bool(result["plan"]["is_planned"] and result["plan"].get("made_after_readings"))
 
 
 NAMING = frozenset(

@@ -174,3 +174,6 @@ def test_what_a_model_was_not_asked_counts_neither_for_it_nor_against_it() -> No
     assert sum(result["pairs"][0]["table"].values()) == 3
     models: Any = tables_of_bank(result)[0]
     assert models.rows[1][5] == Counted(0, 2), "failed of the answers that it gave"
+    categories = tables_of_bank(result)[-1]
+    assert "over the questions that the run was asked; failed and missing answers are wrong." in categories.caption
+    assert "did not miss" not in categories.caption

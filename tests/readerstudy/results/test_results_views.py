@@ -196,7 +196,7 @@ def test_planned_pairs_stand_side_by_side_too(coordinator: Client, seen: Analysi
     result = small_result(plan=PLANNED, voided={2: Voided.AFTER_UNBLINDING})
     page = markup(coordinator.get(address("study-analysed", stored(seen.study, result))))
     part = page[page.index('id="variants-title"') : page.index('id="excluded-title"')]
-    pairs = part[part.index("Planned pairs in percentage points") :].partition("</table>")[0]
+    pairs = part[part.index("Pairs of the plan in percentage points") :].partition("</table>")[0]
     for one in (result, result["variants"]["without_all_voided"]):
         for pair in one["comparisons"][-3:-1]:
             assert f"+{100 * pair['difference']['value']:.2f}<br>" in pairs

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 
+from annotation.figures.kernels.forms import Width
 from annotation.tables.kernels.table import Counted
 from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
-from readerstudy.results.accuracy_tables import accuracy_table
-from readerstudy.results.difference_tables import variants_tables
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.results.accuracy_tables import accuracy_table, breakdown_tables, mean_agreement_table
+from readerstudy.results.difference_tables import margin_table, pairs_of_plan_table, planned_table, variants_tables
 from readerstudy.results.kernels.agreement_tables import Agree, disagreements, heatmap, pairs_once, reader_agreement
-from readerstudy.results.kernels.inferences import lines_of, other_lines, planned_rows
+from readerstudy.results.kernels.difference_figures import difference_figure
+from readerstudy.results.kernels.inferences import WHY_NARROWER, lines_of, other_lines, planned_rows
 from readerstudy.results.kernels.items import Which, items_table
+from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.results.kernels.stored import breakdown, pair_between, planned_comparisons
+from readerstudy.results.looking import by_link
+from readerstudy.results.wording import sentence
 from readerstudy.templatetags import results as written
+from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import computed, make_arrays
-from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result
+from tests.readerstudy.results.made import MODELS, QUICK, READERS, TASKS, guessed_result, small_result
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +102,16 @@ def test_readers_and_models_stand_apart_with_the_mean_of_each_group() -> None:
     found = heatmap(result, ALL_TASKS, Agree.OPTION)
     assert (found.gap, [row.begins_models for row in found.rows]) == (2, [False, False, True, False])
     groups = result["panels"][ALL_TASKS]["groups"]
-    assert dict(found.means) == {
-        "readers": groups["readers"]["mean_kappa_readers"],
-        "mixed": groups["all"]["mean_kappa_reader_model"],
-        "models": groups["models"]["light_kappa"],
-    }
+    assert found.means == [
+        ("readers", 1, groups["readers"]["mean_kappa_readers"]),
+        ("mixed", 4, groups["all"]["mean_kappa_reader_model"]),
+        ("models", 1, groups["models"]["light_kappa"]),
+    ]
+    context = {"map": found, "query": "x", "routes": by_link("t", NOON)}
+    part = " ".join(render_to_string("readerstudy/results/_heatmap.html", context).split())
+    one = found.means[1][2]
+    assert f"<strong>{written.in_cell(one)}</strong> ({written.kappa_limits(one)}, small n" in part
+    assert "; 4 pairs of 11 questions or more)" in part
 
 
 @pytest.mark.parametrize("agree", list(Agree))
@@ -136,15 +150,85 @@ def test_voided_cases_are_in_no_list_and_make_a_line_of_their_own() -> None:
     found: Any = variants_tables(result)
     accuracy, differences, agreement = found
     assert [(one.name, one.n) for one in accuracy.columns[1:]] == [
-        ("Primary result", 3),
+        ("This analysis", 3),
         ("sensitivity: no case voided", 4),
     ]
-    good = [column(differences, name)[0] for name in ("Primary result", "sensitivity: no case voided")]
+    good = [column(differences, name)[0] for name in ("This analysis", "sensitivity: no case voided")]
     primary = planned_rows(result)[0].row["difference"]
     assert good == [primary, planned_comparisons(result["variants"]["with_voided"])[0]["difference"]]
     assert agreement.rows[0][0].text == "Excess agreement, points"
-    assert column(agreement, "Primary result")[0] == reader_agreement(result).rows[0].difference
+    assert column(agreement, "This analysis")[0] == reader_agreement(result).rows[0].difference
     assert variants_tables(small_result()) == []
+
+
+def test_what_a_sensitivity_analysis_does_not_adjust_is_not_called_adjusted() -> None:
+    plan = AnalysisPlan(pairs=(("Good", "Poor"),), margin=0.1, margin_reason="two radiologists").as_json()
+    arrays = make_arrays(READERS, MODELS, "BBBB", tasks=TASKS, plan=plan)
+    arrays = replace(arrays, raters=tuple(replace(one, facts={"imported": True}) for one in arrays.raters))
+    own, other = (computed(arrays, replace(QUICK, differs=names)) for names in ((), ("draws",)))
+    for result, is_own in ((own, True), (other, False)):
+        tables = [planned_table(result), margin_table(result), pairs_of_plan_table(result, {})]
+        for table in tables:
+            assert table
+            assert ("p, Holm" in [one.name for one in table.columns]) is is_own
+            assert {len(row) for row in table.rows} == {len(table.columns)}
+            assert ("Holm" in table.caption) is is_own
+        assert ("Equivalent" in [one.name for one in tables[1].columns]) is is_own if tables[1] else False
+        figure = difference_figure(result, Width.TWO).axes[0]
+        assert ("P (Holm)" in [one.get_text() for one in figure.texts]) is is_own
+        legend = figure_legend("difference", result)
+        assert [word in legend for word in ("Holm", "Plan made after the readings")] == [is_own, is_own]
+        assert bool(figure.get_title(loc="left")) is is_own
+
+
+def test_a_legend_says_which_models_are_over_fewer_questions() -> None:
+    letters = {**MODELS, "Short": "B..B"}
+    short = computed(make_arrays(READERS, letters, "BBBB"), QUICK)
+    assert "Over fewer questions: Short 2." in figure_legend("difference", short)
+    assert "fewer questions" not in figure_legend("difference", small_result())
+
+
+def test_without_a_model_agreement_with_models_says_that_there_is_none() -> None:
+    result = computed(make_arrays(READERS, {}, "BBBB", tasks=TASKS), QUICK)
+    table: Any = mean_agreement_table(result)
+    difference, among, mixed = table.rows[0][1:]
+    assert (difference.caution, mixed.caution) == ("no model", "no model")
+    assert "no model" not in among.caution
+    assert "no model" not in str(mean_agreement_table(small_result()).rows)
+
+
+def test_a_rule_says_why_no_p_of_a_pair_is_shown(result: Any) -> None:
+    assert "pairs, of which the plan names none, so that no p of a pair is shown;" in sentence(result["settings"]["p"])
+
+
+def test_wilson_beside_several_questions_of_a_patient_says_what_it_takes_as_independent() -> None:
+    result = small_result(clusters=[0, 0, 1, 1])
+    assert (
+        "those of tasks, of their mean and of the weighted share take questions as independent"
+        in accuracy_table(result).caption
+    )
+    for table in filter(None, breakdown_tables(result)):
+        assert "that the rater did not miss. 95% CI by Wilson, which takes questions as independent." in table.caption
+    assert "Wilson, which takes questions as independent" in figure_legend("accuracy-by-category", result)
+    assert "Wilson, which takes answers as independent" in figure_legend("calibration", result)
+
+
+def test_a_mean_over_categories_of_which_one_has_no_question_says_so() -> None:
+    result = small_result()
+    [first, *_more] = result["tables"]["categories"]
+    nothing = {**first["accuracy"]["Good"], "value": None, "n": 0, "ci95": None, "reason": "zero_trials"}
+    result["tables"]["categories"] = [
+        first,
+        {"category": "Bones", "n": 1, "accuracy": dict.fromkeys(first["accuracy"], nothing)},
+    ]
+    table: Any = breakdown_tables(result)[1]
+    mean = next(row for row in table.rows if row[0].text == "Mean of the categories")
+    assert {cell.caution for cell in mean[1:]} == {"not every task or category has a question that counts"}
+
+
+def test_the_note_on_inferences_names_no_quantile_of_another_number_of_readers() -> None:
+    assert "five" not in WHY_NARROWER
+    assert "t =" not in WHY_NARROWER
 
 
 def test_the_planned_inference_comes_first_with_the_numbers_of_the_analysis(result: Any) -> None:
