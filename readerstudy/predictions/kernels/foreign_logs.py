@@ -1,6 +1,7 @@
 """Logs of other programs whose records keep their parts elsewhere: each record as one of our forms. Pure.
 
-Logs of inspect_ai (JSON and ``.eval``), log-likelihoods of lm-eval, batch output as OpenAI and vLLM write it.
+Logs of inspect_ai (JSON and ``.eval``, tried with 0.3.285), log-likelihoods of lm-eval, batch output as OpenAI and
+vLLM write it.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 import io
 import json
 import re
+import struct
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -20,6 +22,7 @@ from annotation.endpoints.kernels.completions import outcome_of, read_completion
 from annotation.model_calls.kernels.extraction import LETTERS
 
 MOST_BYTES = 256 * 1024 * 1024  # of a log, unpacked
+ZSTANDARD = 93  # as a ZIP file names it
 NOT_WHOLE = "\0not whole"  # a key that no file can have: refused, or cut at the token limit
 _log = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
 _sample = re.compile(r"samples/[^/]+\.json")
@@ -70,10 +73,26 @@ def _unpacked(content: Content) -> Iterator[Any]:
             raise UnreadableLog("The log is too large, unpacked. Split it.")
         for one in samples:
             try:
-                with log.open(one) as part:
-                    yield msgspec.json.decode(part.read(one.file_size))
+                yield msgspec.json.decode(_member(log, file, one))
             except (NotImplementedError, zipfile.BadZipFile, msgspec.DecodeError) as error:
                 raise UnreadableLog(f"{one.filename} cannot be read: {error}. Write the log as JSON.") from None
+
+
+def _member(log: zipfile.ZipFile, file: IO[bytes], one: zipfile.ZipInfo) -> bytes:
+    """The bytes of one member. inspect_ai packs by Zstandard, which Python's own module reads from 3.14 on."""
+    if one.compress_type != ZSTANDARD:
+        with log.open(one) as part:
+            return part.read(one.file_size)
+    file.seek(one.header_offset + 26)
+    n_name, n_extra = struct.unpack("<HH", file.read(4))
+    file.seek(n_name + n_extra, io.SEEK_CUR)
+    packed = io.BytesIO(file.read(one.compress_size))
+    import zstandard  # no start needs it
+
+    try:
+        return zstandard.ZstdDecompressor().stream_reader(packed).read(one.file_size)
+    except zstandard.ZstdError as error:
+        raise zipfile.BadZipFile(str(error)) from None
 
 
 def as_record(value: Any) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from annotation.model_calls.kernels.extraction import extract
 from readerstudy.enums import PredictionForm
@@ -51,7 +52,18 @@ def packed(*samples: dict[str, Any]) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize("write", [log, packed])
+def packed_by_zstandard(*samples: dict[str, Any]) -> bytes:
+    """As inspect_ai 0.3.285 writes it: method 93, which is stored here under a name that Python writes."""
+    file, squeeze = io.BytesIO(), zstandard.ZstdCompressor().compress
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for one in samples:
+            archive.writestr(f"samples/{one['id']}_epoch_1.json", squeeze(json.dumps(one).encode()))
+        for info, one in zip(archive.infolist(), samples, strict=True):
+            info.compress_type, info.file_size = 93, len(json.dumps(one))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("write", [log, packed, packed_by_zstandard])
 def test_a_log_of_inspect_is_read_and_its_score_is_not(write: Any) -> None:
     found = records(
         write(sample("Q1", "ANSWER: B"), sample(2, "A", stop_reason="max_tokens"), sample("Q3", "", error={}))
