@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Exists, OuterRef, Q, Subquery, Value
+from django.db.models import Count, Max, Min, Q
 from msgspec.structs import replace
 
 from annotation.statistics.kernels.estimate import POST_HOC
-from readerstudy.analysis.kernels.arrays import CAME_LATE, MeasuredTimes, Rater, StudyArrays
+from readerstudy.analysis.kernels.arrays import CAME_LATE, LEFT_BECAUSE, MeasuredTimes, Rater, StudyArrays
+from readerstudy.analysis.kernels.labels import ANSWERED_NOTHING, REPLACED, WITHDRAWN
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.main_block import (
     AnswerSheet,
@@ -21,14 +23,14 @@ from readerstudy.analysis.main_block import (
     fill_remarks,
     fill_responses,
 )
-from readerstudy.analysis.seen_before import Came, SeenElsewhere, seen_elsewhere
+from readerstudy.analysis.seen_before import NEVER, Came, SeenElsewhere, seen_elsewhere
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.drawing import cells_of
 from readerstudy.enums import Block
-from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
+from readerstudy.models import Enrolment, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import names_at
-from readerstudy.predictions.runs import StudyRun, StudyRuns, is_renamed, runs_of_study
+from readerstudy.predictions.runs import StudyRun, StudyRuns, is_renamed, runs_of_study, withdrawn_among
 from readerstudy.study.permissions import StudyRefused
 
 
@@ -41,15 +43,16 @@ def gather(study: ReaderStudy) -> StudyArrays:
     """
     if study.arms.count() != 1:
         raise StudyRefused("several_arms", "An analysis needs a study of one arm.")
-    readers, left_out = _readers(study)
+    came_in, left_out = _readers(study)
+    readers = [one.enrolment for one in came_in]
     standings, others = _runs(study)
     runs = [one.run for one in standings.rows]
-    raters = [Rater(one.pseudonym, READER, _facts(one)) for one in readers]
-    for one in standings.rows:
-        raters.append(_model(one, raters))
+    raters = [Rater(one.enrolment.pseudonym, READER, one.facts) for one in came_in]
+    for row in standings.rows:
+        raters.append(_model(row, raters, [run for run in others if run.entry_id == row.run.entry_id]))
     frozen_at = study.frozen_at or study.created_at
     came = [
-        *((one.pk, getattr(one, "came_at", None) or frozen_at) for one in readers),
+        *((one.enrolment.pk, one.came_at or frozen_at) for one in came_in),
         *((run.pk, run.imported_at) for run in runs),
     ]
     rows = [(pk, Came(one.name, max(frozen_at, at))) for one, (pk, at) in zip(raters, came, strict=True)]
@@ -58,8 +61,9 @@ def gather(study: ReaderStudy) -> StudyArrays:
     sheet = AnswerSheet.empty(len(readers) + len(runs), len(cases.rows))
     row_of = {enrolment.pk: row for row, enrolment in enumerate(readers)}
     assign(sheet, study, readers, cases)
-    fill_responses(sheet, study, row_of, cases.column)
-    fill_remarks(sheet, study, row_of, cases.column)
+    in_part = [one.enrolment.pk for one in came_in if one.is_in_part]
+    fill_responses(sheet, study, row_of, cases.column, in_part)
+    fill_remarks(sheet, study, row_of, cases.column, in_part)
     repeats = fill_predictions(sheet, runs, others, len(readers), cases)
     return StudyArrays(
         study=study.name,
@@ -88,34 +92,52 @@ def gather(study: ReaderStudy) -> StudyArrays:
 
 
 # --- readers --------------------------------------------------------------------------------------
-def _readers(study: ReaderStudy) -> tuple[list[Enrolment], list[Mapping[str, Any]]]:
-    """Who counts, in the order of joining; and who does not, with the reason."""
-    answers = Response.objects.filter(reading__enrolment=OuterRef("pk"), reading__case__block=Block.MAIN)
-    imported = answers.filter(reading__enrolment__reader__isnull=True)
-    seen_at = study.unblinded_at
-    late = Exists(imported.filter(stored_at__gt=seen_at)) | Q(enrolled_at__gt=seen_at) if seen_at else Value(False)
-    came = Subquery(imported.order_by("-stored_at").values("stored_at")[:1])
-    rows = Enrolment.objects.filter(study=study).annotate(has_answers=Exists(answers), came_late=late, came_at=came)
-    enrolments = rows.order_by("pk")
-    counted: list[Enrolment] = []
+class _Reader(NamedTuple):
+    enrolment: Enrolment
+    came_at: datetime | None  # when the last of the answers that count was there, of those made elsewhere
+    is_in_part: bool  # more of them came after results had been seen
+    facts: Mapping[str, Any]
+
+
+def _readers(study: ReaderStudy) -> tuple[list[_Reader], list[Mapping[str, Any]]]:
+    """Who counts, in the order of joining; and who does not, with the reason.
+
+    After results were seen nobody leaves what was planned, and of those who were there no further answers come to it
+    that were made elsewhere.
+    """
+    stored, seen_at = "readings__responses__stored_at", study.unblinded_at or NEVER
+    main, late = Q(readings__case__block=Block.MAIN), Q(**{f"{stored}__gt": seen_at})
+    rows = Enrolment.objects.filter(study=study).annotate(
+        first_at=Min(stored, filter=main),
+        came_at=Max(stored, filter=main & Q(reader__isnull=True) & ~late),
+        n_late=Count(stored, filter=main & Q(reader__isnull=True) & late),
+    )
+    counted: list[_Reader] = []
     excluded: list[Mapping[str, Any]] = []
-    for one in enrolments:
-        if one.withdrawn_at is not None:
-            reason = "withdrawn"
-        elif one.replaced_at is not None:
-            reason = "replaced"
-        elif not one.has_answers:
-            reason = "no answers"
-        else:
-            counted.append(one)
+    for one in rows.order_by("pk"):
+        is_elsewhere = one.reader_id is None
+        came_late = one.enrolled_at > seen_at or bool(is_elsewhere and one.first_at and one.first_at > seen_at)
+        left_at = min(filter(None, (one.withdrawn_at, one.replaced_at)), default=None)
+        left = WITHDRAWN if one.withdrawn_at else REPLACED if left_at else ""
+        left_late = left_at is not None and left_at > seen_at and not came_late
+        reason = "" if left_late else left
+        if reason or not one.first_at:
+            why = reason or (WITHDRAWN if one.withdrawn_at else ANSWERED_NOTHING)
+            reason = f"came after results had been seen: {why}" if came_late else why
+            excluded.append({"kind": "reader", "reader": one.pseudonym, "reason": reason})
             continue
-        excluded.append({"kind": "reader", "reader": one.pseudonym, "reason": reason})
+        is_in_part = one.n_late > 0 and not came_late
+        if is_in_part:
+            reason = f"{one.n_late} answer{'s' * (one.n_late > 1)} came after results had been seen: not counted"
+            excluded.append({"kind": "reader", "reader": one.pseudonym, "reason": reason})
+        facts = {
+            "imported": is_elsewhere,
+            "finished": one.finished_at is not None,
+            **({CAME_LATE: True} if came_late else {}),
+            **({LEFT_BECAUSE: f"{left} on {left_at.date().isoformat()}"} if left_at and left_late else {}),
+        }
+        counted.append(_Reader(one, one.came_at, is_in_part, facts))
     return counted, excluded
-
-
-def _facts(enrolment: Enrolment) -> Mapping[str, Any]:
-    facts = {"imported": enrolment.reader_id is None, "finished": enrolment.finished_at is not None}
-    return {**facts, **({CAME_LATE: True} if getattr(enrolment, CAME_LATE) else {})}
 
 
 def _before(**seen: Sequence[SeenElsewhere]) -> Mapping[str, Any]:
@@ -139,7 +161,7 @@ def _runs(study: ReaderStudy) -> tuple[StudyRuns, list[PredictionRun]]:
     return replace(standings, rows=rows), [run for run in found if run not in named and run.entry_id in models]
 
 
-def _model(study_run: StudyRun, raters: Sequence[Rater]) -> Rater:
+def _model(study_run: StudyRun, raters: Sequence[Rater], further: Sequence[PredictionRun]) -> Rater:
     """A model under its name; with its version, and then the number of its entry, where a name is taken already.
 
     A second run of a model that is there goes by its number.
@@ -160,7 +182,7 @@ def _model(study_run: StudyRun, raters: Sequence[Rater]) -> Rater:
         "named_at": run.named_at.isoformat() if run.named_at else "",
         POST_HOC: study_run.is_post_hoc,
         "was_planned": study_run.is_planned and study_run.is_post_hoc,  # of others it goes without saying
-        "left_because": study_run.left_because,
+        LEFT_BECAUSE: study_run.left_because or (withdrawn_among(further) if study_run.is_planned else ""),
         **_of_plan(study_run),
         **_old_names(run),
     }

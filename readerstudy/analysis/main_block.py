@@ -4,13 +4,13 @@ in by row and column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
 from annotation.case.kernels.durations import TimeFlag, is_counted
@@ -179,13 +179,21 @@ def assign(sheet: AnswerSheet, study: ReaderStudy, readers: list[Enrolment], cas
 
 
 def fill_responses(
-    sheet: AnswerSheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]
+    sheet: AnswerSheet,
+    study: ReaderStudy,
+    row_of: Mapping[int, int],
+    column_of: Mapping[int, int],
+    in_part: Collection[int] = (),
 ) -> None:
-    """A confirmed response goes before unconfirmed ones, of these the newest: what comes later takes the place."""
-    stored = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).order_by("pk")
+    """A confirmed response goes before unconfirmed ones, of these the newest: what comes later takes the place.
+
+    Of the readers ``in_part`` only those count that were there when results were seen.
+    """
+    counts = _counts("stored_at", study, in_part)
+    found = Response.objects.filter(counts, reading__enrolment__study=study, reading__case__block=Block.MAIN)
     names = ("reading__enrolment_id", "reading__case_id", "reading__position", "is_confirmed", "state", "option")
-    found = stored.values_list(*names, "active_ms", "limit_ms", "time_flags").iterator(chunk_size=5000)
-    rows = [one for one in found if one[0] in row_of]
+    stored = found.order_by("pk").values_list(*names, "active_ms", "limit_ms", "time_flags")
+    rows = [one for one in stored.iterator(chunk_size=5000) if one[0] in row_of]
     rows.sort(key=lambda one: one[3])  # the last one stays
     at = (
         array_of((row_of[one[0]] for one in rows), np.int32),
@@ -220,11 +228,21 @@ def _time_of(
     return active_ms, is_censored
 
 
+def _counts(at: str, study: ReaderStudy, in_part: Collection[int]) -> Q:
+    late = {"reading__enrolment__in": in_part, f"{at}__gt": study.unblinded_at}
+    return ~Q(**late) if in_part else Q()
+
+
 def fill_remarks(
-    sheet: AnswerSheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]
+    sheet: AnswerSheet,
+    study: ReaderStudy,
+    row_of: Mapping[int, int],
+    column_of: Mapping[int, int],
+    in_part: Collection[int] = (),
 ) -> None:
     """The newest remark of a kind counts."""
     rows = Remark.objects.filter(
+        _counts("at", study, in_part),
         reading__enrolment__study=study,
         reading__case__block=Block.MAIN,
         kind__in=[RemarkKind.GUESS, RemarkKind.CONFIDENCE, RemarkKind.SLIP],

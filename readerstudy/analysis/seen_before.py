@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct, field
@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from readerstudy.enums import Block
 from readerstudy.models import Prediction, ReaderStudy, Response, StudyCase
 
+NEVER = datetime.max.replace(tzinfo=UTC)
 FEWEST_SHARED = 20  # questions in one wording
 SAME_ANSWERS, SAME_TIMES = 0.98, 0.9  # shares of those shared
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from annotation.tables.prose import filled, prose
-from readerstudy.analysis.kernels.labels import CAME_LATE, headings
+from readerstudy.analysis.kernels.labels import ANSWERED_NOTHING, CAME_LATE, REPLACED, WITHDRAWN, headings
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
     BY_CLUSTER,
@@ -140,6 +140,7 @@ NO_FORECAST = "a calculation of the sample size, unless it is in the notes of th
 HEADINGS = (  # of the parts of the template
     *("Design", "Cases", "Sample size", "Readers", "Reading", "Models", "Reference standard", "Statistical analysis"),
 )
+WHY_OUT = (CAME_LATE, WITHDRAWN, REPLACED, ANSWERED_NOTHING)  # readers of whom other sentences tell
 REASONS = {
     "no_such_rater": "no rater of this name",
     "several_raters": "several raters of this name",
@@ -222,6 +223,7 @@ def _of_statistics(result: StoredAnalysis) -> dict[str, Any]:
         "missed": [one for one in result["raters"] if one.get("planned_run_met") is False],
         "post_hoc": post_hoc_models(result),
         "left": left_models(result),
+        "not_counted": [one for one in result["excluded"] if one["kind"] == "reader" and one["reason"] not in WHY_OUT],
         "came_late": [one["reader"] for one in result["excluded"] if one["reason"] == CAME_LATE],
         "family": family,
         "family_has_clusters": any("difference_cluster" in one for one in family),

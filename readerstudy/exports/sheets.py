@@ -182,7 +182,7 @@ def accuracy_sheets(result: StoredAnalysis) -> list[Table]:
             "variants",
             "accuracy over all tasks under other rules, beside the primary result",
             (
-                Column("variant", TEXT, "Short name of the rule; primary: the result as planned."),
+                Column("variant", TEXT, "Short name of the rule; primary: that of the analysis."),
                 Column("label", TEXT, "The rule in words."),
                 Column("n_questions", WHOLE, "Questions under this rule."),
                 RATER,
@@ -332,4 +332,5 @@ def _variant_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
     for variant, label, n, panel in every:
         raters = raters_of(panel)
         for rater in order_of(result):
-            yield [variant, label, n, rater, kinds[rater], raters[rater]["accuracy"]]
+            if rater in raters:
+                yield [variant, label, n, rater, kinds[rater], raters[rater]["accuracy"]]

@@ -50,8 +50,13 @@ class PredictionRunQuerySet(models.QuerySet["PredictionRun"]):
         return live.select_related("entry").order_by("entry__name", "entry__version", "pk")
 
     def for_analysis(self, study: ReaderStudy) -> PredictionRunQuerySet:
-        """These, and what stood for its model when somebody first saw a result: taking it out is a choice, too."""
+        """These, and what stood for its model when somebody first saw a result, with the further runs of such models
+        that were there then: taking one out is a choice, too."""
         live = Q(withdrawn_at__isnull=True, entry__state=EntryState.LISTED)
+        if study.unblinded_at is not None:
+            planned = PredictionRun.objects.filter(study=study, was_planned=True)
+            was_there = Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gt=study.unblinded_at)
+            live |= was_there & Q(imported_at__lte=study.unblinded_at, entry__in=planned.values("entry"))
         found = self.filter(live | Q(was_planned=True), study=study).select_related("entry__replaced_by", "study")
         return found.order_by("entry__name", "entry__version", "pk")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -82,6 +82,13 @@ def left_because(run: PredictionRun, *, is_chosen: bool = False) -> str:
     if entry.state == EntryState.REPLACED:
         return _("model replaced by %(name)s") % {"name": entry.replaced_by}
     return "" if run.is_named or is_chosen else _("another run of the model was named")
+
+
+def withdrawn_among(runs: Iterable[PredictionRun]) -> str:
+    """Further runs of a planned model that were taken back after results were seen: they stay in the mean of runs."""
+    sentence = _("run %(number)s withdrawn: %(why)s")
+    gone = (run for run in runs if run.withdrawn_at is not None)
+    return "; ".join(sentence % {"number": run.number, "why": run.withdrawn_because} for run in gone)
 
 
 def _lock_run(run: PredictionRun) -> None:

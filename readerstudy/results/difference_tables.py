@@ -83,7 +83,7 @@ def _planned_row(
     result: StoredAnalysis, one: Planned, *, holm: bool = False, model: StoredRater | None = None
 ) -> list[TableCell]:
     notes = [_("mean of %(n)s runs") % {"n": one.n_runs}] if one.n_runs else []
-    notes += [_("taken out after results were seen; planned, so it stays")] if one.has_left else []
+    notes += [_("a run taken out after results were seen; planned, so it stays")] if one.has_left else []
     notes += [came(model)] if model else []
     value = one.planned.value
     why = caution(value) if value["reason"] else one.planned.cautions
@@ -224,7 +224,7 @@ def variants_tables(result: StoredAnalysis) -> list[Table]:
     raters = [raters_of(part["panels"][ALL_TASKS]) for part in every]
     late = [name for name in dict.fromkeys(name for of in raters for name in of) if name not in order_of(result)]
     compared = [{one["first"]: one["difference"] for one in planned_comparisons(part)} for part in every]
-    families = zip(*map(planned_pairs, every), strict=True)
+    families = [{(one["first"], one["second"]): one for one in planned_pairs(part)} for part in every]
     means = zip(*(reader_agreement(part).rows for part in every), strict=True)
     found: dict[str, tuple[str, Rows]] = {
         "accuracy": (
@@ -235,7 +235,10 @@ def variants_tables(result: StoredAnalysis) -> list[Table]:
             "Model",
             [[rater_name(result, name), *(shown(of[name], Scale.POINTS) for of in compared)] for name in compared[0]],
         ),
-        "pairs": ("Pair", [[Name(_pair(same[0])), *map(_with_p, same)] for same in families]),
+        "pairs": (
+            "Pair",
+            [[Name(_pair(one)), *(_with_p(of.get(two)) for of in families)] for two, one in families[0].items()],
+        ),
         "agreement": (
             "Measure",
             [
@@ -257,7 +260,9 @@ def _in(raters: Mapping[str, RaterEntry], name: str) -> ShownEstimate | None:
     return shown(raters[name]["accuracy"], Scale.SHARE) if name in raters else None
 
 
-def _with_p(one: Comparison) -> ShownEstimate:
+def _with_p(one: Comparison | None) -> ShownEstimate | None:
+    if one is None:
+        return None
     p = one["p_holm"]
     note = "" if p["value"] is None else _("p = %(p)s") % {"p": number(p, Scale.P)}
     return shown(one["difference"], Scale.POINTS, note)

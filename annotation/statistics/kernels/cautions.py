@@ -98,6 +98,7 @@ REASONS: dict[str, Caution] = {
     estimate.INCONSISTENT_ASSUMPTIONS: Caution(
         _("the assumptions contradict each other"), "the assumptions contradict each other"
     ),
+    estimate.POST_HOC: Caution(_("not adjusted: post hoc"), "chosen after results were seen"),
     estimate.SETTINGS_DIFFER: Caution(_("not adjusted: a sensitivity analysis"), "of a sensitivity analysis"),
     "no_such_rater": Caution(_("no rater of this analysis has this name"), "the plan names nobody of the raters"),
     "several_raters": Caution(_("several raters have this name"), "the plan names more than one of the raters"),

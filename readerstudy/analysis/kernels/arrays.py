@@ -20,7 +20,7 @@ from readerstudy.enums import ResponseState
 TASKS: tuple[str, ...] = tuple(task.value for task in Task)
 NO_RATING, MISSING = -1, -2  # in answers
 NOT_COUNTED = -1  # in correct
-CAME_LATE = "came_late"  # fact of a reader
+CAME_LATE, LEFT_BECAUSE = "came_late", "left_because"  # facts of a reader; the second of a model, too
 
 
 class State(IntEnum):
@@ -178,6 +178,11 @@ class StudyArrays:
     def came_late(self) -> frozenset[str]:
         """The names of the readers who enrolled, or whose readings came in, after results had been seen."""
         return frozenset(rater.name for rater in self.raters if rater.kind == READER and rater.facts.get(CAME_LATE))
+
+    @property
+    def left_late(self) -> frozenset[str]:
+        """The names of the readers who left after results had been seen: what was planned keeps them."""
+        return frozenset(one.name for one in self.raters if one.kind == READER and one.facts.get(LEFT_BECAUSE))
 
     def without_raters(self, names: Set[str]) -> StudyArrays:
         """The same study without some raters; of models none, since their repeats are counted by rows."""

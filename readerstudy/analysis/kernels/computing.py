@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.estimate import POST_HOC, SEEN_BEFORE
+from annotation.statistics.kernels.estimate import POST_HOC, SEEN_BEFORE, SETTINGS_DIFFER
 from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
 from readerstudy.analysis.kernels.breakdowns import items_of, tables_of, time_results
 from readerstudy.analysis.kernels.contrasts import (
@@ -19,7 +19,7 @@ from readerstudy.analysis.kernels.contrasts import (
     mrmc_results,
     pair_comparisons,
 )
-from readerstudy.analysis.kernels.labels import CAME_LATE, flag_post_hoc, flag_sensitivity, flag_values
+from readerstudy.analysis.kernels.labels import CAME_LATE, flag_post_hoc, flag_unplanned, flag_values
 from readerstudy.analysis.kernels.panelling import panel_results, panels_of
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
@@ -36,6 +36,7 @@ BEST_GUESS = (
     "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"
 )
 FORMAT = "reader-study-analysis 1"
+AFTERWARDS = {"without_all_voided", "with_late_readers", "without_readers_who_left"}  # variants that are post hoc
 RULE = "analysis-4"  # change the name when the same inputs would give other numbers
 
 
@@ -102,9 +103,9 @@ def results_of(arrays: StudyArrays, settings: Settings) -> ResultPart:
         "tables": tables,
     }
     if settings.differs:
-        flag_sensitivity(found)
+        flag_unplanned(found, SETTINGS_DIFFER)
     if arrays.plan.get("seen_before"):
-        flag_values([found["mrmc"], found["comparisons"]], SEEN_BEFORE)
+        flag_values(found, SEEN_BEFORE)
     return found
 
 
@@ -117,7 +118,8 @@ def _variants(arrays: StudyArrays, everybody: StudyArrays, settings: Settings) -
     if (voided == Voided.AFTER_UNBLINDING).any():
         label = "sensitivity: without the cases voided after unblinding too"
         found["without_all_voided"] = _variant(label, arrays, settings, voided != Voided.NO)
-    kept = arrays.without(voided == Voided.BEFORE_UNBLINDING)
+    kept_out = voided == Voided.BEFORE_UNBLINDING
+    kept = arrays.without(kept_out)
     meant = with_slips(kept)
     if (meant != kept.option).any():
         label = "sensitivity: reported slips counted as they were meant"
@@ -128,11 +130,13 @@ def _variants(arrays: StudyArrays, everybody: StudyArrays, settings: Settings) -
         found["doubts_as_late"] = _variant(label, replace(kept, state=state), settings, kept.questions.voided < 0)
     if everybody.came_late:
         label = "post hoc: with the readers who came after results had been seen"
-        late = _variant(label, everybody, settings, everybody.questions.voided == Voided.BEFORE_UNBLINDING)
-        for one in late["comparisons"]:
-            one["planned"] = False
-        flag_values(late, POST_HOC)
-        found["with_late_readers"] = late
+        found["with_late_readers"] = _variant(label, everybody, settings, kept_out)
+    if arrays.left_late:
+        label = "post hoc: without the readers who left after results had been seen"
+        stayed = arrays.without_raters(arrays.left_late)
+        found["without_readers_who_left"] = _variant(label, stayed, settings, kept_out)
+    for name in AFTERWARDS & found.keys():
+        flag_unplanned(found[name], POST_HOC)
     return found
 
 

@@ -34,6 +34,7 @@ from annotation.statistics.kernels.multireader import (
     model_minus_readers,
 )
 from readerstudy.analysis.kernels.arrays import State, StudyArrays
+from readerstudy.analysis.kernels.labels import ANSWERED_NOTHING, WITHDRAWN
 from readerstudy.analysis.kernels.panel_result import (
     ModelDifference,
     MultiReaderFigures,
@@ -74,7 +75,6 @@ NAMED = {  # in a plan
     "fixed readers, random questions": FIXED,
     "random readers, fixed questions": FIXED_QUESTIONS,
 }
-REPLACED = "replaced"
 DEFAULT = AnalysisPlan()
 
 
@@ -148,9 +148,9 @@ def _bounds(panel: PanelInputs) -> list[NDArray[np.int8]]:
 
 
 def _design(panel: PanelInputs) -> Design:
-    """A reader who was replaced has left the place to another: none is missing."""
+    """A reader who was replaced has left the place to another, and one who came late was never in the plan."""
     arrays = panel.arrays
-    gone = [one for one in arrays.excluded if one["kind"] == READER and one["reason"] != REPLACED]
+    gone = [one for one in arrays.excluded if one["kind"] == READER and one["reason"] in (WITHDRAWN, ANSWERED_NOTHING)]
     cluster = arrays.questions.cluster if panel.units.clustered else None
     return Design(cluster, arrays.state[arrays.readers] != State.NOT_ASSIGNED, len(gone))
 
@@ -325,7 +325,7 @@ def pair_comparisons(whole: Panel, arrays: StudyArrays) -> list[Comparison]:
     entries = {frozenset((one["first"], one["second"])): one for one in whole["pairs"]}
     named = planned_pairs(arrays.plan, arrays.raters)
     counted = [one for one in named if one.is_counted]
-    family = [_of_pair(one, entries, PLANNED_PAIRS) for one in counted]
+    family = [_of_pair(one, entries, PLANNED_PAIRS, is_planned=not arrays.plan.get("seen_before")) for one in counted]
     _adjust(family)
     return [
         *(row for row, one in zip(family, counted, strict=True) if not one.is_post_hoc),
@@ -336,8 +336,10 @@ def pair_comparisons(whole: Panel, arrays: StudyArrays) -> list[Comparison]:
 OF_PAIR = ("first", "second", "kinds", "table", "difference", "difference_cluster", "cluster_mcnemar_chi2")
 
 
-def _of_pair(pair: PlannedPair, entries: Mapping[frozenset[str], PairEntry], family: str) -> Comparison:
-    about: dict[str, Any] = {"family": family, "planned": family == PLANNED_PAIRS, "panel": ALL_TASKS}
+def _of_pair(
+    pair: PlannedPair, entries: Mapping[frozenset[str], PairEntry], family: str, *, is_planned: bool = False
+) -> Comparison:
+    about: dict[str, Any] = {"family": family, "planned": is_planned, "panel": ALL_TASKS}
     if pair.reason:
         about |= {"first": pair.first, "second": pair.second, "kinds": [], "table": None}
         about["difference"] = undefined(pair.reason, n=0, method="tango").as_json()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any, cast
 
-from annotation.statistics.kernels.estimate import POST_HOC, SETTINGS_DIFFER
+from annotation.statistics.kernels.estimate import POST_HOC
 from readerstudy.analysis.kernels.panel_result import MultiReaderPanel, MultiReaderResult, Panel
 from readerstudy.analysis.kernels.result import AccuracyTables, Comparison, ResultPart, StoredAnalysis
 
@@ -19,7 +19,9 @@ WORDS = {
     ("failed_in_agreement", "no_rating"): "failed extractions no rating in agreement",
     ("failed_in_agreement", "own_category"): "failed extractions an option of their own in agreement",
 }
-CAME_LATE = "came after results had been seen: counted in a variant only"  # why a reader is left out
+# why a reader is left out
+CAME_LATE = "came after results had been seen: counted in a variant only"
+WITHDRAWN, REPLACED, ANSWERED_NOTHING = "withdrawn", "replaced", "no answers"
 CLAIMS = ("superior", "non_inferior", "equivalent")
 
 
@@ -64,19 +66,20 @@ def flag_post_hoc(
             flag_values([row["accuracy"][name] for name in names], POST_HOC)
 
 
-def flag_sensitivity(part: ResultPart) -> None:
-    """Flag every value of an analysis by other settings than the plan's; nothing of it is adjusted or claimed."""
+def flag_unplanned(part: ResultPart, flag: str) -> None:
+    """Flag every value, of other settings than the plan's or chosen after results were seen; nothing of it is planned,
+    adjusted or claimed."""
     for one in part["comparisons"]:
-        _without_claims(one)
-    flag_values(part, SETTINGS_DIFFER)
+        _without_claims(one, flag)
+    flag_values(part, flag)
 
 
-def _without_claims(one: Comparison) -> None:
+def _without_claims(one: Comparison, reason: str) -> None:
     row = cast("dict[str, Any]", one)
     row["planned"] = False
     for name, value in row.items():
         if name.endswith("p_holm") and value is not None:
-            row[name] = {**value, "value": None, "reason": SETTINGS_DIFFER}
+            row[name] = {**value, "value": None, "reason": reason}
         elif name in CLAIMS:
             row[name] = None
 

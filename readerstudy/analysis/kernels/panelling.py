@@ -266,7 +266,8 @@ def _pairs(panel: PanelInputs) -> list[PairEntry]:
 
 def planned_names(panel: PanelInputs) -> set[frozenset[str]]:
     """The pairs that the plan names: it names them over all tasks."""
-    pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if panel.is_whole else []
+    is_planned = panel.is_whole and not panel.arrays.plan.get("seen_before")
+    pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if is_planned else []
     return {one.names for one in pairs if not one.is_post_hoc}
 
 

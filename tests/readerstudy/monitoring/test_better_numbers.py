@@ -56,8 +56,7 @@ def read_elsewhere(
     return study
 
 
-@pytest.fixture
-def study() -> ReaderStudy:
+def seen_trial() -> ReaderStudy:
     """Read elsewhere, answered by two models, and its results seen."""
     made = read_elsewhere("Trial", at=NOON)
     for name, letters in MODELS.items():
@@ -65,6 +64,11 @@ def study() -> ReaderStudy:
     see_analysis(analyse_by(QUICK, made, at=NOON), actor=None, at=SEEN)
     made.refresh_from_db()
     return made
+
+
+@pytest.fixture
+def study() -> ReaderStudy:
+    return seen_trial()
 
 
 def said_everywhere(analysis: Analysis, words: str, flag: str) -> None:
@@ -159,7 +163,8 @@ def test_a_copy_says_that_its_readings_were_seen(study: ReaderStudy, way: str) -
     copy = read_elsewhere("Copy", at=LATER, **COPIES[way])
     predicted(copy, "Alpha", MODELS["Alpha"], LATER)
     analysis = analyse_by(QUICK, copy, at=LATER)
-    said_everywhere(analysis, f"Made after its readings were seen in Trial on {SEEN.date().isoformat()}", "seen_before")
+    words = f"Made after its readings were seen in Trial on {SEEN.date().isoformat()}"
+    said_everywhere(analysis, words, "seen_before")
     result = stored_result(analysis)
     assert result["questions"]["n_scored"] == N, "a voiding after the readings were seen is late"
     assert not result["plan"]["is_planned"]

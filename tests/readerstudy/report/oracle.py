@@ -1659,9 +1659,17 @@ def discrimination(correct: Array, case: int, scored: Array) -> float | None:
 # --- all of it ------------------------------------------------------------------------------------------------------
 def parts_of(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every part of one result with its place in analysis.json, over these questions and answers."""
+    for place, part in unmarked_parts(ratings, analysis):
+        if analysis["plan"].get("seen_before"):
+            mark(part, "seen_before")
+        yield place, part
+
+
+def unmarked_parts(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ...], Any]]:
     settings, plan = analysis["settings"], analysis["plan"]
     named, late = pairs_named(analysis), late_models(analysis["raters"])
-    two = frozenset(frozenset(names) for names, reason in named if not reason and not late.intersection(names))
+    meant = [] if plan.get("seen_before") else named
+    two = frozenset(frozenset(names) for names, reason in meant if not reason and not late.intersection(names))
     panels = panels_of(ratings, settings, analysis["strata"], two)
     computed: dict[str, Json] = {}
     for panel in panels:
@@ -1673,10 +1681,10 @@ def parts_of(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ...]
     mark([one["models"][name] for one in (first, *others) for name in late])
     mrmc = first | {"tasks": {panel.name: one for panel, one in zip(panels[1:], others, strict=True)}}
     of_pairs = comparisons_of_pairs(computed[ALL]["pairs"], named, analysis["raters"])
+    for one in of_pairs if plan.get("seen_before") else []:
+        one["planned"] = False
     uncounted = uncounted_models(analysis["raters"])
     comparisons = [*comparisons_of(mrmc, plan, late, uncounted), *of_pairs]
-    if plan.get("seen_before"):
-        mark([mrmc, comparisons], "seen_before")
     yield ("mrmc",), mrmc
     yield ("comparisons",), comparisons
     yield ("time",), time_of(ratings)
@@ -1684,6 +1692,17 @@ def parts_of(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ...]
     mark([row["accuracy"][name] for name in late for row in tables["categories"] + tables["difficulties"]])
     mark([row for row in tables["calibration"] if row["name"] in late])
     yield ("tables",), tables
+
+
+def unplanned(part: Any) -> Any:
+    """Of a variant that was chosen after results had been seen: nothing of it is planned, adjusted or claimed."""
+    for one in part if isinstance(part, list) else []:
+        one["planned"] = False
+        one |= {name: None for name in ("superior", "non_inferior", "equivalent") if name in one}
+        for name in [name for name in one if name.endswith("p_holm") and one[name]]:
+            one[name] = one[name] | {"value": None, "reason": "post_hoc"}
+    mark(part)
+    return part
 
 
 def mark(part: Any, flag: str = "post_hoc") -> None:
@@ -1743,7 +1762,7 @@ def everything(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ..
     for name, variant in variants.items():
         yield ("variants", name, "n"), len(variant.case)
         for place, part in parts_of(variant, analysis):
-            yield ("variants", name, *place), part
+            yield ("variants", name, *place), unplanned(part) if name == "without_all_voided" else part
 
 
 # --- comparing ------------------------------------------------------------------------------------------------------

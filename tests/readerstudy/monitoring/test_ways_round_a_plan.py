@@ -1,0 +1,191 @@
+"""Further ways to a better number from the same data: what comes, goes or is asked for after results were seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from annotation.models import User
+from readerstudy.analysis.kernels.labels import headings
+from readerstudy.analysis.storing import see_analysis
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.design.voiding import void_case
+from readerstudy.enrolment.participation import withdraw
+from readerstudy.enums import StudyState
+from readerstudy.exports.fact_finding import facts_of
+from readerstudy.exports.methods import methods_text
+from readerstudy.exports.report_writing import printed_tables
+from readerstudy.exports.sheets import accuracy_sheets
+from readerstudy.models import ModelEntry, ReaderStudy
+from readerstudy.predictions.entries import withdraw_model
+from readerstudy.predictions.runs import withdraw_run
+from readerstudy.reading.response_import import import_responses
+from readerstudy.results.looking import stored_result
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import analyse_by
+from tests.readerstudy.monitoring.test_better_numbers import LATER, MODELS, READERS, SEEN, N, seen_trial
+from tests.readerstudy.monitoring.test_choosing_late import left_over, predicted, unlabelled
+from tests.readerstudy.report.made import QUICK
+from tests.readerstudy.studies import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> ReaderStudy:
+    return seen_trial()
+
+
+def frozen(name: str, at: datetime = NOON, **fields: Any) -> ReaderStudy:
+    return make_study(name, n_cases=N, state=StudyState.FROZEN, opened_at=None, n_orders=0, frozen_at=at, **fields)
+
+
+def put(study: ReaderStudy, rows: Iterable[str], at: datetime) -> None:
+    text = "\n".join(["reader,case,option,state,active_ms", *rows]).encode()
+    found = import_responses(study, name="r.csv", content=text, actor=None, at=at)
+    assert found.stored, found.problems
+
+
+def rows_of(readers: Mapping[str, str], skip: tuple[str, ...] = ()) -> list[str]:
+    rows = [
+        f"{name},{case},{said[case - 1]},answered,{1000 * place + 37 * case}"
+        for place, (name, said) in enumerate(readers.items(), 1)
+        for case in range(1, N + 1)
+    ]
+    return [row for row in rows if not row.startswith(skip)]
+
+
+def result_now(study: ReaderStudy) -> Any:
+    return stored_result(analyse_by(QUICK, ReaderStudy.objects.get(pk=study.pk), at=LATER))
+
+
+def look(study: ReaderStudy) -> Any:
+    see_analysis(analyse_by(QUICK, study, at=NOON), actor=None, at=SEEN)
+    return result_now(study)
+
+
+def reasons(result: Any) -> dict[str, str]:
+    return {one["reader"]: one["reason"] for one in result["excluded"] if one["kind"] == "reader"}
+
+
+def is_post_hoc_variant(variant: Any) -> bool:
+    """Labelled, with no claim and no adjusted p."""
+    compared = variant["comparisons"]
+    adjusted = [value for one in compared for name, value in one.items() if name.endswith("p_holm") and value]
+    claims = {one.get(name) for one in compared for name in ("superior", "non_inferior", "equivalent")}
+    return (
+        unlabelled(variant, "post_hoc") == []
+        and {one["planned"] for one in compared} == {False}
+        and claims == {None}
+        and {one["value"] for one in adjusted} == {None}
+    )
+
+
+# --- readers --------------------------------------------------------------------------------------
+def test_the_rest_of_a_reader_changes_nothing_and_is_not_counted() -> None:
+    five = {**READERS, "R4": "B" * 22 + "AA", "R5": READERS["R2"]}
+    study = frozen("Trial")
+    put(study, rows_of(five, skip=("R4,22,", "R4,23,", "R4,24,")), NOON)
+    predicted(study, "Alpha", MODELS["Alpha"], NOON)
+    before = look(study)
+    put(study, ["R4,22,B,answered,", "R4,23,,declined,", "R4,24,,missing,"], LATER)
+    after = result_now(study)
+    for part in ("comparisons", "mrmc", "panels", "time", "tables", "order", "raters", "plan", "variants"):
+        assert after[part] == before[part]
+    assert reasons(after) == {"R4": "3 answers came after results had been seen: not counted"}
+    text = " ".join(methods_text(after, facts_of(analyse_by(QUICK, study, at=LATER), after)).split())
+    assert "R4 (3 answers came after results had been seen: not counted)" in text
+
+
+@pytest.mark.parametrize("way", ["withdrawn", "replaced"])
+def test_a_reader_who_leaves_after_results_were_seen_stays(study: ReaderStudy, cora: User, way: str) -> None:
+    before = result_now(study)
+    if way == "withdrawn":
+        withdraw(study.enrolments.get(pseudonym="R1"), actor=cora, at=LATER, reason="asked for it")
+    else:
+        study.enrolments.filter(pseudonym="R1").update(replaced_at=LATER)
+    analysis = analyse_by(QUICK, study, at=LATER)
+    after = stored_result(analysis)
+    for part in ("comparisons", "mrmc", "panels", "order"):
+        assert after[part] == before[part]
+    [left] = [one for one in after["raters"] if one.get("left_because") and one["kind"] == "reader"]
+    assert (left["name"], left["left_because"]) == ("R1", f"{way} on {LATER.date().isoformat()}")
+    study.refresh_from_db()
+    analysis.study = study
+    text = " ".join(methods_text(after, facts_of(analysis, after)).split())
+    assert f"kept since they were planned: R1 ({way} on {LATER.date().isoformat()})" in text
+    variant = after["variants"]["without_readers_who_left"]
+    assert is_post_hoc_variant(variant)
+    assert variant["mrmc"]["readers"]["n_readers"] == 2
+    [printed] = [table for table in printed_tables(after) if table.name == "variants"]
+    assert "without the readers who left after results had been seen" in printed.caption + str(printed.parts)
+    assert [row for table in accuracy_sheets(after) if table.name == "variants" for row in table.rows if "R1" in row]
+
+
+def test_readers_leave_and_come_where_the_plan_names_pairs_of_each_of_them(cora: User) -> None:
+    study = frozen("Trial", analysis=AnalysisPlan(pairs=(("Alpha", "each reader"), ("Alpha", "R9"))).as_json())
+    put(study, rows_of(READERS), NOON)
+    predicted(study, "Alpha", MODELS["Alpha"], NOON)
+    before = look(study)
+    put(study, rows_of({"R9": "A" * N}), LATER)
+    withdraw(study.enrolments.get(pseudonym="R1"), actor=cora, at=LATER)
+    after = result_now(study)
+    assert after["comparisons"] == before["comparisons"]
+    assert set(after["variants"]) == {"with_late_readers", "without_readers_who_left"}
+    assert all(map(is_post_hoc_variant, after["variants"].values()))
+    assert "variants" in [table.name for table in printed_tables(after)]
+
+
+def test_a_late_reader_who_leaves_counts_nowhere(study: ReaderStudy, cora: User) -> None:
+    put(study, [f"R4,{case},A,answered," for case in range(1, N + 1)], LATER)
+    before = result_now(study)
+    withdraw(study.enrolments.get(pseudonym="R4"), actor=cora, at=LATER)
+    after = result_now(study)
+    assert after["mrmc"] == before["mrmc"]
+    assert (after["variants"], reasons(after)) == ({}, {"R4": "came after results had been seen: withdrawn"})
+
+
+# --- labels ---------------------------------------------------------------------------------------
+def test_planned_pairs_of_a_copy_are_not_planned() -> None:
+    plan = AnalysisPlan(pairs=(("Alpha", "R1"),)).as_json()
+    for name, at in (("Trial", NOON), ("Copy", LATER)):
+        made = frozen(name, at, analysis=plan)
+        put(made, rows_of(READERS), at)
+        predicted(made, "Alpha", MODELS["Alpha"], at)
+        result = look(made) if name == "Trial" else result_now(made)
+    assert headings(result)
+    assert not any(one["planned"] for one in result["comparisons"])
+    [pair] = [one for one in result["comparisons"] if one["family"] == "planned pairs"]
+    assert "post_hoc" in pair["p"]["flags"]
+    assert "post_hoc" in pair["p_holm"]["flags"]
+
+
+@pytest.mark.parametrize("way", ["run", "model"])
+def test_the_mean_of_runs_stays_when_a_bad_one_is_withdrawn(way: str) -> None:
+    study = frozen("Trial")
+    put(study, rows_of(READERS), NOON)
+    predicted(study, "Alpha", MODELS["Alpha"], NOON)
+    bad = predicted(study, "Alpha", "A" * N, NOON)
+
+    def runs(result: Any) -> Any:
+        return next(one["runs"] for one in result["panels"]["All tasks"]["raters"] if one["name"] == "Alpha")
+
+    before = look(study)
+    bad.refresh_from_db()
+    if way == "run":
+        withdraw_run(bad, "wrong file", actor=None, at=LATER)
+    else:
+        withdraw_model(ModelEntry.objects.get(), "wrong file", actor=None, at=LATER)
+    after = result_now(study)
+    assert runs(after) == runs(before)
+    [alpha] = [one for one in after["raters"] if one["name"] == "Alpha"]
+    assert alpha["left_because"] == ("run 2 withdrawn: wrong file" if way == "run" else "model withdrawn: wrong file")
+    assert left_over(after) == []
+
+
+def test_voidings_after_results_were_seen_make_a_variant_that_is_post_hoc(study: ReaderStudy, cora: User) -> None:
+    void_case(study.cases.get(number=12), "ambiguous", actor=cora, at=LATER)
+    assert is_post_hoc_variant(result_now(study)["variants"]["without_all_voided"])
