@@ -42,7 +42,7 @@ def headings(result: StoredAnalysis) -> list[str]:
     """What is said wherever a part of the analysis stands: on page, table, figure, in the methods."""
     words = sensitivity_words(result["settings"])
     seen = [
-        f"Made after its readings were seen in {one['study']} on {one['on']}"
+        f"Made or changed after its readings were seen in {one['study']} on {one['on']}"
         for one in result["plan"].get("seen_before", ())
     ]
     return [*([f"Sensitivity analysis, not planned: {words}"] if words else []), *seen]

@@ -163,7 +163,7 @@ def test_a_copy_says_that_its_readings_were_seen(study: ReaderStudy, way: str) -
     copy = read_elsewhere("Copy", at=LATER, **COPIES[way])
     predicted(copy, "Alpha", MODELS["Alpha"], LATER)
     analysis = analyse_by(QUICK, copy, at=LATER)
-    words = f"Made after its readings were seen in Trial on {SEEN.date().isoformat()}"
+    words = f"Made or changed after its readings were seen in Trial on {SEEN.date().isoformat()}"
     said_everywhere(analysis, words, "seen_before")
     result = stored_result(analysis)
     assert result["questions"]["n_scored"] == N, "a voiding after the readings were seen is late"

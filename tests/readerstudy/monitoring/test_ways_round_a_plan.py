@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -19,15 +20,15 @@ from readerstudy.exports.fact_finding import facts_of
 from readerstudy.exports.methods import methods_text
 from readerstudy.exports.report_writing import printed_tables
 from readerstudy.exports.sheets import accuracy_sheets
-from readerstudy.models import ModelEntry, ReaderStudy
-from readerstudy.predictions.entries import withdraw_model
-from readerstudy.predictions.runs import withdraw_run
+from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.predictions.entries import edit_model, withdraw_model
+from readerstudy.predictions.runs import name_run, withdraw_run
 from readerstudy.reading.response_import import import_responses
 from readerstudy.results.looking import stored_result
-from tests.annotation.review.cases import NOON
+from tests.annotation.review.cases import NOON, make_revisions
 from tests.readerstudy.analysis.made import analyse_by
-from tests.readerstudy.monitoring.test_better_numbers import LATER, MODELS, READERS, SEEN, N, seen_trial
-from tests.readerstudy.monitoring.test_choosing_late import left_over, predicted, unlabelled
+from tests.readerstudy.monitoring.test_better_numbers import LATER, MODELS, READERS, SEEN, N, read_elsewhere, seen_trial
+from tests.readerstudy.monitoring.test_choosing_late import left_over, numbers, predicted, unlabelled
 from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study
 
@@ -69,6 +70,11 @@ def look(study: ReaderStudy) -> Any:
 
 def reasons(result: Any) -> dict[str, str]:
     return {one["reader"]: one["reason"] for one in result["excluded"] if one["kind"] == "reader"}
+
+
+def is_all_planned(result: Any) -> bool:
+    planned = [one for one in result["comparisons"] if one["planned"]]
+    return bool(planned) and result["plan"]["is_planned"] and not headings(result)
 
 
 def is_post_hoc_variant(variant: Any) -> bool:
@@ -146,6 +152,116 @@ def test_a_late_reader_who_leaves_counts_nowhere(study: ReaderStudy, cora: User)
     after = result_now(study)
     assert after["mrmc"] == before["mrmc"]
     assert (after["variants"], reasons(after)) == ({}, {"R4": "came after results had been seen: withdrawn"})
+
+
+# --- a study that was there before the readings were seen in another one --------------------------
+def add_reader(copy: ReaderStudy) -> None:
+    put(copy, [f"R4,{case},A,answered," for case in range(1, N + 1)], LATER)
+
+
+def add_rest(copy: ReaderStudy) -> None:
+    put(copy, ["R5,24,A,answered,"], LATER)
+
+
+def add_model(copy: ReaderStudy) -> None:
+    predicted(copy, "Gamma", "B" * N, LATER)
+
+
+def name_another_run(copy: ReaderStudy) -> None:
+    name_run(PredictionRun.objects.get(study=copy, entry__name="Alpha", number=2), actor=None, at=LATER)
+
+
+def withdraw_beta(copy: ReaderStudy) -> None:
+    withdraw_run(PredictionRun.objects.get(entry__name="Beta", study=copy), "wrong file", actor=None, at=LATER)
+
+
+def withdraw_reader(copy: ReaderStudy) -> None:
+    withdraw(copy.enrolments.get(pseudonym="R1"), actor=User.objects.create(email="c@example.org"), at=LATER)
+
+
+def withdraw_entry(copy: ReaderStudy) -> None:
+    withdraw_model(ModelEntry.objects.get(name="Beta"), "wrong weights", actor=None, at=LATER)
+
+
+def rename(copy: ReaderStudy) -> None:
+    edit_model(ModelEntry.objects.get(name="Beta"), {"name": "Gamma"}, actor=None, at=LATER)
+
+
+def do_nothing(copy: ReaderStudy) -> None:
+    pass
+
+
+CHOICES: list[Callable[[ReaderStudy], None]] = [
+    *(add_reader, add_rest, add_model, name_another_run, withdraw_beta, withdraw_entry, rename, withdraw_reader),
+    do_nothing,
+]
+
+
+@pytest.mark.parametrize("choose", CHOICES)
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_what_is_chosen_in_a_twin_after_its_readings_were_seen(
+    choose: Callable[[ReaderStudy], None], *, is_seen: bool
+) -> None:
+    """``is_seen``: results of the twin were seen before, so that what comes then is late by itself."""
+    copy, study = frozen("Copy"), frozen("Trial")
+    for one in (copy, study):
+        put(one, rows_of(READERS), NOON)
+    put(copy, rows_of({"R5": READERS["R1"][::-1]}, skip=("R5,24,",)), NOON)
+    for name, letters in MODELS.items():
+        predicted(copy, name, letters, NOON)
+    run = predicted(copy, "Alpha", "B" * N, NOON)
+    PredictionRun.objects.filter(pk=run.pk).update(is_named=False)
+    PredictionRun.objects.filter(study=copy, entry__name="Alpha", number=1).update(is_named=True)
+    look(study)
+    if is_seen:
+        see_analysis(analyse_by(QUICK, copy, at=SEEN), actor=None, at=SEEN)
+    before = result_now(copy)
+    assert is_all_planned(before)
+    choose(copy)
+    after = result_now(copy)
+    assert is_all_planned(after) == (is_seen or choose is do_nothing)
+    assert not is_seen or numbers(after, "Alpha") == numbers(before, "Alpha")
+
+
+# --- the same rows in another study ---------------------------------------------------------------
+def test_declined_answers_are_answers_where_rows_are_compared() -> None:
+    rows = [
+        row if int(row.split(",")[1]) > 5 else f"{row.split(',')[0]},{row.split(',')[1]},,declined,900"
+        for row in rows_of(READERS)
+    ]
+    study, copy = frozen("Trial"), frozen("Copy", LATER)
+    put(study, rows, NOON)
+    predicted(study, "Alpha", MODELS["Alpha"], NOON)
+    predicted(study, "Beta", "x" * 6 + MODELS["Alpha"][6:], NOON)
+    look(study)
+    put(copy, rows, LATER)
+    predicted(copy, "Gamma", "x" * 6 + MODELS["Alpha"][6:], LATER)
+    result = result_now(copy)
+    assert headings(result)
+    assert [one["names"] for one in result["plan"]["runs_seen_before"]] == [["Gamma"]]
+
+
+WORDINGS: dict[str, Callable[[str], str]] = {
+    "a space without width": lambda text: f"{text[:3]}\u200b{text[3:]}",
+    "a soft hyphen": lambda text: f"{text[:3]}\u00ad{text[3:]}",
+    "wide letters": lambda text: "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in text),
+}
+
+
+@pytest.mark.parametrize("way", WORDINGS)
+def test_signs_that_nobody_sees_make_no_other_wording(study: ReaderStudy, way: str) -> None:
+    def changed(bank: Any, facts: Any) -> Any:
+        found = make_revisions(bank, facts)
+        for one in found:
+            one.stem, one.options = WORDINGS[way](one.stem), list(map(WORDINGS[way], one.options))
+            one.save()
+        return found
+
+    with patch("tests.readerstudy.studies.make_revisions", changed):
+        copy = read_elsewhere(f"With {way}", at=LATER)  # a name of its own: made studies are kept
+    stems = [{one.revision.stem for one in made.cases.select_related("revision")} for made in (study, copy)]
+    assert stems[0].isdisjoint(stems[1])
+    assert headings(result_now(copy))
 
 
 # --- labels ---------------------------------------------------------------------------------------
