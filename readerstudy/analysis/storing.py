@@ -10,7 +10,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.core.cache import cache
 from django.db import transaction
@@ -37,7 +37,8 @@ def analyse_study(
     """Compute and store; nobody has seen a result by that. A closed study is analysed from then on.
 
     The same inputs, settings and software give the same bytes, and then the row that is there already. By the plan's
-    settings it is the study's own analysis, whatever was asked for before; by others a sensitivity analysis beside it.
+    settings it is the study's own analysis, whatever was asked for before, unless an input has changed meanwhile; by
+    others a sensitivity analysis beside it.
     Raises StudyRefused for a draft and for a study without any reading.
     """
     from readerstudy.analysis.kernels.computing import compute
@@ -79,7 +80,7 @@ def _store(
         created_by=actor,
         created_at=at,
     )
-    if not settings.differs:
+    if not settings.differs and (study.own_analysis_id is None or inputs == inputs_now(study)):
         study.own_analysis = analysis
     if there is None:
         facts = {"analysis": analysis.public_id, "inputs_sha256": inputs, "result_sha256": hashed}
@@ -95,6 +96,16 @@ def default_settings(study: ReaderStudy) -> Settings:
     from readerstudy.analysis.kernels.scoring import Settings
 
     return Settings(seed=study.seed)
+
+
+def settings_of(analysis: Analysis) -> Mapping[str, Any]:
+    """As stored; those of an earlier rule, which named nothing, with what differs from those of the plan."""
+    stored: Mapping[str, Any] = analysis.settings
+    if "differs" in stored or "rule" not in analysis.software or not has_earlier_rule(analysis):
+        return stored
+    from readerstudy.analysis.kernels.scoring import read_settings
+
+    return read_settings(stored).beside(default_settings(analysis.study)).as_json()
 
 
 def check_readings(arrays: StudyArrays) -> None:

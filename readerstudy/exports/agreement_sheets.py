@@ -26,6 +26,7 @@ from readerstudy.analysis.kernels.result import (
 from readerstudy.exports.sheets import PANEL, STATISTIC, TEST, UNDEFINED_DRAWS
 from readerstudy.results.kernels.inferences import lines_of
 from readerstudy.results.kernels.stored import raters_of
+from readerstudy.results.wording import OF_ALL
 
 OF_READERS, ONE_READER = "mean of the readers", "one_reader"
 UNITS = {BY_QUESTION: "question", BY_CLUSTER: "cluster"}
@@ -83,7 +84,7 @@ def _pair_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
             table = pair["table"]
             n = n_in(table)
             for name in ("both", "first_only", "second_only", "neither"):
-                yield [*who, f"table_{name}", counted(plain(table)[name], n), None, None, None]
+                yield [*who, f"table_{name}", _counted(plain(table)[name], n, pair["difference"]), None, None, None]
 
 
 def _group_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
@@ -95,7 +96,12 @@ def _group_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
                 yield [*who, name, one, *(plain(one).get(test) for test in ("se", *TEST_NAMES))]
             for name in ("n_pairs_readers", "n_pairs_reader_model"):
                 if name in entry:
-                    yield [*who, name, counted(plain(entry)[name], found["n"]), *[None] * 4]
+                    yield [*who, name, _counted(plain(entry)[name], found["n"], entry["fleiss_kappa"]), *[None] * 4]
+
+
+def _counted(value: int, n: int, beside: Value) -> Value:
+    """With what is said of the number beside it: post hoc, or of an analysis that is not planned."""
+    return {**counted(value, n), "flags": [one for one in beside["flags"] if one in (POST_HOC, *OF_ALL)]}
 
 
 COMPARISON = (
@@ -168,14 +174,15 @@ def _comparison_rows(result: StoredAnalysis) -> Iterator[Sequence[TableCell]]:
     """The mean of the readers in every panel, then every comparison, each by all of its lines; then the pairs."""
     mrmc: dict[str, MultiReaderPanel] = {ALL_TASKS: result["mrmc"], **result["mrmc"]["tasks"]}
     for panel, of in mrmc.items():
-        yield from _lines(of["readers"], ["", None, panel, OF_READERS, ""], None)
+        standing = "planned" if result["plan"]["is_planned"] else POST_HOC
+        yield from _lines(of["readers"], ["", None, panel, OF_READERS, ""], None, standing)
     for one in result["comparisons"]:
         head: list[Cell] = [one["family"], one["planned"], one["panel"], one["first"], one["second"]]
         if "table" in one:
             yield from _of_pair(one, head)
         else:
             found = mrmc[one["panel"]]["models"][one["first"]]
-            yield from _lines(found, head, one)
+            yield from _lines(found, head, one, _standing(one))
             yield from _own(found, head)
 
 
@@ -196,7 +203,9 @@ def _of_pair(one: Comparison, head: list[Cell]) -> Iterator[Sequence[TableCell]]
         yield [*head, "", "cluster", "other", by, *NO_COUNTS, *errors, p, *NO_VERDICTS[1:]]
 
 
-def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) -> Iterator[Sequence[TableCell]]:
+def _lines(
+    found: MultiReaderValue, head: list[Cell], one: Comparison | None, standing: str
+) -> Iterator[Sequence[TableCell]]:
     for line in lines_of(found):
         value, is_planned = line.value, line.is_planned
         if one and is_planned:
@@ -208,7 +217,7 @@ def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) ->
             *head,
             line.inference,
             UNITS[line.unit],
-            line.sensitivity or (_standing(one) if is_planned else "other"),
+            line.sensitivity or (standing if is_planned else "other"),
             value,
             *(value["n_readers"], value["n_readers_dropped"], value["n_questions_dropped"]),
             *(value["n_cells"], value["n_missing"]),
@@ -219,9 +228,9 @@ def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) ->
         ]
 
 
-def _standing(one: Comparison | None) -> str:
-    """Of the line by the inference of the plan; the mean of the readers is compared with nothing."""
-    return "planned" if one is None or one["planned"] else "exploratory" if one["family"] == EXPLORATORY else POST_HOC
+def _standing(one: Comparison) -> str:
+    """Of the line by the inference of the plan."""
+    return "planned" if one["planned"] else "exploratory" if one["family"] == EXPLORATORY else POST_HOC
 
 
 def _own(found: ModelDifference, head: list[Cell]) -> Iterator[Sequence[TableCell]]:

@@ -20,6 +20,7 @@ from annotation.tables.kernels.table import TEXT, YES_NO, Cell, Column
 from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, READER, StoredAnalysis
 from readerstudy.exports.methods import StudyFacts, counted, paragraphs_of
 from readerstudy.results.kernels.stored import panel_names, task_label
+from readerstudy.results.wording import plan_kind
 
 
 class GuidelineItem(NamedTuple):
@@ -276,7 +277,7 @@ def facts_for_items(result: StoredAnalysis, facts: StudyFacts) -> dict[str, str]
         "mix": f"questions by task: {', '.join(mix)}; by difficulty: tables/difficulties.csv",
         "agreement": "tables/pairs, kappas_by_task, groups and mean_agreement, with 95 % intervals and n",
         "accuracy": "tables/accuracy, tables/categories, tables/difficulties, with 95 % intervals and n",
-        "primary": f"as planned: {result['plan']['primary']}; inference: {result['plan']['inference']}",
+        "primary": f"{plan_kind(result)}: {result['plan']['primary']}; inference: {result['plan']['inference']}",
         "missing": f"{counts['n_missing']} answers missing, not counted, by rater in tables/accuracy.csv; questions "
         "with a missing answer are left out of the comparison with the mean of the readers",
         "indeterminate": f"{counted(counts['n_declined'], 'answer')} “cannot tell”, "

@@ -37,7 +37,7 @@ from annotation.figures.kernels.style import rendered
 from annotation.models import User
 from annotation.tables.kernels.latex import tex, whole_document
 from annotation.tables.kernels.printing import Printed, printed
-from annotation.tables.kernels.table import Column, Table, TableCell
+from annotation.tables.kernels.table import TEXT, Column, Table, TableCell
 from annotation.tables.prose import WIDTH
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
@@ -136,6 +136,9 @@ def _tables(source: ReportSource) -> Iterator[Content]:
     tables = [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]
     tables += sensitivity_sheets(source.beside)
     yield from table_contents(tables)
+    if words := headings(result):
+        head = Column("heading", TEXT, "What is true of every number of this analysis.")
+        tables.insert(0, Table("headings", "what stands over all tables", (head,), [[one] for one in words]))
     yield Content("tables/tables.xlsx", "all of these tables in one workbook", partial(workbook_of, tables))
     found, title = printed_tables(result), f"Tables of the study {result['study']}"
     about = "the tables for print in one document"
@@ -270,10 +273,10 @@ protocol.json is the frozen protocol, byte for byte: its SHA-256 is the hash tha
 protocol_opening.json opens the commitment that holds the keys. Neither is there for a study that was not frozen here.
 
 Readers who came after somebody had seen a result count in one variant only, which is named for them: they have no row
-in data/ratings.csv. An analysis by other settings than those of the plan is a sensitivity analysis: every table and
-figure of its report says so, and nothing of it is adjusted or claimed; tables/sensitivity.csv has what those of the
-same answers found. Results over the same readings in another study are found by what was answered to which wording;
-answers or times that somebody edited by hand are not.
+in data/ratings.csv, nor have answers made elsewhere that came then. An analysis by other settings than those of the
+plan is a sensitivity analysis: every table and figure of its report says so, and nothing of it is adjusted or claimed;
+tables/sensitivity.csv has what those of the same answers found. Results over the same readings in another study are
+found by what was answered to which wording; answers or times that somebody edited by hand are not.
 
 A model that is post hoc came in, or was chosen, after somebody had seen a result: nobody can have planned it. Its
 numbers carry the flag post_hoc, its comparisons are in no family, and no other model or group depends on it.

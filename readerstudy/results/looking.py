@@ -36,6 +36,7 @@ from annotation.people.links import token_sha256
 from annotation.people.revived import Opener
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.result import StoredAnalysis
+from readerstudy.analysis.storing import settings_of
 from readerstudy.design.kernels.documents import canonical, read_rules, sha256_of
 from readerstudy.models import Analysis, Enrolment, ReaderStudy, ResultsLink
 from readerstudy.results import kernels
@@ -54,8 +55,8 @@ def own_analysis(study: ReaderStudy) -> Analysis | None:
 def sensitivity_beside(analysis: Analysis) -> list[tuple[Analysis, str]]:
     """The sensitivity analyses of the same inputs, each with what differs; none beside one of them."""
     rows = analysis.study.analyses.filter(inputs_sha256=analysis.inputs_sha256).exclude(pk=analysis.pk).defer("result")
-    found = [(one, sensitivity_words(one.settings)) for one in rows]
-    return [] if sensitivity_words(analysis.settings) else [one for one in found if one[1]]
+    found = [(one, sensitivity_words(settings_of(one))) for one in rows.select_related("study")]
+    return [] if sensitivity_words(settings_of(analysis)) else [one for one in found if one[1]]
 
 
 def is_seen(study: ReaderStudy) -> bool:
@@ -83,8 +84,10 @@ def _named(pk: int, result_sha256: str, names: tuple[tuple[str, str], ...]) -> S
 @lru_cache(maxsize=KEPT)
 def _decoded(pk: int, result_sha256: str) -> StoredAnalysis:
     """Cached by the hash of its bytes, so that it is right whatever happens to the rows."""
-    text = Analysis.objects.values_list("result", flat=True).get(pk=pk, result_sha256=result_sha256)
-    return in_the_form_of_now(msgspec.json.decode(text))
+    analysis = Analysis.objects.select_related("study").get(pk=pk, result_sha256=result_sha256)
+    result = msgspec.json.decode(analysis.result)
+    result["settings"] |= settings_of(analysis)
+    return in_the_form_of_now(result)
 
 
 def reader_names(analysis: Analysis) -> dict[str, str]:

@@ -507,6 +507,10 @@ def main(folder: Path) -> int:
         return 2
     n_draws = facts["settings"]["draws"] if is_study else facts["draws"]
     print(facts.get("study") or facts.get("round"), "SIMULATED DATA" * facts["simulated"], sep="  ")
+    if is_study and facts["settings"].get("differs"):
+        print(f"SENSITIVITY ANALYSIS, NOT PLANNED: other {', '.join(facts['settings']['differs'])}")
+    for one in facts["plan"].get("seen_before", ()) if is_study else ():
+        print(f"MADE OR CHANGED AFTER ITS READINGS WERE SEEN IN {one['study']} on {one['on']}")
     print(f"{'name':<60} {'in the report':<36} {'here':<36} agrees")
     right = [agrees(stored, found, n_draws) for _name, stored, found in lines]
     for (name, stored, found), is_right in zip(lines, right, strict=True):

@@ -27,7 +27,7 @@ from annotation.models import Job, User
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.analysis.kernels.labels import sensitivity_words
-from readerstudy.analysis.storing import is_stale, see_analysis, stale_among
+from readerstudy.analysis.storing import is_stale, see_analysis, settings_of, stale_among
 from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
 from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of, take_report
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
@@ -204,11 +204,11 @@ class Analyses(Struct, frozen=True):
 def analyses_of(study: ReaderStudy) -> Analyses:
     """The newest first. Nothing is offered while readers read."""
     may_see = may_see_results(study)
-    rows = list(study.analyses.defer("result").select_related("created_by")[:SHOWN]) if may_see else []
+    rows = list(study.analyses.defer("result").select_related("created_by", "study")[:SHOWN]) if may_see else []
     stale = stale_among(study, rows)
     return Analyses(
         lines=[
-            AnalysisLine(one, one.pk in stale, one.pk == study.own_analysis_id, sensitivity_words(one.settings))
+            AnalysisLine(one, one.pk in stale, one.pk == study.own_analysis_id, sensitivity_words(settings_of(one)))
             for one in rows
         ],
         may_see=may_see,

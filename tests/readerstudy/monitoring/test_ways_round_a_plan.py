@@ -4,27 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from django.test import Client
+from django.utils import timezone
+from openpyxl import load_workbook
 
+from annotation.exports.kernels import recompute
 from annotation.models import User
+from annotation.tables.kernels.table import Table
+from readerstudy.analysis import marking
 from readerstudy.analysis.kernels.labels import headings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.voiding import void_case
 from readerstudy.enrolment.participation import withdraw
 from readerstudy.enums import StudyState
+from readerstudy.exports import report_writing
+from readerstudy.exports.agreement_sheets import agreement_sheets
+from readerstudy.exports.checklists import checklist_rows
 from readerstudy.exports.fact_finding import facts_of
 from readerstudy.exports.methods import methods_text
 from readerstudy.exports.report_writing import printed_tables
 from readerstudy.exports.sheets import accuracy_sheets
-from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.models import Analysis, ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import edit_model, withdraw_model
 from readerstudy.predictions.runs import name_run, withdraw_run
 from readerstudy.reading.response_import import import_responses
-from readerstudy.results.looking import stored_result
+from readerstudy.results.kernels import rendering
+from readerstudy.results.looking import own_analysis, share_results, stored_result
 from tests.annotation.review.cases import NOON, make_revisions
 from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.monitoring.test_better_numbers import LATER, MODELS, READERS, SEEN, N, read_elsewhere, seen_trial
@@ -33,6 +45,7 @@ from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study
 
 pytestmark = pytest.mark.django_db
+EXCLUDING = Settings(seed=QUICK.seed, draws=QUICK.draws, failed_in_accuracy="exclude")
 
 
 @pytest.fixture
@@ -279,6 +292,29 @@ def test_planned_pairs_of_a_copy_are_not_planned() -> None:
     assert "post_hoc" in pair["p_holm"]["flags"]
 
 
+def test_an_analysis_by_other_settings_from_before_they_were_named(
+    study: ReaderStudy, cora: User, client: Client
+) -> None:
+    new = analyse_by(QUICK, study, at=LATER, chosen=EXCLUDING)
+    ReaderStudy.objects.update(seed=QUICK.seed)
+    old = Analysis.objects.create(
+        study=study,
+        inputs_sha256=new.inputs_sha256,
+        seed=1,
+        settings={name: one for name, one in new.settings.items() if name != "differs"},
+        result=new.result.replace(',"differs":["failed_in_accuracy"]', ""),
+        result_sha256="0" * 64,
+        software={**new.software, "rule": "analysis-3"},
+        created_at=NOON,
+    )
+    words = "not planned: failed extractions left out of accuracy; 100 bootstrap draws"
+    link = share_results(Analysis.objects.get(pk=old.pk), days=30, note="", actor=cora, at=timezone.now())
+    assert words in client.get(f"/shared/{link.token}/", follow=True).content.decode()
+    client.force_login(cora)
+    assert words in client.get(f"/studies/trial/results/{old.public_id}/").content.decode()
+    assert "left out of accuracy; 100 bootstrap draws" in client.get("/studies/trial/data/").content.decode()
+
+
 @pytest.mark.parametrize("way", ["run", "model"])
 def test_the_mean_of_runs_stays_when_a_bad_one_is_withdrawn(way: str) -> None:
     study = frozen("Trial")
@@ -302,6 +338,62 @@ def test_the_mean_of_runs_stays_when_a_bad_one_is_withdrawn(way: str) -> None:
     assert left_over(after) == []
 
 
+def other_analysis(study: ReaderStudy, kind: str) -> Analysis:
+    """By other settings, or of a copy."""
+    if kind == "sensitivity":
+        return analyse_by(QUICK, study, at=LATER, chosen=EXCLUDING)
+    copy = read_elsewhere("Copy", at=LATER)
+    predicted(copy, "Alpha", MODELS["Alpha"], LATER)
+    return analyse_by(QUICK, copy, at=LATER)
+
+
+@pytest.mark.parametrize(("kind", "flag"), [("sensitivity", "settings_differ"), ("copy", "seen_before")])
+def test_no_file_says_planned_of_what_is_not(study: ReaderStudy, kind: str, flag: str) -> None:
+    analysis = other_analysis(study, kind)
+    analysis.study.refresh_from_db()
+    result = stored_result(analysis)
+    said = [str(row[-1]) for row in checklist_rows(result, facts_of(analysis, result))]
+    assert not [one for one in said if one.lower().startswith(("as planned", "planned comparison"))]
+    sheets = [*accuracy_sheets(result), *agreement_sheets(result)]
+    for table in sheets:
+        assert without_flag(table, flag) == [], f"{table.name}.csv does not say it"
+    [comparison] = [one for one in sheets if one.name == "comparison"]
+    line = [column.name for column in comparison.columns].index("line")
+    assert "planned" not in {row[line] for row in comparison.rows}
+
+
+def without_flag(table: Table, flag: str) -> list[Any]:
+    return [
+        row for row in table.rows for cell in row if isinstance(cell, dict) and flag not in cell.get("flags", [flag])
+    ]
+
+
+@pytest.mark.parametrize("kind", ["sensitivity", "copy"])
+def test_the_workbook_and_the_script_repeat_the_headings(
+    study: ReaderStudy, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysis = other_analysis(study, kind)
+    analysis.study.refresh_from_db()
+    for module, name in ((rendering, "render"), (report_writing, "rendered")):
+        monkeypatch.setattr(module, name, lambda *_given: b"figure")
+    report_writing.write_report(analysis, tmp_path)
+    sheet = load_workbook(tmp_path / "tables" / "tables.xlsx").worksheets[0]
+    [words] = headings(stored_result(analysis))
+    assert [cell.value for cell in sheet["A"]] == ["heading", words]
+    assert recompute.main(tmp_path) == 0
+    start = "SENSITIVITY ANALYSIS, NOT PLANNED" if kind == "sensitivity" else words.upper().partition(" TRIAL")[0]
+    assert capsys.readouterr().out.splitlines()[1].startswith(start)
+
+
 def test_voidings_after_results_were_seen_make_a_variant_that_is_post_hoc(study: ReaderStudy, cora: User) -> None:
     void_case(study.cases.get(number=12), "ambiguous", actor=cora, at=LATER)
     assert is_post_hoc_variant(result_now(study)["variants"]["without_all_voided"])
+
+
+def test_an_older_analysis_that_ends_later_does_not_become_the_studys_own(study: ReaderStudy) -> None:
+    older = marking.gathered(study)
+    predicted(study, "Late", "B" * N, LATER)
+    newer = analyse_by(QUICK, study, at=LATER)
+    with patch.object(marking, "gathered", lambda _study: older):
+        analyse_by(QUICK, study, at=LATER)  # asked for before, done after
+    assert own_analysis(study) == newer
