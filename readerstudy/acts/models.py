@@ -24,6 +24,7 @@ from readerstudy.forms.models import ModelRunCapForm, StartModelRunForm
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.model_runs.following import ask_first_questions, resume_run, start_run
 from readerstudy.model_runs.planning import runs_seen_by
+from readerstudy.model_runs.publishing import read_again
 from readerstudy.models import ModelEntry, ModelRun, PredictionRun
 from readerstudy.predictions.listing import close_submissions, entries_known_to, open_submissions, runs_known_to
 from readerstudy.predictions.runs import name_run, withdraw_run
@@ -98,6 +99,13 @@ class WithdrawPredictionRun(RunAct):
     done = gettext_lazy("The run is withdrawn. Its predictions stay stored.")
 
 
+class ReadRunAgain(RunAct):
+    """The same answers by the rule of extraction of now, as a run of its own; the run stays what it is."""
+
+    name, route, summary = "prediction-run-read-again", "read-again/", "Read the answers of a run again"
+    do, done = read_again, gettext_lazy("The answers are read again, as a run of their own.")
+
+
 class SubmissionsAct(Act[QuestionBank]):
     roles, rows, reach = COORDINATORS, QuestionBank.objects.all, {"bank": "pk"}
 
@@ -119,7 +127,7 @@ class CloseSubmissions(SubmissionsAct):
     do, done = close_submissions, gettext_lazy("Model submitters cannot send predictions for this bank any more.")
 
 
-RUN_ACTS: tuple[type[RunAct], ...] = (NamePredictionRun, WithdrawPredictionRun)
+RUN_ACTS: tuple[type[RunAct], ...] = (NamePredictionRun, WithdrawPredictionRun, ReadRunAgain)
 SUBMISSION_ACTS: tuple[type[SubmissionsAct], ...] = (OpenSubmissions, CloseSubmissions)
 
 

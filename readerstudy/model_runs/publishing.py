@@ -37,8 +37,15 @@ from readerstudy.enums import PredictionForm
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat
 from readerstudy.predictions.importing import KEPT_COLUMNS, in_order, kept_row, store_answers
-from readerstudy.predictions.kernels.records import KeptRecords, KnownQuestion, ReadPredictions, Record, match
-from readerstudy.predictions.listing import Target, TargetQuestions
+from readerstudy.predictions.kernels.records import (
+    KeptRecords,
+    KnownQuestion,
+    PredictionsRefused,
+    ReadPredictions,
+    Record,
+    match,
+)
+from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
 
 
 class PublishingParams(TypedDict):
@@ -150,6 +157,54 @@ def asked_wordings(run: ModelRun) -> TargetQuestions:
         for question, revision, number, options in calls.values_list(*columns)
     }
     return TargetQuestions(by_id, {str(one.revision_id): one for one in by_id.values()})
+
+
+# --- an older run by the rule of now --------------------------------------------------------------
+def read_again(run: PredictionRun, *, actor: User | None, at: datetime) -> PredictionRun:
+    """The answers of a run read by the rule of now, as a run of its own; the old one stays what it is.
+
+    Raises PredictionsRefused where it is by that rule, or its records listed options in an order that nothing keeps.
+    """
+    if run.rule == RULE:
+        raise PredictionsRefused("same_rule", _("This run is read by %(rule)s already.") % {"rule": RULE})
+    if run.report.get("other_order"):
+        sentence = _("Records of this file list their options in another order: import the file again.")
+        raise PredictionsRefused("other_order", sentence)
+    records = KeptRecords()
+    for one in _records_again(run):
+        records.add(one)
+    read = ReadPredictions(run.form, records, (), run.n_read)
+    source = RunAnswers(run.file_name, run.file_sha256, run.duplicates)
+    target = Target(run.bank, run.study)
+    rows = Revision.objects.filter(pk__in=run.predictions.values("revision")).select_related("question")
+    wordings = {one.question_id: KnownQuestion(one.pk, one.question.number, one.options) for one in rows}
+    by_name = {str(one.revision_id): one for one in wordings.values()}
+    questions = TargetQuestions({**questions_of(target, set()).by_id, **wordings}, by_name)
+    found = store_answers(run.entry, target, source, read, questions, read_from=run, actor=actor, at=at)
+    assert found.run is not None
+    return found.run
+
+
+def _records_again(run: PredictionRun) -> Iterator[Record]:
+    """As they were stored; of a run of this site from its responses, which say what was refused or cut."""
+    made = PublishedRepeat.objects.select_related("model_run__batch").filter(run=run).first()
+    if made is not None:
+        yield from records_of(made.model_run, made.repeat)
+        return
+    columns = ("row", "revision_id", "raw", "explanation", "confidence")
+    for row, revision, raw, explanation, confidence in run.predictions.order_by("row").values_list(*columns).iterator():
+        yield Record(row, str(revision), raw, explanation, (), confidence)
+
+
+def changed_letters(run: PredictionRun) -> list[tuple[int, str, str]]:
+    """Of a run that was read again: the number of each question whose letter changed, the letter before and now."""
+    before = PredictionRun.objects.filter(public_id=run.report.get("read_from", "")).first()
+    if before is None:
+        return []
+    columns = ("revision_id", "revision__question__number", "option")
+    was = {revision: option for revision, _number, option in before.predictions.values_list(*columns)}
+    now = run.predictions.order_by("revision__question__number").values_list(*columns)
+    return [(number, was.get(pk, ""), option) for pk, number, option in now if was.get(pk, "") != option]
 
 
 # --- once the last answer is there ----------------------------------------------------------------

@@ -89,6 +89,7 @@ class PredictionsImported(Struct):
     stored: int = 0
     run: PredictionRun | None = None  # the one that was stored, now or before
     unchanged: bool = False  # the same file was stored before
+    read_from: PredictionRun | None = None  # whose answers are read again
 
     @property
     def is_refused(self) -> bool:
@@ -148,14 +149,16 @@ def store_answers(
     read: ReadPredictions,
     questions: TargetQuestions,
     *,
+    read_from: PredictionRun | None = None,
     actor: User | None,
     at: datetime,
 ) -> PredictionsImported:
     """Store what was read elsewhere than in a file by the same road. Raises PredictionsRefused.
 
-    ``questions`` by the ids that the records use, in the wording that was asked.
+    ``questions`` by the ids that the records use, in the wording that was asked. ``read_from``: the run whose answers
+    are read again by another rule.
     """
-    result = PredictionsImported(entry, target, source)
+    result = PredictionsImported(entry, target, source, read_from=read_from)
     with _no_collection():
         _match(result, read, questions)
         _store(result, read.records, actor=actor, at=at)
@@ -313,6 +316,7 @@ def _make_run(
             "unknown": found.unknown[:MOST_KEPT],
             "other_order": len(found.other_order),
             "two_answers": len(found.two_answers),
+            **({"read_from": result.read_from.public_id} if result.read_from else {}),
         },
         is_named=is_named,
         named_at=at if is_named else None,

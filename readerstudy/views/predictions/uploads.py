@@ -19,6 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.ingest.uploading import note_report_taken
 from annotation.jobs.handlers import JobRefused
+from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import is_possible_or_flash, run_on_form
@@ -27,6 +28,7 @@ from readerstudy.acts.models import changeable_entry, check_changeable, check_wo
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
 from readerstudy.forms.studies import ReasonForm
+from readerstudy.model_runs.publishing import changed_letters
 from readerstudy.models import ModelEntry
 from readerstudy.predictions import uploads
 from readerstudy.predictions.entries import UPLOADS
@@ -190,6 +192,8 @@ def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpRespons
         "missing": run.report.get("missing", [])[:SHOWN],
         "unknown": run.report.get("unknown", [])[:SHOWN],
         "form": ReasonForm(),
+        "changed": changed_letters(run),
+        "rule": RULE,
         "may_change": run.entry.state == EntryState.LISTED and may_change_model(request.user, run.entry),
     }
     return render(request, "readerstudy/models/run.html", context)

@@ -14,7 +14,7 @@ from annotation.jobs.running import run as run_job
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import AuditEvent, Job, ModelCall, QuestionBank, Revision, User
 from readerstudy.model_runs.asked_questions import RunningRefused
-from readerstudy.model_runs.publishing import KIND, publish, publish_later
+from readerstudy.model_runs.publishing import KIND, changed_letters, publish, publish_later, read_again
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
@@ -99,6 +99,18 @@ def test_what_the_server_refused_or_broke_is_missing_and_never_wrong(bank: Quest
     [published] = publish(run, actor=None, at=NOON)
     assert dict(published.predictions.values_list("row", "option")) == {3: "", 4: "B", 5: "B"}
     assert (published.n_failed, published.n_missing) == (1, 2)
+
+
+def test_a_run_of_this_site_is_read_again_from_its_responses(bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    answer(run, outcomes={1: CallOutcome.CUT})
+    end(run)
+    [published] = publish(run, actor=None, at=NOON)
+    PredictionRun.objects.filter(pk=published.pk).update(rule="letter-1")
+    published.refresh_from_db()
+    new = read_again(published, actor=None, at=NOON)
+    assert dict(new.predictions.values_list("row", "option")) == {1: "", 2: "B", 3: "B", 4: "B", 5: "B"}
+    assert changed_letters(new) == []
 
 
 def test_publishing_again_changes_nothing(bank: QuestionBank) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from annotation.enums import ImportState
-from annotation.models import AuditEvent, BankImport, Image, Revision
+from annotation.models import AuditEvent, BankImport, Image, Revision, User
 from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
-from readerstudy.enums import EntryState, StudyState
+from readerstudy.enums import EntryState, PredictionState, StudyState
+from readerstudy.model_runs.publishing import changed_letters, read_again
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
 from readerstudy.predictions import importing
+from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, OPTIONS
 from tests.readerstudy.predictions.made import (
@@ -258,3 +261,43 @@ def test_two_chances_of_one_answer_are_two_answers(bank: Target) -> None:
     )
     [problem] = import_file(entry_named(), bank, content).problems
     assert "Row 1 answers this question with B, confidence 80, this row with B, confidence 60." in problem.message
+
+
+# --- a run by the rule before ---------------------------------------------------------------------
+def by_the_rule_before(bank: Target) -> PredictionRun:
+    """As ``letter-1`` read it: MedGemma's thought for its answer, and no wording."""
+    said = {"Q1": "<unused94>thought\nThe answer is A.<unused95>B", "Q2": f"The answer is {OPTIONS[2]}.", "Q3": "D"}
+    run = import_file(entry_named(), bank, answers(**said)).run
+    assert run is not None
+    for row, option in ((1, "A"), (2, "")):
+        state = PredictionState.ANSWERED if option else PredictionState.FAILED
+        Prediction.objects.filter(run=run, row=row).update(option=option, state=state)
+    PredictionRun.objects.filter(pk=run.pk).update(rule="letter-1", report={})
+    return PredictionRun.objects.get(pk=run.pk)
+
+
+def test_a_run_is_read_again_as_a_run_of_its_own_and_tells_every_letter_that_changed(
+    bank: Target, cora: User, client: Client
+) -> None:
+    old = by_the_rule_before(bank)
+    client.force_login(cora)
+    page = client.get(f"/models/runs/{old.public_id}/").content.decode()
+    assert "letter-1" in page
+    assert "Read again by extract-2" in page
+    client.post(f"/models/runs/{old.public_id}/read-again/")
+    new = PredictionRun.objects.get(rule="extract-2")
+    assert dict(new.predictions.values_list("row", "option")) == {1: "B", 2: "C", 3: "D"}
+    assert dict(old.predictions.values_list("row", "option")) == {1: "A", 2: "", 3: "D"}
+    assert (new.number, new.is_named, new.n_missing, new.file_sha256) == (2, False, 0, old.file_sha256)
+    assert changed_letters(new) == [(1, "A", "B"), (2, "", "C")]
+    assert "Letters that changed" in client.get(f"/models/runs/{new.public_id}/").content.decode()
+    assert read_again(old, actor=cora, at=NOON) == new, "once is enough"
+    with refuses(PredictionsRefused, "same_rule"):
+        read_again(new, actor=cora, at=NOON)
+
+
+def test_a_run_whose_options_stood_in_another_order_is_imported_again(bank: Target) -> None:
+    old = by_the_rule_before(bank)
+    old.report = {"other_order": 2}
+    with refuses(PredictionsRefused, "other_order"):
+        read_again(old, actor=None, at=NOON)
