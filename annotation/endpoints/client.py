@@ -208,6 +208,7 @@ class BoundedSession(requests.Session):
 
 KEPT_HEADERS = ("x-request-id", "request-id", "retry-after")
 LONGEST_HEADER = 200  # characters kept
+UNPACKED = ("identity", "gzip", "x-gzip", "deflate")  # encodings; proxies pack what was asked for plain
 READ_AT_ONCE = 64 * 1024
 FAILURES = (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError)
 TIMEOUTS = (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
@@ -327,7 +328,7 @@ class ModelClient:
         body = self._whole_body(response)
         if body is None:
             return replace(exchange, ending=Ending.TOO_LARGE)
-        is_plain = response.headers.get("content-encoding", "identity") == "identity" and _is_text(body)
+        is_plain = response.headers.get("content-encoding", "identity") in UNPACKED and _is_text(body)
         kept = body if is_plain else b""
         if 200 <= response.status_code < 300:
             ending = Ending.ANSWERED if _is_json(kept) else Ending.NOT_JSON
@@ -341,7 +342,7 @@ class ModelClient:
         if int(response.headers.get("content-length", "0")) > limit:
             return None
         body = bytearray()
-        for piece in response.raw.stream(READ_AT_ONCE, decode_content=False):
+        for piece in response.raw.stream(READ_AT_ONCE, decode_content=True):
             body += piece
             if len(body) > limit:
                 return None

@@ -30,6 +30,7 @@ from annotation.endpoints.client import Exchange, Limits, ModelClient, printable
 from annotation.endpoints.configured_endpoints import EndpointRefused, checked_model, endpoint_named, endpoints, key_for
 from annotation.endpoints.kernels.completions import (
     AT_THE_LIMIT,
+    BUSY,
     ChatSettings,
     Completion,
     Message,
@@ -101,6 +102,7 @@ class ProbeParams(TypedDict):
 KIND: JobKind[ProbeParams] = JobKind("probe_endpoint")
 LIMITS = Limits(total_seconds=300)
 N_CALLS = 3
+RESTS = (1, 4, 15)  # seconds before a busy server is asked once more
 ASKED = "Is anything bright in the middle of the picture? Answer yes or no."
 SCHEMA = json.dumps({"type": "object", "properties": {"bright": {"enum": ["yes", "no"]}}, "required": ["bright"]})
 SIDE = 896  # pixels of the picture
@@ -163,6 +165,11 @@ def probe(
                 with suppress(LeaseLost):  # after a call that took longer than a lease: the probe is nearly over then
                     renew_lease(endpoint.name, holder, at=at + timedelta(seconds=time.monotonic() - began))
                 replies.append(client.send(request, at=at))
+                for rest in RESTS:
+                    if replies[-1].status not in BUSY:
+                        break
+                    time.sleep(rest)
+                    replies[-1] = client.send(request, at=at)
     finally:
         give_lease_back(endpoint.name, holder)
     return _store(endpoint, model, findings_of(replies), actor=actor, at=at)

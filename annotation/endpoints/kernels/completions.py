@@ -26,6 +26,7 @@ FILTERED = {"content_filter", "safety", "refusal"}  # finish reasons
 AT_THE_LIMIT = {"length", "max_tokens"}
 NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of a character that is written as two
 
+BUSY = (429, 503, 529)  # statuses: come back later
 FOR_GOOD = (400, 413, 422)  # statuses: the same request gets the same again
 _SORRY = (
     r"(?:(?:i am|i'm|we are|we're) (?:very |so |really )?sorry|i apologi[sz]e|sorry|unfortunately)[,.;:!]?\s*(?:but )?"

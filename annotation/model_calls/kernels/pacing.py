@@ -19,14 +19,13 @@ from msgspec import field
 
 from annotation.call_enums import BatchState as State
 from annotation.call_enums import Ending
-from annotation.endpoints.kernels.completions import ModelRequest
+from annotation.endpoints.kernels.completions import BUSY, ModelRequest
 
 FIRST_CONNECTIONS = 2
 MINUTE = 60.0
 SHORTEST_REST, LONGEST_REST = 1.0, 300.0  # seconds, where the endpoint names none
 LONGEST_ASKED = 7200.0  # seconds that an endpoint can ask for
 FEW = 3  # calls that fail one after the other before it is the endpoint and not the calls
-BUSY = (429, 503, 529)  # statuses: come back later
 _seconds = re.compile(r"\d+(?:\.\d*)?")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import logging
 import shutil
@@ -44,6 +45,9 @@ SLOW = (Fault.SLOW_FIRST_BYTE, Fault.SLOW_HEADERS, Fault.SLOW_BODY)
 AFTER_FAULTS = {
     Fault.TOO_MANY: (Ending.HTTP_ERROR, 429, CallOutcome.NOT_ASKED),
     Fault.TOO_MANY_RETRY_AFTER: (Ending.HTTP_ERROR, 429, CallOutcome.NOT_ASKED),
+    Fault.NO_QUOTA: (Ending.HTTP_ERROR, 429, CallOutcome.NOT_ASKED),
+    Fault.REFUSED_FOR_GOOD: (Ending.HTTP_ERROR, 400, CallOutcome.REJECTED),
+    Fault.EMPTY_TEXT: (Ending.ANSWERED, 200, CallOutcome.BROKEN),
     Fault.BROKEN: (Ending.HTTP_ERROR, 500, CallOutcome.NOT_ASKED),
     Fault.UNAVAILABLE: (Ending.HTTP_ERROR, 503, CallOutcome.NOT_ASKED),
     Fault.SLOW_FIRST_BYTE: (Ending.TIMED_OUT, None, CallOutcome.NOT_ASKED),
@@ -113,7 +117,11 @@ def test_each_fault_and_the_next_request(server: StandIn, fault: StandInFault) -
         exchange = client.send(REQUEST, at=AT)
         client.limits = AMPLE
         after = client.send(REQUEST, at=AT)
-    found = (exchange.ending, exchange.status, outcome_of(exchange.ending, read_completion(exchange.body)))
+    found = (
+        exchange.ending,
+        exchange.status,
+        outcome_of(exchange.ending, read_completion(exchange.body), exchange.status),
+    )
     assert found == AFTER_FAULTS[fault]
     assert after.ending == Ending.ANSWERED
     assert [entry.fault for entry in server.ledger] == [fault, ""]
@@ -253,7 +261,7 @@ def test_what_cannot_be_a_key(secret: str) -> None:
         Reply(200, "{}".encode("utf-16")),
         Reply(200, b'{"a": "\xff"}'),
         Reply(200, b'{"a": "\0"}'),
-        Reply(200, b"{}", {"Content-Encoding": "gzip"}),
+        Reply(200, b"{}", {"Content-Encoding": "br"}),
     ],
 )
 def test_what_is_not_plain_text_is_not_kept(reply: Reply) -> None:
@@ -261,6 +269,17 @@ def test_what_is_not_plain_text_is_not_kept(reply: Reply) -> None:
     with StandIn(seed=1, reply=reply) as server:
         exchange = send(server)
     assert (exchange.ending, exchange.body) == (Ending.NOT_JSON, b"")
+
+
+def test_a_packed_answer_is_read_and_no_more_of_it_than_of_a_plain_one() -> None:
+    packed = Reply(200, gzip.compress(b'{"a": 1}'), {"Content-Encoding": "gzip"})
+    bomb = Reply(200, gzip.compress(b" " * 100_000), {"Content-Encoding": "gzip"})
+    with StandIn(seed=1, reply=packed) as server:
+        assert send(server).body == b'{"a": 1}'
+    with StandIn(seed=1, reply=bomb) as server:
+        assert send(server, limits=Limits(answer_bytes=10_000)).ending == Ending.TOO_LARGE
+    with StandIn(seed=1, reply=Reply(200, b"{}", {"Content-Encoding": "gzip"})) as server:
+        assert send(server).ending == Ending.CONNECTION_FAILED, "said to be packed, and is not"
 
 
 # TLS

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pytest_django import Settings
 
 from annotation.call_enums import Ending, ProbeAnswer
+from annotation.endpoints import probing
 from annotation.endpoints.client import Exchange, Limits
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.probing import (
@@ -56,8 +57,9 @@ class HeldLease(Told):
 
 
 @pytest.fixture(autouse=True)
-def own_home(settings: Settings, tmp_path: Path) -> None:
+def own_home(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.HOME = tmp_path
+    monkeypatch.setattr(probing, "RESTS", (0, 0, 0))
 
 
 def probed(
@@ -145,14 +147,14 @@ def test_an_endpoint_that_fails_is_asked_once_and_refutes_nothing(
     settings: Settings, noon: datetime, fault: StandInFault
 ) -> None:
     short = Limits(read_seconds=0.4, total_seconds=0.8, answer_bytes=100_000)
-    made = probed(settings, noon, *repeat(fault, 3), limits=short)
+    made = probed(settings, noon, *repeat(fault, 4), limits=short)
     assert states(made) == {"text": "unknown"}
     assert made.findings[0]["sentence"]
     assert refuted(made, n_images=2, has_schema=True) == []
 
 
 def test_an_endpoint_that_fails_once_leaves_one_answer_unknown(settings: Settings, noon: datetime) -> None:
-    made = probed(settings, noon, StandInFault.OTHER_MODEL, StandInFault.UNAVAILABLE)
+    made = probed(settings, noon, StandInFault.OTHER_MODEL, StandInFault.BROKEN)
     assert [code for code, state in states(made).items() if state != "yes"] == ["image"]
 
 
@@ -205,6 +207,11 @@ def test_what_an_endpoint_says_is_shown_in_one_line_and_not_at_length() -> None:
     ((_state, sentence, _numbers),) = findings_of([refused(422, b"No\n\x00images" + b"x" * 1000)]).values()
     assert "status 422, “No  imagesxxx" in sentence
     assert len(sentence) < 300
+
+
+def test_a_busy_server_is_asked_again(settings: Settings, noon: datetime) -> None:
+    made = probed(settings, noon, StandInFault.TOO_MANY, StandInFault.UNAVAILABLE, StandInFault.TOO_MANY)
+    assert set(states(made).values()) == {"yes"}
 
 
 def test_what_cannot_be_told_is_not_asked() -> None:
