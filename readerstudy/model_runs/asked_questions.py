@@ -41,6 +41,9 @@ class RunningRefused(Refused):
     """Something cannot be done with a run of a model; the sentence says what to do."""
 
 
+LEAST_TOKENS = 64  # of an answer with its explanation
+
+
 class AskedQuestion(NamedTuple):
     """``images``: name and state of those that it is asked with, in their order."""
 
@@ -103,6 +106,27 @@ def check_images(asked: Sequence[AskedQuestion], images: SentImages) -> None:
         raise RunningRefused(
             "no_images", sentence % {"questions": _named(without)}, field="images", questions=len(without)
         )
+
+
+def cautions(run: ModelRun) -> list[str]:
+    """What of a planned run is possible and rarely meant, in sentences. Two queries where only first images go."""
+    batch, found = run.batch, list[str]()
+    limit = batch.chat_settings.get("max_tokens")
+    if limit is not None and limit < LEAST_TOKENS:
+        sentence = _(
+            "%(n)d tokens may end before an answer names its letter, or before a thought is over: cut is wrong."
+        )
+        found.append(sentence % {"n": limit})
+    if batch.images == SentImages.FIRST:
+        every = asked_questions(Target(batch.bank, run.study), SentImages.ALL)
+        n = sum(len(one.images) > 1 for one in every)
+        sentence = ngettext(
+            "%(n)d question has several images, of which the prompt sends the first alone.",
+            "%(n)d questions have several images, of which the prompt sends the first alone.",
+            n,
+        )
+        found += [sentence % {"n": n}] if n else []
+    return found
 
 
 def swap_exams(asked: Sequence[AskedQuestion], bank: QuestionBank, *, seed: int) -> list[AskedQuestion]:

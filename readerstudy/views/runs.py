@@ -39,7 +39,7 @@ from readerstudy.comparison.comparison_job import (
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows
 from readerstudy.forms.models import ModelRunCapForm, ModelRunForm
-from readerstudy.model_runs.asked_questions import open_call, picture_of_call, readable_calls
+from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
 from readerstudy.model_runs.planning import (
     plan_run,
@@ -112,6 +112,7 @@ def _context(run: ModelRun) -> dict[str, Any]:
         is_unknown = estimate is None or estimate.cost is None
         context |= {
             "rows": estimate_rows(estimate.as_json() if estimate else {}, run.batch.n_calls, found.currency),
+            "cautions": cautions(run),
             "outlasts": estimate is not None and outlasts_permission(run, estimate, timezone.now()),
             "cost_unknown": why_unknown(run, estimate) if is_unknown else "",
         }

@@ -9,7 +9,7 @@ from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from annotation.call_enums import BatchState, CallOutcome
+from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, Job, ModelCall, QuestionBank, SeenKey, User
@@ -143,6 +143,21 @@ def test_the_estimate_stands_before_the_start(coordinator: Client, bank: Questio
     assert "Calls 250" in said
     assert "0.26 EUR" in said
     assert "From 20 questions that were asked" in said
+
+
+def test_a_plan_says_what_is_rarely_meant(coordinator: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    calm = words(coordinator, "model-run", run.batch.public_id)
+    assert "may end before an answer" not in calm
+    assert "several images" not in calm
+    exam = bank.exams.order_by("pk")[0]
+    image = exam.images.order_by("pk")[0]
+    image.pk, image.public_id, image.position = None, "second-image-0001", 9
+    image.save(force_insert=True)
+    CallBatch.objects.update(images=SentImages.FIRST, chat_settings={"max_tokens": 8})
+    said = words(coordinator, "model-run", run.batch.public_id)
+    assert "8 tokens may end before an answer names its letter" in said
+    assert "several images, of which the prompt sends the first alone" in said
 
 
 def test_a_start_of_unknown_cost_needs_a_tick(coordinator: Client, bank: QuestionBank) -> None:
