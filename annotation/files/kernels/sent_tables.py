@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib.util import find_spec
@@ -21,6 +22,7 @@ Line = tuple[int, list[str]]  # number of the row, and its cells
 XLSX, PARQUET, CSV, LIST, OBJECT = "xlsx", "parquet", "csv", "list", "object"  # LIST and OBJECT: what JSON begins with
 TABLES = (XLSX, PARQUET, CSV)
 HEAD = 1 << 18
+_SEPARATOR = re.compile(r'"?sep=([,;|\t])"?')
 MOST_LINE_BYTES = 4_000_000
 MOST_PARQUET_BYTES = 4_000_000_000  # of all columns, unpacked
 MOST_GROUP_BYTES = 256_000_000
@@ -82,11 +84,14 @@ def lines_of_table(stream: BinaryIO, form: str, parquet_cell: Callable[[Any], st
 def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
     """Rows separated by comma, semicolon or tab, as the first line is; UTF-8, with or without BOM.
 
-    Raises FileRefused.
+    A line ``sep=;`` before them, which Excel writes and hides, is no row of it. Raises FileRefused.
     """
     texts = _texts(stream)
     first = next(texts, "")
-    rows = csv.reader(chain([first], texts), delimiter=max(",;\t", key=first.count), strict=True)
+    if said := _SEPARATOR.fullmatch(first.strip(" \r\n")):
+        first = next(texts, "")
+    delimiter = said[1] if said else max(",;\t", key=first.count)
+    rows = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
     number = 0
     try:
         for number, cells in enumerate(rows, start=1):

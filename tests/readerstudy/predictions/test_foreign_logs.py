@@ -131,6 +131,12 @@ def test_a_number_that_was_read_as_one_with_decimals_is_the_number() -> None:
     assert [one.id for one in records(b"index,prediction\n1.0,A\n2.00,B\n3.5,C")] == ["1", "2", "3.5"]
 
 
+def test_the_line_of_excel_that_names_the_separator_is_no_row() -> None:
+    for said in ("sep=;", '"sep=;"'):
+        found = records(f"\ufeff{said}\r\nindex;prediction\r\n1;B\r\n2;A, or so".encode())
+        assert [(one.row, one.id, one.raw) for one in found] == [(2, "1", "B"), (3, "2", "A, or so")]
+
+
 # --- the handed files -----------------------------------------------------------------------------
 HANDED: dict[str, tuple[PredictionForm | None, str, set[str]]] = {
     "predictions/02_lmeval_loglikelihood.jsonl": (None, "", {"B"}),
@@ -140,6 +146,8 @@ HANDED: dict[str, tuple[PredictionForm | None, str, set[str]]] = {
     "predictions/06_openai_batch_output.jsonl": (None, "", {"B"}),
     "predictions/08b_harness_repeats.jsonl": (None, "voted", {"B"}),
     "tables/09c_float_index.csv": (None, "", {"B"}),
+    "tables/10c_sep_line.csv": (None, "", {"B"}),
+    "tables/hidden_first_sheet.xlsx": (None, "", {"B"}),
 }
 
 
