@@ -46,8 +46,8 @@ demo: setup
 demo-reset: setup
 	@if [ -d "$(DEMO_HOME)" ]; then $(call RUN,$(DEMO_HOME)) delete_demonstration; fi
 
-## make serve        serve an empty site of your own; data in var/ (REXVQA_HOME)
-serve: setup
+## make serve        serve an empty site of your own, with the search for text in pixels; data in var/ (REXVQA_HOME)
+serve: setup $(VENV)/.installed-text-search
 	@$(call RUN,$(SITE_HOME)) serve
 
 ## make backup       one file with database, images and keys, while people work

@@ -6,6 +6,7 @@ A word counts letter by letter, capital and small letters being the same; a text
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -75,6 +76,12 @@ def _quarantine_unsearched(image: Image, *, at: datetime) -> ImageState:
         record("image.searched", actor=None, at=at, subject=locked, facts={"rule": "none", "state": locked.state})
         locked.save(update_fields=["state", "state_reason"])
     return ImageState(locked.state)
+
+
+def searched_among(images: Iterable[Image]) -> set[str]:
+    """Of these images the names of those that were searched for text, here or before."""
+    names = [image.public_id for image in images]
+    return set(_SEARCHES.filter(subject_id__in=names).values_list("subject_id", flat=True))
 
 
 def search_waiting(progress: Progress, params: NoParams) -> Result:

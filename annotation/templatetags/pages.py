@@ -21,6 +21,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
 
+from annotation.models import AuditEvent
 from annotation.site.sorted_tables import LEAST_ROWS, Sorting
 
 register = template.Library()
@@ -65,8 +66,11 @@ def file_size(n_bytes: int | None) -> str:
 
 
 @register.filter
-def act_word(act: str) -> str:
-    return _(ACTS[act]) if act in ACTS else act
+def act_word(event: AuditEvent) -> str:
+    """What was done to an image; nobody searches one where the search is not installed."""
+    if event.act == "image.searched" and event.facts.get("rule") == "none":
+        return _("not searched for text: the search is not installed")
+    return _(ACTS[event.act]) if event.act in ACTS else event.act
 
 
 @register.simple_tag(takes_context=True)

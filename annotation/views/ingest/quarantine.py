@@ -286,6 +286,7 @@ class Selected:
     """An image that is decided upon with others, and what was found in it."""
 
     image: Image
+    was_searched: bool
 
     @property
     def n_marked(self) -> int:
@@ -372,7 +373,8 @@ def _confirm_undo(n: int, studies: list[str]) -> Confirmation:
 
 
 def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: ReasonForm) -> HttpResponse:
-    images = [Selected(image) for image in selected]
+    searched = searching.searched_among(selected)
+    images = [Selected(image, image.public_id in searched) for image in selected]
     context = {
         "decision": word,
         "images": images,

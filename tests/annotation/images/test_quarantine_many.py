@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.audit.recording import record
 from annotation.enums import ImageState, RenditionKind, Role
 from annotation.ingest import quarantine
 from annotation.ingest.kernels.credits import IngestRefused
@@ -59,6 +60,21 @@ def test_what_follows_is_said_before_anything_changes(
     assert (answer.status_code, states(held)) == (409, [HELD, HELD])
     assert words in page
     assert "2 images" in page
+
+
+def test_an_image_that_nobody_searched_is_not_said_to_hold_no_text(
+    client: Client, dina: User, make_image: MakeImage, noon: datetime
+) -> None:
+    searched, unsearched = make_image(HELD), make_image(HELD)
+    for image, rule in ((searched, "text-3"), (unsearched, "none")):
+        record("image.searched", actor=None, at=noon, subject=image, facts={"rule": rule})
+    client.force_login(dina)
+    page = client.post(reverse("quarantine-decide"), sent([searched, unsearched], "release")).content.decode()
+    said = ["no text but allowed words" in one for one in page.split('<ul class="cards large">')[1].split("</li>")[:2]]
+    assert sorted(said) == [False, True]
+    assert page.count("not searched for text") == 1
+    history = client.get(reverse("quarantined-image", args=[unsearched.public_id])).content.decode()
+    assert "not searched for text: the search is not installed" in history
 
 
 def test_found_text_is_shown_large_beside_the_whole_image(client: Client, dina: User, make_image: MakeImage) -> None:
