@@ -196,14 +196,21 @@ def _one_of(found: frozenset[str], options: Sequence[str]) -> str:
     return letter if letter in letters else ""
 
 
-@lru_cache(maxsize=4096)
 def _found(raw: str, options: tuple[str, ...]) -> frozenset[str]:
-    """One letter, TWO, or nothing. An answer before a further question of the model decides by itself."""
+    """One letter, TWO, or nothing."""
+    return _read_once(raw, options) if len(raw) <= SHORT else _read(raw, options)
+
+
+def _read(raw: str, options: tuple[str, ...]) -> frozenset[str]:
+    """An answer before a further question of the model decides by itself."""
     text = _looked_at(raw)
     further = _goes_on.search(text, 1)
     if further and (found := _decided(text[: further.start()].rstrip(), options)):
         return found
     return _decided(text, options)
+
+
+_read_once = lru_cache(maxsize=4096)(_read)  # of short ones, which many questions share
 
 
 def _decided(text: str, options: tuple[str, ...]) -> frozenset[str]:
