@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.bodies import Moment, PersonName
+from annotation.api.bodies import Moment, PersonName, SentBody
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width
@@ -25,6 +25,7 @@ from readerstudy.analysis.storing import see_analysis
 from readerstudy.api.study_list import FileOfStudy, OfStudy
 from readerstudy.conducting import lifecycle
 from readerstudy.exports import report_job
+from readerstudy.forms.studies import SensitivityForm
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.results.looking import figures_in
 from readerstudy.unblinding.looks import may_see_results
@@ -95,18 +96,30 @@ class AnalysisResult(FileOfStudy):
         return self.file(see_analysis(analysis, **self.by()), analysis.result_sha256, "application/json")
 
 
+class AnalysisAsked(SentBody):
+    failed_in_accuracy = serializers.ChoiceField(
+        choices=["exclude"], required=False, help_text="failed extractions left out, not wrong: a sensitivity analysis"
+    )
+    failed_in_agreement = serializers.ChoiceField(
+        choices=["own_category"],
+        required=False,
+        help_text="failed extractions an option of their own: a sensitivity analysis",
+    )
+
+
 class AskForAnalysis(OfStudy):
     """202: a job computes it, and the address says how far it is. One that waits or runs already is enough."""
 
-    shape = JobShape
+    shape, body = JobShape, AnalysisAsked
     makes, status = True, 202
     summary = "Ask for an analysis"
 
     def post(self, request: Request, **named: Any) -> Response:
-        study = self.study
+        study, form = self.study, SensitivityForm(self.sent(AnalysisAsked))
+        others = form.others() if form.is_valid() else {}
 
         def ask() -> MadeAnswer:
-            return _asked(self, lifecycle.ask_for_results(study, **self.by()))
+            return _asked(self, lifecycle.ask_for_results(study, others=others, **self.by()))
 
         return self.once(ask)
 

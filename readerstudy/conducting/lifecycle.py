@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -77,34 +78,44 @@ def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirm
 class AnalysisParams(TypedDict):
     study: int
     actor: int | None
+    others: NotRequired[dict[str, str]]  # settings that are not those of the plan, by their names
 
 
 KIND: JobKind[AnalysisParams] = JobKind("analyse_study")
 
 
-def ask_for_analysis(study: ReaderStudy, *, actor: User | None, at: datetime) -> Job:
-    title = _("Analysis of %(study)s") % {"study": study.name[:150]}
-    params = AnalysisParams(study=study.pk, actor=actor.pk if actor else None)
+def ask_for_analysis(
+    study: ReaderStudy, *, others: Mapping[str, str] | None = None, actor: User | None, at: datetime
+) -> Job:
+    title = _("Sensitivity analysis of %(study)s") if others else _("Analysis of %(study)s")
+    title %= {"study": study.name[:150]}
+    params = AnalysisParams(study=study.pk, actor=actor.pk if actor else None, others=dict(others or {}))
     return enqueue(KIND, title, params, actor=actor, at=at)
 
 
-def ask_for_results(study: ReaderStudy, *, actor: User, at: datetime) -> Job:
-    """As ``ask_for_analysis``, once results may be seen; one that waits or runs already is enough."""
+def ask_for_results(study: ReaderStudy, *, others: Mapping[str, str] | None = None, actor: User, at: datetime) -> Job:
+    """As ``ask_for_analysis``, once results may be seen; one that waits or runs already is enough.
+
+    ``others``: settings that are not those of the plan, for a sensitivity analysis, which is always one more.
+    """
     if not may_see_results(study):
         sentence = _("Results are available after closing; the analysis runs automatically then.")
         raise StudyRefused("results_hidden", sentence, status=403)
-    return analysis_under_way(study) or ask_for_analysis(study, actor=actor, at=at)
+    under_way = None if others else analysis_under_way(study)
+    return under_way or ask_for_analysis(study, others=others, actor=actor, at=at)
 
 
 def run_analysis(progress: Progress, params: AnalysisParams) -> Result:
     """The handler: computes, then draws what pages show. Run twice it stores once; nobody sees a result by it."""
-    from readerstudy.analysis.storing import analyse_study
+    from readerstudy.analysis.kernels.scoring import read_settings
+    from readerstudy.analysis.storing import analyse_study, default_settings
     from readerstudy.results.looking import prepare_figures
 
     study = ReaderStudy.objects.get(pk=params["study"])
     progress.report(0, 2)
     actor = User.objects.filter(pk=params["actor"]).first() if params["actor"] else None
-    analysis = analyse_study(study, actor=actor, at=timezone.now())
+    settings = read_settings({**default_settings(study).as_json(), **params.get("others", {})})
+    analysis = analyse_study(study, actor=actor, at=timezone.now(), settings=settings)
     progress.report(1, 2)
     prepare_figures(analysis)
     progress.report(2, 2)

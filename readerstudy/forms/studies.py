@@ -14,6 +14,7 @@ from annotation.forms.account import EmailField
 from annotation.forms.people import WhomForm
 from annotation.models import QuestionBank
 from annotation.templatetags.pages import file_size
+from readerstudy.analysis.kernels.labels import WORDS as SETTING_WORDS
 from readerstudy.design.creating import next_free_name
 from readerstudy.enrolment.kernels.steps import (
     MOST_FILMS,
@@ -88,6 +89,27 @@ class DeadlineForm(PlainForm):
 
 class ReasonForm(PlainForm):
     reason = forms.CharField(label=_("Reason"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2}))
+
+
+def _otherwise(name: str) -> list[tuple[str, Any]]:
+    """The first word is that of the plan."""
+    words = [word for setting, word in SETTING_WORDS if setting == name]
+    return [("", _("as planned")), *((word, SETTING_WORDS[name, word]) for word in words[1:])]
+
+
+class SensitivityForm(PlainForm):
+    """Settings that are not those of the plan; none: the study's own analysis."""
+
+    failed_in_accuracy = forms.ChoiceField(
+        label=_("Accuracy"), choices=_otherwise("failed_in_accuracy"), required=False
+    )
+    failed_in_agreement = forms.ChoiceField(
+        label=_("Agreement"), choices=_otherwise("failed_in_agreement"), required=False
+    )
+
+    def others(self) -> dict[str, str]:
+        """Of a valid form."""
+        return {name: word for name, word in self.cleaned_data.items() if word}
 
 
 class GlassForm(ReasonForm):

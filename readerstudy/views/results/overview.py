@@ -30,6 +30,7 @@ from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.storing import is_stale, see_analysis, settings_of, stale_among
 from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
 from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of, take_report
+from readerstudy.forms.studies import SensitivityForm
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
 from readerstudy.results.accuracy_tables import accuracy_table, runs_table
 from readerstudy.results.difference_tables import (
@@ -199,6 +200,7 @@ class Analyses(Struct, frozen=True):
     may_see: bool
     warns: bool  # taking one unblinds the study
     job: Job | None  # one that waits or runs
+    otherwise: SensitivityForm
 
 
 def analyses_of(study: ReaderStudy) -> Analyses:
@@ -214,17 +216,20 @@ def analyses_of(study: ReaderStudy) -> Analyses:
         may_see=may_see,
         warns=study.unblinded_at is None,
         job=analysis_under_way(study) if may_see else None,
+        otherwise=SensitivityForm(),
     )
 
 
 @person_required
 @require_POST
 def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Ask for an analysis; one that waits or runs already is enough."""
-    study = coordinated_study(request.user, slug)
+    """Ask for an analysis; one that waits or runs already is enough. Other settings: for a sensitivity analysis."""
+    study, form = coordinated_study(request.user, slug), SensitivityForm(request.POST)
 
     def ask() -> str:
-        ask_for_results(study, **by(request))
+        if not form.is_valid():
+            raise StudyRefused("setting", _("Choose one of the rules that are offered."))
+        ask_for_results(study, others=form.others(), **by(request))
         return _("The analysis is running. It appears here when it is done.")
 
     run_and_flash(request, ask)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotation.models import User
+from annotation.jobs.running import run as run_job
+from annotation.models import Job, User
 from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.seen_before import AnswerRow
@@ -142,6 +143,23 @@ def test_the_address_of_a_button_leads_back_to_the_study(
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
     assert 'href="/studies/trial/"' in answer.content.decode()
     assert client.get(f"/studies/trial/{act}/", headers={"HX-Request": "true"}).content == b""
+
+
+def test_a_coordinator_asks_for_a_sensitivity_analysis_on_the_page(
+    study: ReaderStudy, cora: User, client: Client
+) -> None:
+    own = own_analysis(study)
+    client.force_login(cora)
+    assert "as planned" in client.get("/studies/trial/data/").content.decode()
+    client.post("/studies/trial/analyse/", {"failed_in_accuracy": "exclude", "failed_in_agreement": ""})
+    job = Job.objects.get(kind="analyse_study")
+    assert job.title == "Sensitivity analysis of Trial"
+    assert run_job(job.public_id, clock=lambda: LATER)
+    other = Analysis.objects.latest("pk")
+    assert (other.settings["differs"], own_analysis(study)) == (["failed_in_accuracy"], own)
+    refused = client.post("/studies/trial/analyse/", {"failed_in_accuracy": "right"}, follow=True)
+    assert "Choose one of the rules that are offered." in refused.content.decode()
+    assert Job.objects.count() == 1
 
 
 def test_analysing_again_by_the_plan_finds_the_studys_own(study: ReaderStudy) -> None:
