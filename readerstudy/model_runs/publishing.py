@@ -198,9 +198,9 @@ def _records_again(run: PredictionRun) -> Iterator[Record]:
 
 def changed_letters(run: PredictionRun) -> list[tuple[int, str, str]]:
     """Of a run that was read again: the number of each question whose letter changed, the letter before and now."""
-    before = PredictionRun.objects.filter(public_id=run.report.get("read_from", "")).first()
-    if before is None:
+    if "read_from" not in run.report:
         return []
+    before = PredictionRun.objects.get(public_id=run.report["read_from"])
     columns = ("revision_id", "revision__question__number", "option")
     was = {revision: option for revision, _number, option in before.predictions.values_list(*columns)}
     now = run.predictions.order_by("revision__question__number").values_list(*columns)
