@@ -10,7 +10,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,7 +223,24 @@ def _lookup_table(item: Mapping[int, bytes], *, signed: bool) -> LookupTable:
         table = np.frombuffer(data, "u1", count=n_entries).astype(np.uint16)
     else:
         raise ImageRefused("lookup_table")
-    return LookupTable(first, bits, np.minimum(table, (1 << bits) - 1))
+    return LookupTable(first, bits, table)
+
+
+def _scaled(table: LookupTable, warnings: list[str]) -> LookupTable:
+    """A VOI table whose white is what its largest entry needs: some name 16 bits and hold 12 (dicom-rs#825)."""
+    top = int(table.data.max())
+    if not top:
+        raise ImageRefused("lookup_table")
+    held = max(top.bit_length(), 8) if top != 1 << table.bits else table.bits  # one too many is a slip of rounding
+    if held != table.bits:
+        warnings.append("voi_lut_bits")
+    return _clipped(replace(table, bits=held))
+
+
+def _clipped(table: LookupTable) -> LookupTable:
+    import numpy as np  # not at every start
+
+    return replace(table, data=np.minimum(table.data, (1 << table.bits) - 1))
 
 
 def _tables(file: DicomFile, tag: int) -> list[Mapping[int, bytes]]:
@@ -232,7 +249,7 @@ def _tables(file: DicomFile, tag: int) -> list[Mapping[int, bytes]]:
 
 def _modality_lut(file: DicomFile, *, signed: bool) -> LookupTable | None:
     tables = _tables(file, MODALITY_LUT_SEQUENCE)
-    return _lookup_table(tables[0], signed=signed) if tables else None
+    return _clipped(_lookup_table(tables[0], signed=signed)) if tables else None
 
 
 def _voi_luts(file: DicomFile, *, signed: bool, warnings: list[str]) -> tuple[LookupTable, ...]:
@@ -243,7 +260,7 @@ def _voi_luts(file: DicomFile, *, signed: bool, warnings: list[str]) -> tuple[Lo
     luts = []
     for item in _tables(file, VOI_LUT_SEQUENCE)[:_MAX_VOI_LUTS]:
         try:
-            luts.append(_lookup_table(item, signed=signed))
+            luts.append(_scaled(_lookup_table(item, signed=signed), warnings))
         except ImageRefused:
             warnings.append("voi_lut")
     return tuple(luts)

@@ -71,6 +71,9 @@ WARNINGS: dict[str, str] = {
     "window": _("The window of the file cannot be used; a window was made from the pixels."),
     "rescale": _("The rescale values of the file cannot be used and were left out."),
     "voi_lut": _("The VOI look-up table of the file cannot be used and was left out."),
+    "voi_lut_bits": _(
+        "The VOI look-up table of the file holds other bits than it names; it was scaled by what it holds."
+    ),
     "lossy": _("The image was compressed with loss before it came in."),
     "colour": _("The image was in colour and is shown in grey."),
     "turned": _("The image was turned as its camera note asks."),

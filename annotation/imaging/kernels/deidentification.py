@@ -24,7 +24,7 @@ from annotation.hashes import keyed_digest, keyed_pseudonym
 from annotation.imaging.kernels.attributes import LookupTable
 from annotation.imaging.kernels.image_files import CR, DX_PRESENTATION, SourceImage
 
-VERSION = "allowlist-2"
+VERSION = "allowlist-3"  # since 2: VOI tables have the bits that they hold
 METHODS = (
     "Rebuilt from decoded pixels and an allowlist",
     "UIDs replaced by keyed hashes",

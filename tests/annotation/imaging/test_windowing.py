@@ -111,6 +111,40 @@ def test_outside_a_table_its_ends_hold() -> None:
     assert apply_table(np.array([0.0, 10.0, 11.0, 99.0]), table).tolist() == [5 / 255, 5 / 255, 100 / 255, 1.0]
 
 
+@pytest.mark.parametrize("window", ["2048", None])
+@pytest.mark.parametrize("photometric", ["MONOCHROME1", "MONOCHROME2"])
+def test_a_table_is_scaled_by_what_it_holds_and_not_by_what_it_names(photometric: str, window: str | None) -> None:
+    """It names 16 bits and holds 12 (dicom-rs#825): black if believed."""
+    curve = (np.sqrt(np.linspace(0, 1, 4096)) * 4095).astype(np.uint16)
+    values = {"PhotometricInterpretation": photometric, "WindowCenter": window, "WindowWidth": window and "4096"}
+    named, right = (
+        read_image(as_bytes(make_data_set(chest(), VOILUTSequence=lut(0, bits, curve), **values))) for bits in (16, 12)
+    )
+    assert np.array_equal(as_8bit(*prepare(named)), as_8bit(*prepare(right)))
+    assert np.ptp(as_8bit(*prepare(named))) > 200
+    assert (named.warnings, right.warnings) == (("voi_lut_bits",), ())
+
+
+@pytest.mark.parametrize(
+    ("bits", "top", "held", "warnings"),
+    [
+        (8, 100, 8, ()),
+        (10, 4095, 12, ("voi_lut_bits",)),
+        (10, 1024, 10, ()),
+        (16, 20, 8, ("voi_lut_bits",)),
+        (16, 0, 0, ("voi_lut",)),
+    ],
+)
+def test_the_bits_of_a_table_are_those_of_its_largest_entry(
+    bits: int, top: int, held: int, warnings: tuple[str, ...]
+) -> None:
+    """A dim table of 8 bits and one entry too many by rounding stay as they are; an empty one gives way to a window."""
+    image = read_image(
+        as_bytes(make_data_set(VOILUTSequence=lut(0, bits, np.linspace(0, top, 4096).astype(np.uint16))))
+    )
+    assert ([table.bits for table in image.attributes.voi_luts], image.warnings) == ([held] * bool(held), warnings)
+
+
 def test_a_sigmoid_of_a_tiny_width_does_not_overflow() -> None:
     greys = grey_table(bits=16, slope=1, intercept=0, invert=False, window=Window(30000, 1e-6), function="SIGMOID")
     assert (greys[0], greys[-1]) == (0, 255)
