@@ -201,6 +201,13 @@ def _windows(file: DicomFile, warnings: list[str]) -> tuple[tuple[Window, ...], 
     return tuple(dict.fromkeys(windows))[:_MAX_WINDOWS], function
 
 
+def stored_window(file: DicomFile) -> tuple[float, float] | None:
+    """The stored values between which the first window of the file lies; None without one."""
+    (slope, intercept), windows = _rescale(file, []), _windows(file, [])[0]
+    ends = [(window.center + side * window.width / 2 - intercept) / slope for window in windows[:1] for side in (-1, 1)]
+    return (min(ends), max(ends)) if ends else None
+
+
 def stored_range(bits_stored: int, *, signed: bool) -> tuple[int, int]:
     """The lowest and the highest value that so many bits can hold."""
     return (-(1 << (bits_stored - 1)), (1 << (bits_stored - 1)) - 1) if signed else (0, (1 << bits_stored) - 1)

@@ -42,6 +42,7 @@ SENTENCES: dict[str, str] = {
     "size": _("The image has no rows, no columns, or more than 40 million pixels."),
     "bits": _("The stored bits per pixel are not those of a grey image of 8 to 16 bits."),
     "signed": _("The file says that its pixels are signed, and they are not."),
+    "high_bit": _("High Bit says that the values lie elsewhere in the pixels than they do."),
     "pixel_length": _("The pixel data does not have the length that rows, columns and bits ask for."),
     "codestream": _("The compressed image inside does not agree with what the file says about it."),
     "undecodable": _("The compressed image cannot be decoded completely."),
@@ -74,6 +75,7 @@ WARNINGS: dict[str, str] = {
     "voi_lut_bits": _(
         "The VOI look-up table of the file holds other bits than it names; it was scaled by what it holds."
     ),
+    "bits_stored": _("The pixels need more bits than the file says (Bits Stored); they were read by what they need."),
     "lossy": _("The image was compressed with loss before it came in."),
     "colour": _("The image was in colour and is shown in grey."),
     "turned": _("The image was turned as its camera note asks."),

@@ -9,6 +9,7 @@ pixel, the scan was not complete.
 from __future__ import annotations
 
 import itertools
+import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,9 @@ class Geometry:
     bits_allocated: int
     bits_stored: int
     signed: bool
+    high_bit: int | None = None  # None: the highest of the stored ones
+    has_overlay: bool = False  # in bits of the pixels that are not theirs
+    window: tuple[float, float] | None = None  # the stored values between which the file's first window lies
 
     @property
     def n_bytes(self) -> int:
@@ -71,9 +75,10 @@ def check_geometry(geometry: Geometry) -> None:
 
 
 def decode_frame(frame: bytes, transfer_syntax: str, geometry: Geometry) -> Pixels:
-    """The grey values of one frame, shape (rows, columns), sign extended and free of bits above the stored ones.
+    """The grey values of one frame, shape (rows, columns), sign extended; wider than the stored bits if they need it.
 
-    Raises ImageRefused: transfer_syntax, codestream (the stream says another size), truncated, undecodable, signed.
+    Raises ImageRefused: transfer_syntax, codestream (the stream says another size), truncated, undecodable, signed,
+    high_bit.
     """
     check_geometry(geometry)
     if transfer_syntax in NATIVE:
@@ -84,7 +89,7 @@ def decode_frame(frame: bytes, transfer_syntax: str, geometry: Geometry) -> Pixe
     decoded = decoder(frame, geometry)
     if decoded.shape != (geometry.rows, geometry.columns) or decoded.dtype.kind not in "ui":
         raise ImageRefused("codestream")
-    return _stored_bits(decoded, geometry, is_native=False)
+    return _stored_bits(decoded, geometry, is_native=transfer_syntax == RLE)
 
 
 def split_frames(fragments: Sequence[bytes], n_frames: int) -> list[bytes]:
@@ -220,19 +225,53 @@ def _check_stream(header: StreamHeader, geometry: Geometry) -> None:
         raise ImageRefused("codestream")
 
 
-def _stored_bits(pixels: NDArray[Any], geometry: Geometry, *, is_native: bool) -> Pixels:
-    """Values in the type that the header names, from the low stored bits only.
+def bits_of(pixels: Pixels) -> int:
+    """How many bits the values need, with that of the sign where they are signed."""
+    high = int(pixels.max()).bit_length()
+    return max(high, (~int(pixels.min())).bit_length()) + 1 if pixels.dtype.kind == "i" else high
 
-    A native file that calls its pixels signed must have sign-extended them; otherwise the greys would be wrong.
+
+def _stored_bits(pixels: NDArray[Any], geometry: Geometry, *, is_native: bool) -> Pixels:
+    """Values in the type that the header names, read as they lie: headers are wrong about bits (pydicom#2012, #2066).
+
+    Values on the left, under a High Bit above the stored ones, are moved down. Of values that need more than the stored
+    bits, these alone count where the file puts an overlay into the others, or where the picture is smoother so.
     """
-    unused = geometry.bits_allocated - geometry.bits_stored
+    spare = geometry.bits_allocated - geometry.bits_stored
     narrow = pixels.astype(f"<u{geometry.bits_allocated // 8}", copy=False).view(geometry.dtype)
-    if not unused:
+    if not spare:
         return narrow
-    trimmed: Pixels = (narrow << unused) >> unused
-    if is_native and geometry.signed and not np.array_equal(trimmed, narrow):
-        raise ImageRefused("signed")
-    return trimmed
+    above = spare if geometry.high_bit is None else geometry.bits_allocated - 1 - geometry.high_bit
+    below = spare - above
+    if geometry.has_overlay and below >= 0:
+        return np.asarray((narrow << above) >> spare)
+    raw = narrow.view(f"<u{geometry.bits_allocated // 8}")
+    is_wide = bits_of(raw) > geometry.bits_stored
+    if below > 0 and (is_native or is_wide) and not (raw & ((1 << below) - 1)).any():
+        return np.asarray(narrow >> below)
+    if below and is_wide and not geometry.signed:
+        raise ImageRefused("high_bit")
+    trimmed = (narrow << spare) >> spare if is_wide or geometry.signed else narrow
+    if np.array_equal(trimmed, narrow):
+        return narrow
+    best = min((trimmed, narrow) if is_wide else (trimmed,), key=_roughness)
+    if geometry.signed and best.min() < 0 and _is_likelier(raw, best, geometry.window):
+        raise ImageRefused("signed")  # they are not
+    return best
+
+
+def _is_likelier(one: Pixels, other: Pixels, window: tuple[float, float] | None) -> bool:
+    """Which of two readings has more of its values in the window of the file; where that is no help, is smoother."""
+    low, high = window or (-math.inf, math.inf)
+    inside = [np.count_nonzero((pixels >= low) & (pixels <= high)) for pixels in (one, other)]
+    return inside[0] > inside[1] or (inside[0] == inside[1] and _roughness(one) <= _roughness(other))
+
+
+def _roughness(pixels: Pixels) -> float:
+    """How far neighbours lie apart, by the spread of all: greys that wrap around are rough. Of some 256 rows."""
+    sample = pixels[:: max(len(pixels) // 256, 1)].astype(np.float32)
+    spread = float(sample.std())
+    return float(np.abs(np.diff(sample, axis=1)).mean()) / spread if spread and sample.shape[1] > 1 else math.inf
 
 
 _DECODERS: dict[str, Callable[[bytes, Geometry], NDArray[Any]]] = {

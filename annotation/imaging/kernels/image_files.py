@@ -27,6 +27,7 @@ from annotation.imaging.kernels.attributes import (
     number,
     read_attributes,
     read_identifiers,
+    stored_window,
 )
 from annotation.imaging.kernels.codestreams import ImageRefused, read_jpeg_header
 from annotation.imaging.kernels.decoding import (
@@ -34,6 +35,7 @@ from annotation.imaging.kernels.decoding import (
     SUPPORTED,
     Geometry,
     Pixels,
+    bits_of,
     check_geometry,
     decode_frame,
     decode_jpeg,
@@ -244,8 +246,11 @@ def read_dicom(data: bytes) -> SourceImage:
     check_kind(file)
     geometry = read_geometry(file)
     identifiers = read_identifiers(file)
-    attributes, warnings = read_attributes(file, bits_stored=geometry.bits_stored, signed=geometry.signed)
     pixels = read_frames(file, geometry)[0]
+    bits_stored = max(geometry.bits_stored, bits_of(pixels))
+    attributes, warnings = read_attributes(file, bits_stored=bits_stored, signed=geometry.signed)
+    if bits_stored > geometry.bits_stored:
+        warnings.append("bits_stored")
     if not file.has_header:
         warnings.append("no_header")
     if attributes.is_chest is False:
@@ -292,11 +297,17 @@ def read_geometry(file: DicomFile) -> Geometry:
         raise ImageRefused("size")
     if allocated is None or stored is None:
         raise ImageRefused("bits")
-    geometry = Geometry(rows, columns, allocated, stored, signed=number(file, 0x00280103) == 1)
+    signed, high_bit = number(file, 0x00280103) == 1, number(file, 0x00280102)
+    geometry = Geometry(rows, columns, allocated, stored, signed, high_bit, _has_overlay(file), stored_window(file))
     check_geometry(geometry)
-    if number(file, 0x00280102) not in (stored - 1, None):
-        raise ImageRefused("bits")
+    if high_bit is not None and high_bit >= allocated:
+        raise ImageRefused("high_bit")
     return geometry
+
+
+def _has_overlay(file: DicomFile) -> bool:
+    """Whether an overlay lies in the pixels: then it has more than one bit allocated (PS3.5 8.1.2, retired)."""
+    return any((number(file, group << 16 | 0x0100) or 1) > 1 for group in range(0x6000, 0x6020, 2))
 
 
 def read_frames(file: DicomFile, geometry: Geometry) -> list[Pixels]:

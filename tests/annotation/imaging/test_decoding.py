@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.refusals import refuses
 
 ROWS, COLUMNS = 120, 100
+NATIVE = "1.2.840.10008.1.2.1"
 DEEP = chest(ROWS, COLUMNS)
 SHALLOW = (chest(ROWS, COLUMNS, top=255) // 2 + 60).astype(np.uint8)
 GEOMETRY = Geometry(ROWS, COLUMNS, 16, 12, signed=False)
@@ -109,9 +111,72 @@ def test_native_pixels_must_have_exactly_their_length() -> None:
         decode_frame(data + bytes(4), "1.2.840.10008.1.2.1", GEOMETRY)
 
 
-def test_bits_above_the_stored_ones_are_dropped() -> None:
-    with_overlay = DEEP | 0x8000
-    assert np.array_equal(decode_frame(with_overlay.tobytes(), "1.2.840.10008.1.2.1", GEOMETRY), DEEP)
+WIDE = DEEP * 16 + 7  # all of 16 bits
+
+
+def test_an_overlay_in_the_unused_bits_is_dropped() -> None:
+    lettered = DEEP.copy()
+    lettered[20:40, 10:50:3] |= 0x8000
+    for overlaid in (lettered, DEEP | 0x8000):
+        assert np.array_equal(decode_frame(overlaid.tobytes(), NATIVE, GEOMETRY), DEEP)
+    declared = replace(GEOMETRY, high_bit=15, has_overlay=True)
+    assert np.array_equal(decode_frame((DEEP * 16 | WIDE % 2).tobytes(), NATIVE, declared), DEEP)
+    assert np.array_equal(decode_frame(WIDE.tobytes(), NATIVE, replace(GEOMETRY, has_overlay=True)), WIDE & 4095)
+
+
+def compressed(pixels: NDArray[np.uint16], bits: int) -> dict[str, bytes]:
+    return {
+        NATIVE: pixels.tobytes(),
+        decoding.RLE: rle(pixels),
+        decoding.JPEG_LOSSLESS_SV1: bytes(imagecodecs.ljpeg_encode(pixels, bitspersample=bits)),
+        decoding.JPEG_LS_LOSSLESS: bytes(imagecodecs.jpegls_encode(pixels)),
+        decoding.JPEG_2000_LOSSLESS: bytes(
+            imagecodecs.jpeg2k_encode(pixels, level=0, codecformat="j2k", bitspersample=bits)
+        ),
+    }
+
+
+@pytest.mark.parametrize("syntax", compressed(DEEP, 12))
+@pytest.mark.parametrize("factor", [2, 4, 16])
+def test_values_that_need_more_than_the_stored_bits_keep_them(syntax: str, factor: int) -> None:
+    """pydicom#2012: masked to the stored bits, the picture is a heap of stripes."""
+    wide = (DEEP * factor + 1).astype(np.uint16)
+    assert np.array_equal(decode_frame(compressed(wide, 16)[syntax], syntax, GEOMETRY), wide)
+
+
+@pytest.mark.parametrize("factor", [1, 16])
+def test_signed_values_are_read_whatever_their_upper_bits_are(factor: int) -> None:
+    """Not sign-extended (pydicom#2066), or wider than the stored bits."""
+    signed = ((DEEP.astype(np.int32) - 2048) * factor).astype(np.int16)
+    stored = signed & 0xFFF if factor == 1 else signed
+    for syntax, frame in compressed(stored.view(np.uint16), 16).items():
+        assert np.array_equal(decode_frame(frame, syntax, replace(GEOMETRY, signed=True)), signed)
+
+
+def test_the_window_tells_whether_values_are_signed_where_smoothness_does_not() -> None:
+    """Two greys, far apart: either reading is as smooth."""
+    pixels = np.where(DEEP > 2047, np.uint16(3500), np.uint16(900))
+    geometry = replace(GEOMETRY, signed=True)
+    read = decode_frame(pixels.tobytes(), NATIVE, replace(geometry, window=(-2048, 2048)))
+    assert np.unique(read).tolist() == [3500 - 4096, 900]
+    with refuses(ImageRefused, "signed"):
+        decode_frame(pixels.tobytes(), NATIVE, replace(geometry, window=(0, 4096)))
+
+
+def test_values_under_a_high_bit_above_the_stored_ones_are_moved_down() -> None:
+    left = replace(GEOMETRY, high_bit=15)
+    signed = DEEP.astype(np.int16) - 2048
+    assert np.array_equal(decode_frame((DEEP << 4).tobytes(), NATIVE, left), DEEP)
+    assert np.array_equal(decode_frame(rle(DEEP << 4), decoding.RLE, left), DEEP)
+    assert np.array_equal(decode_frame((signed << 4).tobytes(), NATIVE, replace(left, signed=True)), signed)
+
+
+@pytest.mark.parametrize("high_bit", [7, 10, 13, 15])
+def test_values_that_lie_at_the_right_are_read_whatever_the_high_bit_says(high_bit: int) -> None:
+    for syntax, frame in compressed(DEEP, 12).items():
+        assert np.array_equal(decode_frame(frame, syntax, replace(GEOMETRY, high_bit=high_bit)), DEEP)
+    with refuses(ImageRefused, "high_bit"):
+        decode_frame(WIDE.tobytes(), NATIVE, replace(GEOMETRY, high_bit=high_bit))
 
 
 def test_unsigned_pixels_that_call_themselves_signed_are_refused() -> None:

@@ -51,7 +51,7 @@ def test_a_file_without_header_comes_in_with_a_warning() -> None:
         ({"Rows": None}, "size"),
         ({"BitsAllocated": 64}, "bits"),
         ({"BitsStored": 17, "HighBit": 16}, "bits"),
-        ({"HighBit": 20}, "bits"),
+        ({"HighBit": 20}, "high_bit"),
         ({"Rows": 71}, "truncated"),
         ({"Rows": 60}, "pixel_length"),
         ({"PixelData": None}, "not_an_image"),
@@ -85,6 +85,7 @@ def test_other_files_are_refused(data: bytes) -> None:
         ({"WindowCenter": "1e309"}, "window"),
         ({"RescaleSlope": "0", "RescaleIntercept": "5"}, "rescale"),
         ({"LossyImageCompression": "01"}, "lossy"),
+        ({"BitsStored": 10, "HighBit": 9}, "bits_stored"),
     ],
 )
 def test_what_is_odd_comes_in_with_a_warning(values: dict[str, Any], warning: str) -> None:
@@ -92,6 +93,23 @@ def test_what_is_odd_comes_in_with_a_warning(values: dict[str, Any], warning: st
     assert image.warnings == (warning,)
     assert WARNINGS[warning]
     assert (image.attributes.slope, image.attributes.intercept) == (1.0, 0.0)
+
+
+def test_an_overlay_that_the_file_names_is_not_read_as_values() -> None:
+    made = make_data_set(chest() | 0x8000)
+    made.add_new(0x60020100, "US", 16)
+    image = read_image(as_bytes(made))
+    assert np.array_equal(image.pixels, chest())
+    assert image.warnings == ()
+
+
+def test_signed_values_are_told_by_a_window_of_rescaled_values() -> None:
+    pixels = np.where(chest() > 2047, np.uint16(3500), np.uint16(900))
+    values = {"PixelRepresentation": 1, "RescaleSlope": "-1", "RescaleIntercept": "2048", "WindowWidth": "4096"}
+    image = read_image(make_dicom(pixels, **values, WindowCenter="2048"))
+    assert np.unique(image.pixels).tolist() == [3500 - 4096, 900]
+    with pytest.raises(ImageRefused):
+        read_image(make_dicom(pixels, **values, WindowCenter="0"))
 
 
 def test_free_text_cannot_travel_in_a_coded_field() -> None:
