@@ -27,6 +27,10 @@ VIEW_POSITIONS: dict[str, ViewPosition] = {
     **dict.fromkeys(("LATERAL", "LAT"), ViewPosition.LATERAL),
     **dict.fromkeys(("LAO", "RAO", "LPO", "RPO", "LLO", "RLO", "OBLIQUE"), ViewPosition.OBLIQUE),
 }
+CR = "1.2.840.10008.5.1.4.1.1.1"
+DX_PRESENTATION = "1.2.840.10008.5.1.4.1.1.1.1"
+DX_PROCESSING = "1.2.840.10008.5.1.4.1.1.1.1.1"
+MODALITY_OF_CLASS = {CR: "CR", DX_PRESENTATION: "DX", DX_PROCESSING: "DX"}
 SEXES = {"F": Sex.FEMALE, "M": Sex.MALE, "O": Sex.OTHER}
 CHEST_PARTS = frozenset({"CHEST", "THORAX", "LUNG", "LUNGS", "RIB", "RIBS", "STERNUM", "HEART", "CHESTABDOMEN"})
 VOI_FUNCTIONS = frozenset({"LINEAR", "LINEAR_EXACT", "SIGMOID"})
@@ -97,7 +101,7 @@ def read_attributes(file: DicomFile, *, bits_stored: int, signed: bool) -> tuple
     lowest = min(end * slope + intercept for end in stored_range(bits_stored, signed=signed))
     spacing, calibrated, aspect = _spacing(file)
     attributes = Attributes(
-        modality=code(file, 0x00080060),
+        modality=modality_of(file),
         view_position=VIEW_POSITIONS.get(code(file, 0x00185101), ViewPosition.UNKNOWN),
         laterality=_one_of(code(file, 0x00200062) or code(file, 0x00200060), ("L", "R", "B", "U")),
         patient_orientation=_orientation(file),
@@ -144,6 +148,11 @@ def number(file: DicomFile, tag: int) -> int | None:
     """An unsigned 16-bit value, or None when it is absent or has another length."""
     value = file.values.get(tag, b"")
     return int(struct.unpack("<H", value)[0]) if len(value) == 2 else None
+
+
+def modality_of(file: DicomFile) -> str:
+    """Modality; where it is not given, that of the SOP class."""
+    return code(file, 0x00080060) or MODALITY_OF_CLASS.get(code(file, 0x00080016), "")
 
 
 def code(file: DicomFile, tag: int) -> str:
@@ -242,6 +251,17 @@ def _scaled(table: LookupTable, warnings: list[str]) -> LookupTable:
     if held != table.bits:
         warnings.append("voi_lut_bits")
     return _clipped(replace(table, bits=held))
+
+
+def colour_table(file: DicomFile) -> LookupTable:
+    """The palette of a grey picture (PS3.3 C.7.9). Raises ImageRefused: samples where it has colours, lookup_table."""
+    lut = {0x00283002: 0x00281101, 0x00283006: 0x00281201}  # of red; green and blue follow
+    items = [{tag: file.values.get(own + n, b"") for tag, own in lut.items()} for n in range(3)]
+    red, *others = (_lookup_table(item, signed=number(file, 0x00280103) == 1) for item in items)
+    for other in others:
+        if (other.first, len(other.data)) != (red.first, len(red.data)) or (other.data != red.data).any():
+            raise ImageRefused("samples")
+    return _scaled(red, [])
 
 
 def _clipped(table: LookupTable) -> LookupTable:

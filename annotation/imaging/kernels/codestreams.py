@@ -33,12 +33,18 @@ SENTENCES: dict[str, str] = {
     "inflates_too_much": _("The compressed content grows far beyond the size of a radiograph."),
     "no_transfer_syntax": _("The file does not say how it is encoded (Transfer Syntax UID is missing)."),
     "transfer_syntax": _("The transfer syntax of this file is not one that can be read here."),
+    "big_endian": _(
+        "The transfer syntax of this file is Explicit VR Big Endian, which was retired and is not read here."
+    ),
+    "jpeg_xl": _("The transfer syntax of this file is JPEG XL, which is not read here."),
     "not_an_image": _("The DICOM object holds no image."),
     "modality": _("Only CR, DX and secondary captures are taken; this object is of another kind."),
     "uid": _("An identifier (UID) is missing or is not a valid UID."),
     "frames": _("The object holds several frames; only single images are taken."),
-    "samples": _("The image is in colour; DICOM images must have one grey sample per pixel."),
-    "photometric": _("Photometric Interpretation is missing or is neither MONOCHROME1 nor MONOCHROME2."),
+    "samples": _("The image is in colour; a DICOM image must be grey, also where it is kept as RGB, YBR or palette."),
+    "photometric": _(
+        "Photometric Interpretation is missing, or is none of MONOCHROME1, MONOCHROME2, RGB, YBR and PALETTE COLOR."
+    ),
     "size": _("The image has no rows, no columns, or more than 40 million pixels."),
     "bits": _("The stored bits per pixel are not those of a grey image of 8 to 16 bits."),
     "signed": _("The file says that its pixels are signed, and they are not."),
@@ -76,6 +82,7 @@ WARNINGS: dict[str, str] = {
         "The VOI look-up table of the file holds other bits than it names; it was scaled by what it holds."
     ),
     "bits_stored": _("The pixels need more bits than the file says (Bits Stored); they were read by what they need."),
+    "padding": _("Bytes behind the pixels were left out."),
     "lossy": _("The image was compressed with loss before it came in."),
     "colour": _("The image was in colour and is shown in grey."),
     "turned": _("The image was turned as its camera note asks."),

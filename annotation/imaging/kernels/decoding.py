@@ -40,6 +40,8 @@ JPEG_BASELINE, JPEG_EXTENDED = "1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.51
 JPEG_LOSSLESS, JPEG_LOSSLESS_SV1 = "1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70"
 JPEG_LS_LOSSLESS, JPEG_LS_LOSSY = "1.2.840.10008.1.2.4.80", "1.2.840.10008.1.2.4.81"
 JPEG_2000_LOSSLESS, JPEG_2000 = "1.2.840.10008.1.2.4.90", "1.2.840.10008.1.2.4.91"
+HTJ2K = tuple(f"1.2.840.10008.1.2.4.{number}" for number in (201, 202, 203))
+_MOST_CHROMA = 8  # of 255: a compressed grey is not quite grey
 
 _PROBE = bytes(range(0x11, 0x71)) * 2  # no 0xFF: it must not look like a marker
 
@@ -55,11 +57,13 @@ class Geometry:
     signed: bool
     high_bit: int | None = None  # None: the highest of the stored ones
     has_overlay: bool = False  # in bits of the pixels that are not theirs
+    samples: int = 1  # 3: grey kept as colour
+    is_planar: bool = False
     window: tuple[float, float] | None = None  # the stored values between which the file's first window lies
 
     @property
     def n_bytes(self) -> int:
-        return self.rows * self.columns * self.bits_allocated // 8
+        return self.rows * self.columns * self.samples * self.bits_allocated // 8
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -68,7 +72,7 @@ class Geometry:
 
 def check_geometry(geometry: Geometry) -> None:
     """Refuse sizes and depths that no radiograph has, before anything is allocated."""
-    if not (0 < geometry.rows * geometry.columns <= MAX_PIXELS):
+    if not (0 < geometry.rows * geometry.columns * geometry.samples <= MAX_PIXELS):
         raise ImageRefused("size")
     if geometry.bits_allocated not in (8, 16) or not 1 <= geometry.bits_stored <= geometry.bits_allocated:
         raise ImageRefused("bits")
@@ -82,14 +86,15 @@ def decode_frame(frame: bytes, transfer_syntax: str, geometry: Geometry) -> Pixe
     """
     check_geometry(geometry)
     if transfer_syntax in NATIVE:
-        return _stored_bits(_native(frame, geometry), geometry, is_native=True)
+        return _stored_bits(_grey(_native(frame, geometry), geometry), geometry, is_native=True)
     decoder = _DECODERS.get(transfer_syntax)
     if decoder is None:
         raise ImageRefused("transfer_syntax")
     decoded = decoder(frame, geometry)
-    if decoded.shape != (geometry.rows, geometry.columns) or decoded.dtype.kind not in "ui":
+    colours = (geometry.samples,) if geometry.samples > 1 else ()
+    if decoded.shape != (geometry.rows, geometry.columns, *colours) or decoded.dtype.kind not in "ui":
         raise ImageRefused("codestream")
-    return _stored_bits(decoded, geometry, is_native=transfer_syntax == RLE)
+    return _stored_bits(_grey(decoded, geometry), geometry, is_native=transfer_syntax == RLE)
 
 
 def split_frames(fragments: Sequence[bytes], n_frames: int) -> list[bytes]:
@@ -112,15 +117,16 @@ def split_frames(fragments: Sequence[bytes], n_frames: int) -> list[bytes]:
     return [b"".join(pieces[start:end]) for start, end in itertools.pairwise(bounds)]
 
 
-def decode_jpeg(data: bytes, header: StreamHeader) -> NDArray[Any]:
-    """Decode a baseline, extended or progressive JPEG completely, or refuse it. Colour comes as luminance."""
+def decode_jpeg(data: bytes, header: StreamHeader, *, as_stored: bool = False) -> NDArray[Any]:
+    """Decode a baseline, extended or progressive JPEG completely, or refuse it. Colour comes as luminance, or stays."""
     if header.process not in (0xC0, 0xC1, 0xC2) or not is_completely_scanned(header):
         raise ImageRefused("codestream" if header.process not in (0xC0, 0xC1, 0xC2) else "truncated")
     if header.components == 1:
         return _decode_whole(imagecodecs.jpeg8_decode, data, header)
     if header.components != 3:
         raise ImageRefused("colour_space")
-    return _decode_whole(lambda jpeg: imagecodecs.jpeg8_decode(jpeg, outcolorspace="GRAYSCALE"), data, header)
+    spaces = {"colorspace": "RGB", "outcolorspace": "RGB"} if as_stored else {"outcolorspace": "GRAYSCALE"}
+    return _decode_whole(lambda jpeg: imagecodecs.jpeg8_decode(jpeg, **spaces), data, header)
 
 
 def _decode_whole(decode: Callable[[bytes], Any], data: bytes, header: StreamHeader) -> NDArray[Any]:
@@ -146,10 +152,32 @@ def _attempt(decode: Callable[[bytes], Any], stream: bytes) -> NDArray[Any]:
 def _native(frame: bytes, geometry: Geometry) -> NDArray[Any]:
     if len(frame) < geometry.n_bytes:
         raise ImageRefused("truncated")
-    if len(frame) > geometry.n_bytes + geometry.n_bytes % 2:
+    rest = frame[geometry.n_bytes :]
+    if len(rest) >= geometry.n_bytes // geometry.rows and rest.strip(rest[:1]):  # no padding, maybe rows
         raise ImageRefused("pixel_length")
-    pixels = np.frombuffer(frame, geometry.dtype, count=geometry.rows * geometry.columns)
-    return pixels.reshape(geometry.rows, geometry.columns)
+    pixels = np.frombuffer(frame, geometry.dtype, count=geometry.rows * geometry.columns * geometry.samples)
+    return _shaped(pixels, geometry, is_planar=geometry.is_planar)
+
+
+def _shaped(pixels: NDArray[Any], geometry: Geometry, *, is_planar: bool) -> NDArray[Any]:
+    """Rows and columns, and samples where there are several: planes, or pixel by pixel."""
+    if geometry.samples == 1:
+        return pixels.reshape(geometry.rows, geometry.columns)
+    if is_planar:
+        return np.moveaxis(pixels.reshape(geometry.samples, geometry.rows, geometry.columns), 0, 2)
+    return pixels.reshape(geometry.rows, geometry.columns, geometry.samples)
+
+
+def _grey(pixels: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
+    """The first sample, where the others show no colour: they equal it (RGB), or are in the middle (YBR)."""
+    if geometry.samples == 1:
+        return pixels
+    first, others = np.ascontiguousarray(pixels[..., 0]), pixels[..., 1:].astype(np.int32)
+    most = _MOST_CHROMA << max(geometry.bits_stored - 8, 0)
+    for grey in (first[..., None].astype(np.int32), 1 << (geometry.bits_stored - 1)):
+        if np.abs(others - grey).max() <= most:
+            return first
+    raise ImageRefused("samples")
 
 
 def _decode_rle(frame: bytes, geometry: Geometry) -> NDArray[Any]:
@@ -158,8 +186,8 @@ def _decode_rle(frame: bytes, geometry: Geometry) -> NDArray[Any]:
     _check_rle_length(frame, geometry)
 
     def decode(data: bytes) -> NDArray[Any]:
-        raw = _rle_decode_frame(data, geometry.rows, geometry.columns, 1, geometry.bits_allocated)
-        return np.frombuffer(raw, geometry.dtype).reshape(geometry.rows, geometry.columns)
+        raw = _rle_decode_frame(data, geometry.rows, geometry.columns, geometry.samples, geometry.bits_allocated)
+        return _shaped(np.frombuffer(raw, geometry.dtype), geometry, is_planar=True)
 
     return _attempt(decode, frame)
 
@@ -194,7 +222,7 @@ def _rle_length(segment: bytes) -> int:
 def _decode_jpeg(frame: bytes, geometry: Geometry) -> NDArray[Any]:
     header = read_jpeg_header(frame)
     _check_stream(header, geometry)
-    return decode_jpeg(frame, header)
+    return decode_jpeg(frame, header, as_stored=True)
 
 
 def _decode_jpeg_lossless(frame: bytes, geometry: Geometry) -> NDArray[Any]:
@@ -219,7 +247,7 @@ def _decode_jpeg2000(frame: bytes, geometry: Geometry) -> NDArray[Any]:
 
 
 def _check_stream(header: StreamHeader, geometry: Geometry) -> None:
-    if (header.rows, header.columns) != (geometry.rows, geometry.columns) or header.components != 1:
+    if (header.rows, header.columns) != (geometry.rows, geometry.columns) or header.components != geometry.samples:
         raise ImageRefused("codestream")
     if header.precision > geometry.bits_allocated:
         raise ImageRefused("codestream")
@@ -284,5 +312,6 @@ _DECODERS: dict[str, Callable[[bytes, Geometry], NDArray[Any]]] = {
     JPEG_LS_LOSSY: _decode_jpeg_ls,
     JPEG_2000_LOSSLESS: _decode_jpeg2000,
     JPEG_2000: _decode_jpeg2000,
+    **dict.fromkeys(HTJ2K, _decode_jpeg2000),
 }
 SUPPORTED = NATIVE | frozenset(_DECODERS)

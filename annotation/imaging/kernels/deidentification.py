@@ -21,8 +21,8 @@ from pydicom.valuerep import format_number_as_ds
 
 from annotation.enums import ViewPosition
 from annotation.hashes import keyed_digest, keyed_pseudonym
-from annotation.imaging.kernels.attributes import LookupTable
-from annotation.imaging.kernels.image_files import CR, DX_PRESENTATION, SourceImage
+from annotation.imaging.kernels.attributes import CR, DX_PRESENTATION, LookupTable
+from annotation.imaging.kernels.image_files import SourceImage
 
 VERSION = "allowlist-3"  # since 2: VOI tables have the bits that they hold
 METHODS = (

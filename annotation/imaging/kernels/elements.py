@@ -25,6 +25,11 @@ IMPLICIT_LE = "1.2.840.10008.1.2"
 EXPLICIT_LE = "1.2.840.10008.1.2.1"
 DEFLATED_LE = "1.2.840.10008.1.2.1.99"
 
+UNREAD = {
+    "1.2.840.10008.1.2.2": "big_endian",
+    **dict.fromkeys((f"1.2.840.10008.1.2.4.{number}" for number in (110, 111, 112)), "jpeg_xl"),
+}
+
 PIXEL_DATA = 0x7FE00010
 TRANSFER_SYNTAX_UID = 0x00020010
 MODALITY_LUT_SEQUENCE = 0x00283000
@@ -73,7 +78,10 @@ def parse_dicom(data: bytes) -> DicomFile:
     has_header = start == 132
     if not has_header and not _looks_like_data_set(data):
         raise ImageRefused("format")
-    syntax, position = _file_meta(data, start)
+    meta, position = _file_meta(data, start)
+    syntax = meta.get(TRANSFER_SYNTAX_UID, b"").rstrip(b"\0 ").decode("latin-1")
+    if syntax in UNREAD:
+        raise ImageRefused(UNREAD[syntax])
     if not syntax:
         if has_header:
             raise ImageRefused("no_transfer_syntax")
@@ -84,6 +92,9 @@ def parse_dicom(data: bytes) -> DicomFile:
     if position >= len(data):
         raise ImageRefused("not_an_image")
     _walk_level(walk, position, len(data), depth=0, keep=walk.values)
+    for tag, in_meta in ((0x00080016, 0x00020002), (0x00080018, 0x00020003)):  # VinDr-CXR has them there alone
+        if not walk.values.get(tag) and in_meta in meta:
+            walk.values[tag] = meta[in_meta]
     return DicomFile(syntax, has_header, walk.values, walk.sequences, walk.fragments, walk.native)
 
 
@@ -114,8 +125,8 @@ def _looks_like_data_set(data: bytes) -> bool:
     return int(struct.unpack_from("<I", data, 4)[0]) <= 256
 
 
-def _file_meta(data: bytes, position: int) -> tuple[str, int]:
-    """The transfer syntax, and where the data set begins. Group 0002 is always explicit little endian."""
+def _file_meta(data: bytes, position: int) -> tuple[dict[int, bytes], int]:
+    """The values of group 0002, and where the data set begins. Group 0002 is always explicit little endian."""
     walk = _Walk(data, explicit=True)
     seen: dict[int, bytes] = {}
     while position + 8 <= len(data) and data[position : position + 2] == b"\x02\x00":
@@ -126,8 +137,7 @@ def _file_meta(data: bytes, position: int) -> tuple[str, int]:
             raise ImageRefused("duplicate_element")
         seen[tag] = data[position : position + length]
         position += length
-    syntax = seen.get(TRANSFER_SYNTAX_UID, b"")
-    return syntax.rstrip(b"\0 ").decode("latin-1"), position
+    return seen, position
 
 
 def _element_head(walk: _Walk, position: int, end: int) -> tuple[int, bytes, int, int]:
@@ -145,10 +155,23 @@ def _element_head(walk: _Walk, position: int, end: int) -> tuple[int, bytes, int
     if vr in _SHORT_VRS:
         return tag, vr, struct.unpack_from("<H", walk.data, position + 6)[0], position + 8
     if vr not in _LONG_VRS:
-        raise ImageRefused("malformed")
+        if not group % 2 or group == 0xFFFF:
+            raise ImageRefused("malformed")
+        length = int(struct.unpack_from("<H", walk.data, position + 6)[0])
+        if length or not _has_long_form(walk.data, position, end):
+            return tag, b"UN", length, position + 8
     if position + 12 > end:
         raise ImageRefused("truncated")
     return tag, vr, struct.unpack_from("<I", walk.data, position + 8)[0], position + 12
+
+
+def _has_long_form(data: bytes, position: int, end: int) -> bool:
+    """Whether an element of unknown representation has four bytes of length: then an element or the end follows it."""
+    if position + 12 > end:
+        return False
+    follows = position + 12 + int(struct.unpack_from("<I", data, position + 8)[0])
+    head = data[follows : min(follows + 6, end)]
+    return follows == end or head[:2] == b"\xfe\xff" or head[4:] in _SHORT_VRS | _LONG_VRS
 
 
 def _walk_level(walk: _Walk, position: int, end: int, *, depth: int, keep: dict[int, bytes] | None) -> int:

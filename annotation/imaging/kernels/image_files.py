@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -21,9 +21,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from annotation.imaging.kernels.attributes import (
+    DX_PROCESSING,
+    MODALITY_OF_CLASS,
     Attributes,
     Identifiers,
     code,
+    colour_table,
+    modality_of,
     number,
     read_attributes,
     read_identifiers,
@@ -197,9 +201,6 @@ def _grey(picture: Image.Image, is_deep_grey: bool) -> tuple[Grey, list[str]]:
 MAX_BYTES = 160 * 1024 * 1024  # 40 million pixels of 16 bit, twice
 SMALL_SIDE = 64
 
-CR = "1.2.840.10008.5.1.4.1.1.1"
-DX_PRESENTATION = "1.2.840.10008.5.1.4.1.1.1.1"
-DX_PROCESSING = "1.2.840.10008.5.1.4.1.1.1.1.1"
 SECONDARY_CAPTURES = frozenset(
     {
         "1.2.840.10008.5.1.4.1.1.7",
@@ -207,7 +208,11 @@ SECONDARY_CAPTURES = frozenset(
         "1.2.840.10008.5.1.4.1.1.7.3",
     }
 )
-RADIOGRAPHS = frozenset({CR, DX_PRESENTATION, DX_PROCESSING})
+RADIOGRAPHS = frozenset(MODALITY_OF_CLASS)
+
+
+PALETTE = "PALETTE COLOR"
+COLOURS = frozenset({"RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT", PALETTE})  # taken where they show grey
 
 
 class SourceKind(StrEnum):
@@ -251,6 +256,16 @@ def read_dicom(data: bytes) -> SourceImage:
     attributes, warnings = read_attributes(file, bits_stored=bits_stored, signed=geometry.signed)
     if bits_stored > geometry.bits_stored:
         warnings.append("bits_stored")
+    if file.native is not None and len(file.native) > geometry.n_bytes + geometry.n_bytes % 2:
+        warnings.append("padding")
+    if code(file, 0x00280004) == PALETTE:
+        table = colour_table(file)
+        pixels = table.data[np.clip(pixels.astype(np.int32) - table.first, 0, len(table.data) - 1)]
+        attributes = replace(attributes, bits_stored=table.bits)
+    if code(file, 0x00280004) in COLOURS:  # windows and tables are for grey
+        attributes = replace(
+            attributes, windows=(), voi_luts=(), modality_lut=None, slope=1.0, intercept=0.0, padding=None
+        )
     if not file.has_header:
         warnings.append("no_header")
     if attributes.is_chest is False:
@@ -266,11 +281,11 @@ def check_kind(file: DicomFile) -> None:
     """Only CR, DX and secondary captures, one frame; the SOP class and the modality must not disagree."""
     if file.transfer_syntax not in SUPPORTED:
         raise ImageRefused("transfer_syntax")
-    sop_class, modality = code(file, 0x00080016), code(file, 0x00080060)
+    sop_class, modality = code(file, 0x00080016), modality_of(file)
     if sop_class in SECONDARY_CAPTURES:
-        is_taken = modality in ("CR", "DX", "OT", "SC")
+        is_taken = modality in ("CR", "DX", "OT", "SC", "RG")
     else:
-        is_taken = modality in ("CR", "DX") and (not sop_class or sop_class in RADIOGRAPHS)
+        is_taken = modality in ("CR", "DX", "RG") and (not sop_class or sop_class in RADIOGRAPHS)
     if not is_taken:
         raise ImageRefused("modality")
     if file.native is None and file.fragments is None:
@@ -287,10 +302,11 @@ def n_frames(file: DicomFile) -> int:
 
 def read_geometry(file: DicomFile) -> Geometry:
     """Size and depth of a grey image. Raises ImageRefused: samples, photometric, size, bits."""
-    if number(file, 0x00280002) not in (1, None):
-        raise ImageRefused("samples")
-    if code(file, 0x00280004) not in ("MONOCHROME1", "MONOCHROME2"):
+    samples, kind = number(file, 0x00280002) or 1, code(file, 0x00280004)
+    if kind not in COLOURS | {"MONOCHROME1", "MONOCHROME2"}:
         raise ImageRefused("photometric")
+    if samples != (3 if kind in COLOURS - {PALETTE} else 1) or (file.native is not None and kind == "YBR_FULL_422"):
+        raise ImageRefused("samples")
     rows, columns = number(file, 0x00280010), number(file, 0x00280011)
     allocated, stored = number(file, 0x00280100), number(file, 0x00280101)
     if rows is None or columns is None:
@@ -298,7 +314,18 @@ def read_geometry(file: DicomFile) -> Geometry:
     if allocated is None or stored is None:
         raise ImageRefused("bits")
     signed, high_bit = number(file, 0x00280103) == 1, number(file, 0x00280102)
-    geometry = Geometry(rows, columns, allocated, stored, signed, high_bit, _has_overlay(file), stored_window(file))
+    geometry = Geometry(
+        rows,
+        columns,
+        allocated,
+        stored,
+        signed,
+        high_bit,
+        has_overlay=_has_overlay(file),
+        samples=samples,
+        is_planar=number(file, 0x00280006) == 1,
+        window=stored_window(file),
+    )
     check_geometry(geometry)
     if high_bit is not None and high_bit >= allocated:
         raise ImageRefused("high_bit")

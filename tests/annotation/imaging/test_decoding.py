@@ -50,6 +50,7 @@ LOSSLESS = {
     decoding.JPEG_LOSSLESS_SV1: bytes(imagecodecs.ljpeg_encode(DEEP, bitspersample=12)),
     decoding.JPEG_LS_LOSSLESS: bytes(imagecodecs.jpegls_encode(DEEP)),
     decoding.JPEG_2000_LOSSLESS: bytes(imagecodecs.jpeg2k_encode(DEEP, level=0, codecformat="j2k", bitspersample=12)),
+    decoding.HTJ2K[0]: bytes(imagecodecs.htj2k_encode(DEEP)),
 }
 
 
@@ -102,13 +103,15 @@ def test_a_grid_of_tiny_tiles_is_refused() -> None:
         decode_frame(bytes(frame), decoding.JPEG_2000_LOSSLESS, GEOMETRY)
 
 
-def test_native_pixels_must_have_exactly_their_length() -> None:
+def test_native_pixels_must_have_their_length_but_for_padding() -> None:
     data = DEEP.tobytes()
     assert np.array_equal(decode_frame(data, "1.2.840.10008.1.2.1", GEOMETRY), DEEP)
     with refuses(ImageRefused, "truncated"):
         decode_frame(data[:-2], "1.2.840.10008.1.2.1", GEOMETRY)
+    assert np.array_equal(decode_frame(data + bytes(4096), NATIVE, GEOMETRY), DEEP)
+    assert np.array_equal(decode_frame(data + data[: 2 * COLUMNS - 2], NATIVE, GEOMETRY), DEEP)
     with refuses(ImageRefused, "pixel_length"):
-        decode_frame(data + bytes(4), "1.2.840.10008.1.2.1", GEOMETRY)
+        decode_frame(data + data[: 2 * COLUMNS], NATIVE, GEOMETRY)  # a row more
 
 
 WIDE = DEEP * 16 + 7  # all of 16 bits

@@ -102,6 +102,26 @@ def test_an_unknown_value_representation_is_refused() -> None:
     assert refusal_of(data.replace(b"\x10\x00\x20\x00LO", b"\x10\x00\x20\x00ZZ")) == "malformed"
 
 
+@pytest.mark.parametrize(
+    "element",
+    [
+        b"??\x04\0abcd",
+        b"QQ\0\0",
+        b"QQ\0\0\x04\0\0\0abcd",
+        b"QQ\x02\0ab\x09\0\x02\x10ZZ\0\0\x02\0\0\0cd",
+    ],
+)
+def test_a_private_element_of_unknown_representation_is_passed_over(element: bytes) -> None:
+    """In the short and in the long form; wherever the length does not fit, the file is refused."""
+    data = make_dicom()
+    at = data.index(b"\x10\0\x10\0PN")
+    spoiled = data[:at] + b"\x09\0\x01\x10" + element + data[at:]
+    assert parse_dicom(spoiled).native == parse_dicom(data).native
+    assert parse_dicom(spoiled).values[0x00100020] == b"MRN-0001"
+    with pytest.raises(ImageRefused):
+        parse_dicom(data[:at] + b"\x09\0\x01\x10" + b"QQ\xff\xff" + data[at:])
+
+
 def test_a_bomb_is_refused_while_it_inflates() -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     bomb = packer.compress(bytes(80_000_000)) + packer.flush()
@@ -136,6 +156,7 @@ TEXTS = (
     *(0x00080016, 0x00080018, 0x00080050, 0x00080060, 0x00100020, 0x00100040, 0x00101010, 0x00180015, 0x00185101),
     *(0x0020000D, 0x00200020, 0x00200060, 0x00200062, 0x00280004, 0x00280008, 0x00280301, 0x00281056, 0x00282110),
 )
+IN_META = {0x00080016: 0x00020002, 0x00080018: 0x00020003}  # read there where the data set lacks them
 NUMBERS = (0x00280002, 0x00280010, 0x00280011, 0x00280100, 0x00280101, 0x00280102, 0x00280103)
 DECIMALS = (0x00181164, 0x00280030, 0x00280034, 0x00281050, 0x00281051, 0x00281052, 0x00281053)
 
@@ -153,7 +174,8 @@ def test_what_is_read_is_what_pydicom_reads(shared_data: Path) -> None:
             warnings.simplefilter("ignore")  # values that do not fit their representation
             theirs = dcmread(io.BytesIO(data), force=True, stop_before_pixels=True)
             for tag in TEXTS:
-                assert code(file, tag) == "\\".join(map(str, values_of(theirs, tag))).strip().upper(), path.name
+                given = values_of(theirs, tag) or values_of(theirs.get("file_meta", Dataset()), IN_META.get(tag, 0))
+                assert code(file, tag) == "\\".join(map(str, given)).strip().upper(), path.name
             for tag in NUMBERS:
                 assert [number(file, tag)] == (values_of(theirs, tag) or [None]), path.name
             for tag in DECIMALS:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import imagecodecs
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+from pydicom.uid import RLELossless
 
 from annotation.enums import Sex, ViewPosition
 from annotation.imaging.kernels.attributes import Window, age_in_years
 from annotation.imaging.kernels.codestreams import SENTENCES, WARNINGS, ImageRefused
+from annotation.imaging.kernels.decoding import JPEG_2000_LOSSLESS, JPEG_BASELINE, JPEG_LS_LOSSLESS
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind, read_image
-from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set, make_dicom
+from tests.annotation.imaging.dicomfiles import CR, as_bytes, chest, make_compressed, make_data_set, make_dicom
+from tests.refusals import refuses
+
+SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 
 
 def read(**values: Any) -> SourceImage:
@@ -39,13 +47,16 @@ def test_a_file_without_header_comes_in_with_a_warning() -> None:
     ("values", "code"),
     [
         ({"Modality": "CT"}, "modality"),
-        ({"Modality": None}, "modality"),
+        ({"Modality": None, "SOPClassUID": SECONDARY_CAPTURE}, "modality"),
         ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.1.2"}, "modality"),
         ({"NumberOfFrames": 2}, "frames"),
         ({"NumberOfFrames": 999999}, "frames"),
         ({"SamplesPerPixel": 3}, "samples"),
         ({"PhotometricInterpretation": None}, "photometric"),
-        ({"PhotometricInterpretation": "RGB"}, "photometric"),
+        ({"PhotometricInterpretation": "RGB"}, "samples"),
+        ({"PhotometricInterpretation": "HSV", "SamplesPerPixel": 3}, "photometric"),
+        ({"PhotometricInterpretation": "YBR_FULL_422", "SamplesPerPixel": 3}, "samples"),
+        ({"PhotometricInterpretation": "PALETTE COLOR"}, "lookup_table"),
         ({"Rows": 0}, "size"),
         ({"Rows": 65535, "Columns": 65535}, "size"),
         ({"Rows": None}, "size"),
@@ -55,7 +66,6 @@ def test_a_file_without_header_comes_in_with_a_warning() -> None:
         ({"Rows": 71}, "truncated"),
         ({"Rows": 60}, "pixel_length"),
         ({"PixelData": None}, "not_an_image"),
-        ({"SOPInstanceUID": None}, "uid"),
         ({"SOPInstanceUID": "../../tmp/owned"}, "uid"),
         ({"SOPInstanceUID": "1' OR '1'='1"}, "uid"),
         ({"StudyInstanceUID": "1." * 40}, "uid"),
@@ -67,6 +77,102 @@ def test_what_is_not_a_radiograph_of_one_frame_is_refused(values: dict[str, Any]
         read(**values)
     assert caught.value.code == code
     assert caught.value.sentence == SENTENCES[code]
+
+
+def test_class_and_uid_may_stand_in_the_file_meta_alone() -> None:
+    """As VinDr-CXR releases its files; they have no modality either."""
+    made = make_data_set(chest(), SOPClassUID=None, SOPInstanceUID=None, StudyInstanceUID=None, Modality=None)
+    made.ImageType = ["ORIGINAL", "PRIMARY"]
+    image = read_image(as_bytes(made))
+    assert (image.attributes.modality, image.identifiers.sop_uid) == ("CR", "1.2")
+    with refuses(ImageRefused, "modality"):
+        read_image(as_bytes(made, header=False))
+    made.Modality = "CR"
+    with refuses(ImageRefused, "uid"):
+        read_image(as_bytes(made, header=False))
+
+
+@pytest.mark.parametrize("sop_class", [CR, SECONDARY_CAPTURE])
+def test_digitised_film_comes_in(sop_class: str) -> None:
+    assert read(Modality="RG", SOPClassUID=sop_class).attributes.modality == "RG"
+
+
+@pytest.mark.parametrize(
+    ("syntax", "code"), [("1.2.840.10008.1.2.2", "big_endian"), ("1.2.840.10008.1.2.4.110", "jpeg_xl")]
+)
+def test_a_transfer_syntax_that_is_not_read_is_named(syntax: str, code: str) -> None:
+    data = make_dicom()
+    longer = syntax.encode() + b"\0" * (len(syntax) % 2)
+    at = data.index(EXPLICIT := b"1.2.840.10008.1.2.1\0")
+    data = data[: at - 2] + len(longer).to_bytes(2, "little") + longer + data[at + len(EXPLICIT) :]
+    with refuses(ImageRefused, code):
+        read_image(data)
+
+
+GREY = (chest(top=255) // 2 + 60).astype(np.uint8)
+CHROMA = np.full_like(GREY, 128)
+COLOURED: dict[str, tuple[NDArray[np.uint8], ...]] = {"RGB": (GREY, GREY, GREY), "YBR_FULL": (GREY, CHROMA, CHROMA)}
+
+
+def coloured(kind: str, planes: tuple[NDArray[np.uint8], ...], *, is_planar: bool = False) -> Dataset:
+    pixels = np.stack(planes, axis=0 if is_planar else 2)
+    made = make_data_set(GREY, bits=8, SamplesPerPixel=3, PhotometricInterpretation=kind, PixelData=pixels.tobytes())
+    made.PlanarConfiguration = int(is_planar)
+    return made
+
+
+@pytest.mark.parametrize("is_planar", [False, True])
+@pytest.mark.parametrize("kind", COLOURED)
+def test_a_grey_picture_kept_in_colour_comes_in_and_a_coloured_one_does_not(kind: str, is_planar: bool) -> None:
+    made = coloured(kind, COLOURED[kind], is_planar=is_planar)
+    image = read_image(as_bytes(made))
+    assert np.array_equal(image.pixels, GREY)
+    assert (image.attributes.bits_stored, image.attributes.windows) == (8, ())
+    with refuses(ImageRefused, "samples"):
+        read_image(as_bytes(coloured(kind, (*COLOURED[kind][:2], CHROMA + 40), is_planar=is_planar)))
+
+
+def test_a_grey_picture_in_run_lengths_of_colour_comes_in() -> None:
+    made = coloured("YBR_FULL", COLOURED["YBR_FULL"])
+    as_bytes(made)
+    made.compress(RLELossless, generate_instance_uid=False)
+    assert np.array_equal(read_image(as_bytes(made, RLELossless)).pixels, GREY)
+
+
+@pytest.mark.parametrize(
+    ("syntax", "kind"),
+    [
+        (JPEG_BASELINE, "RGB"),
+        (JPEG_BASELINE, "YBR_FULL_422"),
+        (JPEG_2000_LOSSLESS, "YBR_RCT"),
+        (JPEG_LS_LOSSLESS, "RGB"),
+    ],
+)
+def test_a_grey_picture_in_compressed_colour_comes_in(syntax: str, kind: str) -> None:
+    pixels = np.stack(COLOURED["RGB"], axis=2)
+    frame = {
+        "RGB": lambda: imagecodecs.jpeg8_encode(pixels, level=98, colorspace="RGB", outcolorspace="RGB"),
+        "YBR_FULL_422": lambda: imagecodecs.jpeg8_encode(pixels, level=98, subsampling="422"),
+        "YBR_RCT": lambda: imagecodecs.jpeg2k_encode(pixels, level=0, codecformat="j2k", mct=True),
+    }[kind]() if syntax != JPEG_LS_LOSSLESS else imagecodecs.jpegls_encode(pixels)  # fmt: skip
+    values = {"bits": 8, "SamplesPerPixel": 3, "PhotometricInterpretation": kind, "PlanarConfiguration": 0}
+    image = read_image(make_compressed(bytes(frame), syntax, GREY, **values))
+    assert np.abs(image.pixels.astype(int) - GREY).max() <= (8 if syntax == JPEG_BASELINE else 0)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_a_picture_with_a_grey_palette_comes_in(bits: int) -> None:
+    entries = (np.arange(256) * (257 if bits == 16 else 1)).astype(np.uint16)[::-1]
+    made = make_data_set(GREY, bits=8, PhotometricInterpretation="PALETTE COLOR")
+    for n in range(3):
+        made.add_new(0x00281101 + n, "US", [256, 0, bits])
+        made.add_new(0x00281201 + n, "OW", entries.astype("<u2").tobytes())
+    image = read_image(as_bytes(made))
+    assert np.array_equal(image.pixels, entries[GREY])
+    assert (image.attributes.bits_stored, image.attributes.windows) == (bits, ())
+    made[0x00281203].value = entries[::-1].astype("<u2").tobytes()
+    with refuses(ImageRefused, "samples"):
+        read_image(as_bytes(made))
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"%PDF-1.4", b"<svg/>", b"BM" * 40])
@@ -86,6 +192,8 @@ def test_other_files_are_refused(data: bytes) -> None:
         ({"RescaleSlope": "0", "RescaleIntercept": "5"}, "rescale"),
         ({"LossyImageCompression": "01"}, "lossy"),
         ({"BitsStored": 10, "HighBit": 9}, "bits_stored"),
+        ({"PixelData": chest().tobytes() + bytes(512)}, "padding"),
+        ({"PixelData": chest().tobytes() + b"\1\2\3\4"}, "padding"),
     ],
 )
 def test_what_is_odd_comes_in_with_a_warning(values: dict[str, Any], warning: str) -> None:

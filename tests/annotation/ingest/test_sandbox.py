@@ -84,7 +84,7 @@ def test_the_death_of_the_child_is_a_refusal_and_the_next_file_comes_in(tmp_path
 
 
 def test_a_file_that_needs_too_much_memory_is_refused(tmp_path: Path) -> None:
-    with Decoder(tmp_path, address_space=320 * 1024 * 1024) as decoder:
+    with Decoder(tmp_path, address_space=256 * 1024 * 1024) as decoder:
         with refuses(ImageRefused, "decoder_died"):
             decoder.decode(make_dicom(np.zeros((6000, 6000), np.uint16), PixelRepresentation=0))
         assert decoder.decode(make_dicom()).pixels.shape == (70, 80)
