@@ -236,6 +236,8 @@ def forget_names_of_refused_files(at: datetime) -> int:
         for part in ("refused", "credits_refused"):
             if part in result:
                 result[part] = [{**one, "file": f"file {n}"} for n, one in enumerate(result[part], start=1)]
+        if "views" in result:  # words of the files themselves
+            result["views"] = [{**one, "words": f"view {n}"} for n, one in enumerate(result["views"], start=1)]
         Job.objects.filter(pk=job.pk).update(result={**result, "names_removed": True})
     return len(old)
 

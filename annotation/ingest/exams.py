@@ -8,6 +8,7 @@ run twice: what came in before counts as a duplicate.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from annotation.ingest.source_files import ArchiveLimits, Found, find_units, is_
 from annotation.ingest.storing import PreparedImage, prepare_image, store_rows
 from annotation.models import Image, QuestionBank, User
 
+MOST_WORDS = 100
 ARCHIVE_TOTAL_BYTES = 8 * 1024**3
 
 Watcher = Callable[[int, int], None]  # files done, files in all; may raise to stop between two units
@@ -52,6 +54,7 @@ class IngestResult:
     n_waiting: int = 0  # images that questions waited for before
     image_ids: list[int] = field(default_factory=list)
     unmet_ids: list[int] = field(default_factory=list)  # of images that no question waited for
+    missed_views: Counter[str] = field(default_factory=Counter)  # words that files state of a view, not understood
     exam_ids: set[int] = field(default_factory=set)
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -68,6 +71,7 @@ class IngestResult:
         return sum(Image.objects.filter(pk__in=chunk, state=ImageState.QUARANTINED).count() for chunk in chunks)
 
     def as_json(self) -> dict[str, Any]:
+        views = self.missed_views.most_common(MOST_WORDS)
         return {
             "files": self.n_files,
             "exams": len(self.exam_ids),
@@ -75,6 +79,7 @@ class IngestResult:
             "duplicates": self.n_duplicates,
             "quarantined": self.n_quarantined,
             "refused": [refusal.as_json() for refusal in self.refusals],
+            **({"views": [{"words": words, "images": n} for words, n in views]} if views else {}),
             **({"waiting": self.n_waiting, "met": self.n_met} if self.n_waiting else {}),
         }
 
@@ -200,6 +205,7 @@ class _Run:
         storage.remove(stored.unused)
         self.result.n_duplicates += stored.n_duplicates
         self.result.unmet_ids += stored.unmet_ids
+        self.result.missed_views.update(stored.missed_views)
         self.result.image_ids += [image.pk for image in stored.images]
         self.result.exam_ids |= {image.exam_id for image in stored.images}
         return stored.images

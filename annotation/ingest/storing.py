@@ -109,6 +109,7 @@ class Stored:
     images: list[Image] = field(default_factory=list)
     unmet_ids: list[int] = field(default_factory=list)  # of those for which no question was waiting
     n_duplicates: int = 0
+    missed_views: list[str] = field(default_factory=list)  # what files say of a view and nobody understands
     unused: list[str] = field(default_factory=list)  # files that no row names after all
 
 
@@ -135,6 +136,7 @@ def store_rows(
         image = waiting[0] if waiting else Image(exam=_exam_for(prepared, bank))
         stored.images.append(_fill(image, prepared, actor=actor, at=at, simulated=simulated))
         stored.unmet_ids += [] if waiting else [image.pk]
+        stored.missed_views += filter(None, [prepared.image.identifiers.missed_view])
     return stored
 
 

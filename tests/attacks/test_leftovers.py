@@ -85,7 +85,8 @@ def test_letters_that_were_never_sent_go(home: Path) -> None:
 
 def test_names_of_refused_files_go_and_the_reasons_stay(cora: User) -> None:
     refused = [{"file": "DOE^JOHN/1.dcm", "code": "size", "message": "Too large."}]
-    job = upload_of(cora, "u", JobState.SUCCEEDED, refused=refused, images=3)
+    views = [{"words": "DOE^JOHN", "images": 2}]
+    job = upload_of(cora, "u", JobState.SUCCEEDED, refused=refused, images=3, views=views)
     clear_leftovers(NOON + timedelta(days=6))
     job.refresh_from_db()
     assert job.result is not None
@@ -94,6 +95,7 @@ def test_names_of_refused_files_go_and_the_reasons_stay(cora: User) -> None:
     job.refresh_from_db()
     assert "DOE" not in str(Job.objects.values())
     assert (job.result["refused"][0]["code"], job.result["images"]) == ("size", 3)
+    assert job.result["views"] == [{"words": "view 1", "images": 2}]
 
 
 def test_a_worker_looks_once_an_hour(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

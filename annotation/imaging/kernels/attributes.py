@@ -18,15 +18,8 @@ from numpy.typing import NDArray
 from annotation.enums import Sex, ViewPosition
 from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.elements import MODALITY_LUT_SEQUENCE, VOI_LUT_SEQUENCE, DicomFile
+from annotation.imaging.kernels.views import view_of
 
-VIEW_POSITIONS: dict[str, ViewPosition] = {
-    **dict.fromkeys(("PA", "POSTERO_ANTERIOR", "POSTEROANTERIOR", "PA ERECT", "ERECT PA"), ViewPosition.PA),
-    **dict.fromkeys(("AP", "ANTERO_POSTERIOR", "ANTEROPOSTERIOR", "AP PORTABLE", "AP AXIAL"), ViewPosition.AP),
-    "LL": ViewPosition.LL,
-    "RL": ViewPosition.RL,
-    **dict.fromkeys(("LATERAL", "LAT"), ViewPosition.LATERAL),
-    **dict.fromkeys(("LAO", "RAO", "LPO", "RPO", "LLO", "RLO", "OBLIQUE"), ViewPosition.OBLIQUE),
-}
 CR = "1.2.840.10008.5.1.4.1.1.1"
 DX_PRESENTATION = "1.2.840.10008.5.1.4.1.1.1.1"
 DX_PROCESSING = "1.2.840.10008.5.1.4.1.1.1.1.1"
@@ -90,11 +83,13 @@ class Identifiers:
     accession_number: str = ""
     study_uid: str = ""
     sop_uid: str = ""
+    missed_view: str = ""  # what it says of its view that is not understood; no word of a closed vocabulary
 
 
 def read_attributes(file: DicomFile, *, bits_stored: int, signed: bool) -> tuple[Attributes, list[str]]:
     """The allowed attributes and the codes of what had to be left out. Raises ImageRefused (lookup_table)."""
-    warnings: list[str] = []
+    view, missed = view_of(file)
+    warnings = ["view"] if missed else []
     slope, intercept = _rescale(file, warnings)
     windows, function = _windows(file, warnings)
     modality_lut = _modality_lut(file, signed=signed)
@@ -102,7 +97,7 @@ def read_attributes(file: DicomFile, *, bits_stored: int, signed: bool) -> tuple
     spacing, calibrated, aspect = _spacing(file)
     attributes = Attributes(
         modality=modality_of(file),
-        view_position=VIEW_POSITIONS.get(code(file, 0x00185101), ViewPosition.UNKNOWN),
+        view_position=view,
         laterality=_one_of(code(file, 0x00200062) or code(file, 0x00200060), ("L", "R", "B", "U")),
         patient_orientation=_orientation(file),
         is_chest=_is_chest(code(file, 0x00180015)),
@@ -131,7 +126,7 @@ def read_identifiers(file: DicomFile) -> Identifiers:
     sop, study = _text(file, 0x00080018), _text(file, 0x0020000D)
     if not _UID.fullmatch(sop) or (study and not _UID.fullmatch(study)):
         raise ImageRefused("uid")
-    return Identifiers(_text(file, 0x00100020)[:64], _text(file, 0x00080050)[:64], study, sop)
+    return Identifiers(_text(file, 0x00100020)[:64], _text(file, 0x00080050)[:64], study, sop, view_of(file)[1])
 
 
 def age_in_years(text: str) -> int | None:

@@ -83,6 +83,7 @@ WARNINGS: dict[str, str] = {
     ),
     "bits_stored": _("The pixels need more bits than the file says (Bits Stored); they were read by what they need."),
     "padding": _("Bytes behind the pixels were left out."),
+    "view": _("The file states a view that is not understood."),
     "lossy": _("The image was compressed with loss before it came in."),
     "colour": _("The image was in colour and is shown in grey."),
     "turned": _("The image was turned as its camera note asks."),

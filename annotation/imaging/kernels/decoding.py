@@ -125,8 +125,10 @@ def decode_jpeg(data: bytes, header: StreamHeader, *, as_stored: bool = False) -
         return _decode_whole(imagecodecs.jpeg8_decode, data, header)
     if header.components != 3:
         raise ImageRefused("colour_space")
-    spaces = {"colorspace": "RGB", "outcolorspace": "RGB"} if as_stored else {"outcolorspace": "GRAYSCALE"}
-    return _decode_whole(lambda jpeg: imagecodecs.jpeg8_decode(jpeg, **spaces), data, header)
+    given, wanted = ("RGB", "RGB") if as_stored else (None, "GRAYSCALE")
+    return _decode_whole(
+        lambda jpeg: imagecodecs.jpeg8_decode(jpeg, colorspace=given, outcolorspace=wanted), data, header
+    )
 
 
 def _decode_whole(decode: Callable[[bytes], Any], data: bytes, header: StreamHeader) -> NDArray[Any]:
@@ -292,7 +294,7 @@ def _is_likelier(one: Pixels, other: Pixels, window: tuple[float, float] | None)
     """Which of two readings has more of its values in the window of the file; where that is no help, is smoother."""
     low, high = window or (-math.inf, math.inf)
     inside = [np.count_nonzero((pixels >= low) & (pixels <= high)) for pixels in (one, other)]
-    return inside[0] > inside[1] or (inside[0] == inside[1] and _roughness(one) <= _roughness(other))
+    return bool(inside[0] > inside[1]) or (bool(inside[0] == inside[1]) and _roughness(one) <= _roughness(other))
 
 
 def _roughness(pixels: Pixels) -> float:

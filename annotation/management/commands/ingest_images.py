@@ -69,6 +69,8 @@ class Command(ActCommand):
                 self.stdout.write(f"  {label:<12}{facts[label]:>8,}")
             if result.n_waiting:
                 self.stdout.write(_("  met {met:,} of {waiting:,} images that questions wait for").format(**facts))
+            for view in facts.get("views", []):
+                self.stdout.write(_("  view {words!r} not understood: {images:,} images").format(**view))
         n_refused = len(facts["refused"])
         for refusal in facts["refused"][: 0 if as_json else SHOWN_REFUSALS]:
             self.stderr.write(f"{refusal['file']!r}: {refusal['message']} [{refusal['code']}]")

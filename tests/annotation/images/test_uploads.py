@@ -84,8 +84,12 @@ def test_the_page_and_the_report(client: Client, upload: Upload) -> None:
     page = client.get(reverse("upload", args=[upload.public_id])).content.decode()
     assert 'hx-trigger="every 1s"' in page
     assert client.get(reverse("upload-report", args=[upload.public_id])).status_code == 404
+    assert "View not understood" not in page
+    result["views"] = [{"words": "FRONTAL <1>", "images": 2}]
     Job.objects.update(state=JobState.SUCCEEDED, result=result)
     page = client.get(reverse("upload", args=[upload.public_id]), headers={"HX-Request": "true"}).content.decode()
+    assert "View not understood" in page
+    assert "FRONTAL &lt;1&gt;" in page
     assert page.lstrip().startswith('<div id="upload">')
     assert "=cmd.png" in page
     report = client.get(reverse("upload-report", args=[upload.public_id]))

@@ -170,7 +170,7 @@ def test_values_under_a_high_bit_above_the_stored_ones_are_moved_down() -> None:
     left = replace(GEOMETRY, high_bit=15)
     signed = DEEP.astype(np.int16) - 2048
     assert np.array_equal(decode_frame((DEEP << 4).tobytes(), NATIVE, left), DEEP)
-    assert np.array_equal(decode_frame(rle(DEEP << 4), decoding.RLE, left), DEEP)
+    assert np.array_equal(decode_frame(rle(DEEP * 16), decoding.RLE, left), DEEP)
     assert np.array_equal(decode_frame((signed << 4).tobytes(), NATIVE, replace(left, signed=True)), signed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import imagecodecs
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
+from pydicom.sequence import Sequence
 from pydicom.uid import RLELossless
 
 from annotation.enums import Sex, ViewPosition
@@ -77,6 +79,59 @@ def test_what_is_not_a_radiograph_of_one_frame_is_refused(values: dict[str, Any]
         read(**values)
     assert caught.value.code == code
     assert caught.value.sentence == SENTENCES[code]
+
+
+@pytest.mark.parametrize(
+    ("text", "view"),
+    [
+        ("LLAT", "LL"), ("RLAT", "RL"), ("CHEST PA", "PA"), ("PA CHEST", "PA"), ("AP SUPINE", "AP"),
+        ("CHEST LAT", "lateral"),
+        ("left lateral", "LL"), ("LAT RT", "RL"), ("POSTERO_ANTERIOR", "PA"), ("PA ERECT", "PA"), ("AP AXIAL", "AP"),
+        ("A-P 2", "AP"), ("CHEST RAO", "oblique"), ("04", "unknown"), ("SUPINE", "unknown"), ("PA LAT", "unknown"),
+        ("L5 LAT", "unknown"), ("LAT DECUBITUS", "unknown"), ("SALLY PA", "unknown"),
+    ],
+)  # fmt: skip
+def test_a_view_in_words(text: str, view: str) -> None:
+    image = read(ViewPosition=text)
+    assert image.attributes.view_position == view
+    assert image.warnings == (("view",) if view == "unknown" else ())
+    assert image.identifiers.missed_view == (text if view == "unknown" else "")
+
+
+def coded(value: str, meaning: str = "") -> Sequence:
+    item = Dataset()
+    item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = value, "SNM3", meaning
+    return Sequence([item])
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning", "view"),
+    [
+        ("R-10206", "", "AP"), ("R-10214", "", "PA"), ("272479007", "", "PA"), ("399348003", "", "AP"),
+        ("R-10236", "", "LL"),
+        ("399173006", "", "LL"), ("R-10232", "", "RL"), ("399067008", "", "lateral"), ("R-102CD", "", "lateral"),
+        ("399135007", "", "oblique"), ("X1", "postero-anterior", "PA"), ("R-10202", "frontal", "unknown"),
+    ],
+)  # fmt: skip
+def test_a_view_in_a_code(value: str, meaning: str, view: str) -> None:
+    image = read(ViewPosition="", ViewCodeSequence=coded(value, meaning))
+    assert image.attributes.view_position == view
+    assert image.identifiers.missed_view == (value if view == "unknown" else "")
+    assert read(ViewPosition="AP", ViewCodeSequence=coded("R-10214")).attributes.view_position == "AP"
+
+
+def test_a_view_in_the_name_of_a_menu() -> None:
+    menu = read(ViewPosition=None, AcquisitionDeviceProcessingDescription="CHEST,LAT")
+    assert (menu.attributes.view_position, menu.warnings) == ("lateral", ())
+    other = read(ViewPosition=None, AcquisitionDeviceProcessingDescription="SALLY")
+    assert (other.attributes.view_position, other.warnings, other.identifiers.missed_view) == ("unknown", (), "")
+
+
+def test_a_view_that_is_no_code_string_is_not_repeated() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        image = read(ViewPosition="Sally Secret, born 1961")
+    assert image.identifiers.missed_view == "?"
 
 
 def test_class_and_uid_may_stand_in_the_file_meta_alone() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -116,7 +118,11 @@ def test_outside_a_table_its_ends_hold() -> None:
 def test_a_table_is_scaled_by_what_it_holds_and_not_by_what_it_names(photometric: str, window: str | None) -> None:
     """It names 16 bits and holds 12 (dicom-rs#825): black if believed."""
     curve = (np.sqrt(np.linspace(0, 1, 4096)) * 4095).astype(np.uint16)
-    values = {"PhotometricInterpretation": photometric, "WindowCenter": window, "WindowWidth": window and "4096"}
+    values: dict[str, Any] = {
+        "PhotometricInterpretation": photometric,
+        "WindowCenter": window,
+        "WindowWidth": window and "4096",
+    }
     named, right = (
         read_image(as_bytes(make_data_set(chest(), VOILUTSequence=lut(0, bits, curve), **values))) for bits in (16, 12)
     )

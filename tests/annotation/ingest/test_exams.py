@@ -35,6 +35,15 @@ def other(number: int, **values: object) -> bytes:
     return make_dicom(chest(seed=number), **{"SOPInstanceUID": f"1.2.3.{number}", **values})
 
 
+def test_views_that_nobody_understands_are_told_with_their_words(ingest: Ingest, tmp_path: Path) -> None:
+    views = ("04", "PA", "04", "FRONTAL", "")
+    files = [write(tmp_path, f"{n}.dcm", other(n, ViewPosition=view)) for n, view in enumerate(views)]
+    result = ingest(*files, files[0]).as_json()
+    assert result["views"] == [{"words": "04", "images": 2}, {"words": "FRONTAL", "images": 1}]
+    assert Image.objects.filter(warnings__icontains='"view"').count() == 3
+    assert "FRONTAL" not in repr(list(Image.objects.values()))
+
+
 @pytest.mark.logs("image.ingested")
 def test_a_file_becomes_an_exam_with_an_image_that_nobody_sees_yet(ingest: Ingest, tmp_path: Path) -> None:
     result = ingest(write(tmp_path, "a.dcm", make_dicom()))

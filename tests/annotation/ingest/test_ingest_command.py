@@ -34,6 +34,12 @@ def test_the_result_is_json_and_images_are_searched(home: Path, tmp_path: Path) 
     assert Image.objects.get().state == ImageState.AVAILABLE
 
 
+def test_views_that_are_not_understood_are_printed(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.dcm"
+    path.write_bytes(make_dicom(ViewPosition="04"))
+    assert "view '04' not understood: 1 images" in run(path)
+
+
 def test_what_an_interrupted_run_left_unsearched_is_searched(home: Path, tmp_path: Path, noon: datetime) -> None:
     path = tmp_path / "a.dcm"
     path.write_bytes(make_dicom())
