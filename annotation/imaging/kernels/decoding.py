@@ -285,16 +285,23 @@ def _stored_bits(pixels: NDArray[Any], geometry: Geometry, *, is_native: bool) -
     if np.array_equal(trimmed, narrow):
         return narrow
     best = min((trimmed, narrow) if is_wide else (trimmed,), key=_roughness)
-    if geometry.signed and best.min() < 0 and _is_likelier(raw, best, geometry.window):
+    if (
+        geometry.signed
+        and best.min() < 0
+        and _is_likelier(raw, best, geometry.window, by=1.5 if is_native else 1 / 1.5)
+    ):
         raise ImageRefused("signed")  # they are not
     return best
 
 
-def _is_likelier(one: Pixels, other: Pixels, window: tuple[float, float] | None) -> bool:
-    """Which of two readings has more of its values in the window of the file; where that is no help, is smoother."""
+def _is_likelier(one: Pixels, other: Pixels, window: tuple[float, float] | None, *, by: float) -> bool:
+    """Whether one reading has more values in the window of the file; where that is no help, is not rougher `by` far.
+
+    Native values should be sign-extended, so they must prove that they are signed; compressed ones often are not.
+    """
     low, high = window or (-math.inf, math.inf)
     inside = [np.count_nonzero((pixels >= low) & (pixels <= high)) for pixels in (one, other)]
-    return bool(inside[0] > inside[1]) or (bool(inside[0] == inside[1]) and _roughness(one) <= _roughness(other))
+    return bool(inside[0] > inside[1]) or (bool(inside[0] == inside[1]) and _roughness(one) < by * _roughness(other))
 
 
 def _roughness(pixels: Pixels) -> float:

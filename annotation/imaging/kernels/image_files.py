@@ -256,6 +256,9 @@ def read_dicom(data: bytes) -> SourceImage:
     attributes, warnings = read_attributes(file, bits_stored=bits_stored, signed=geometry.signed)
     if bits_stored > geometry.bits_stored:
         warnings.append("bits_stored")
+        if geometry.window and np.mean((pixels < geometry.window[0]) | (pixels > geometry.window[1])) > 0.5:
+            warnings.append("window")  # made for the bits that were named
+            attributes = replace(attributes, windows=())
     if file.native is not None and len(file.native) > geometry.n_bytes + geometry.n_bytes % 2:
         warnings.append("padding")
     if code(file, 0x00280004) == PALETTE:

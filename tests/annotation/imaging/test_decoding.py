@@ -162,8 +162,14 @@ def test_the_window_tells_whether_values_are_signed_where_smoothness_does_not() 
     geometry = replace(GEOMETRY, signed=True)
     read = decode_frame(pixels.tobytes(), NATIVE, replace(geometry, window=(-2048, 2048)))
     assert np.unique(read).tolist() == [3500 - 4096, 900]
+    for window in ((0, 4096), None):
+        with refuses(ImageRefused, "signed"):
+            decode_frame(pixels.tobytes(), NATIVE, replace(geometry, window=window))
+    syntax, geometry = decoding.JPEG_LOSSLESS_SV1, replace(geometry, window=None)
+    frame = compressed(pixels, 12)[syntax]  # seldom extended, and believed
+    assert np.unique(decode_frame(frame, syntax, geometry)).tolist() == [3500 - 4096, 900]
     with refuses(ImageRefused, "signed"):
-        decode_frame(pixels.tobytes(), NATIVE, replace(geometry, window=(0, 4096)))
+        decode_frame(compressed(DEEP, 12)[syntax], syntax, geometry)
 
 
 def test_values_under_a_high_bit_above_the_stored_ones_are_moved_down() -> None:

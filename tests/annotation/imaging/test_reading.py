@@ -258,6 +258,12 @@ def test_what_is_odd_comes_in_with_a_warning(values: dict[str, Any], warning: st
     assert (image.attributes.slope, image.attributes.intercept) == (1.0, 0.0)
 
 
+def test_a_window_for_the_bits_that_were_named_is_not_used_for_those_that_are_held() -> None:
+    image = read(pixels=chest() * 16)
+    assert (image.attributes.windows, image.warnings) == ((), ("bits_stored", "window"))
+    assert read(pixels=chest() * 16, WindowCenter="32768", WindowWidth="65536").warnings == ("bits_stored",)
+
+
 def test_an_overlay_that_the_file_names_is_not_read_as_values() -> None:
     made = make_data_set(chest() | 0x8000)
     made.add_new(0x60020100, "US", 16)
