@@ -152,7 +152,7 @@ def test_a_plan_says_what_is_rarely_meant(coordinator: Client, bank: QuestionBan
     assert "several images" not in calm
     exam = bank.exams.order_by("pk")[0]
     image = exam.images.order_by("pk")[0]
-    image.pk, image.public_id, image.position = None, "second-image-0001", 9
+    image.pk, image.public_id, image.position = None, "second-image-001", 9
     image.save(force_insert=True)
     CallBatch.objects.update(images=SentImages.FIRST, chat_settings={"max_tokens": 8})
     said = words(coordinator, "model-run", run.batch.public_id)
