@@ -5,7 +5,8 @@ else, and with the options in another order a model is asked something else: tha
 never represents the model in figures.
 
 By the rule of extraction by which they were published they must come out the same to the byte. Another rule says which
-answers it would read otherwise; nothing is ever published by it, since a site reads all its predictions by one rule.
+answers it would read otherwise; only the rule of now publishes, an older run too when somebody has it read again, as a
+run of its own beside it.
 """
 
 from __future__ import annotations

@@ -37,6 +37,16 @@ from typing import NamedTuple
 
 from annotation.endpoints.kernels.thoughts import spoken
 from annotation.model_calls.kernels import letter_1
+from annotation.model_calls.kernels.letter_1 import (
+    BLANK,
+    BOXED_TEXT,
+    BREAKS,
+    DENIED_BEHIND,
+    INNER,
+    SPACES,
+    shorter,
+    without_marks,
+)
 
 RULE = "extract-2"
 LETTERS = letter_1.LETTERS
@@ -78,9 +88,7 @@ _ARTICLE = (
 )
 _QUOTES = r"[\"'*_`.]*+"
 
-_spaces, _breaks = re.compile(r"[^\S\n]{2,}"), re.compile(r"\s*\n\s*")
 _symbols = re.compile(r"[\u2190-\u2191\u2193-\u21d1\u21d3-\u21ff\u2300-\u25c0\u25c2-\u27bf\U0001f000-\U0001faff]")
-_blank = re.compile(r"\s{65,}")  # longer than what any step looks back over
 _goes_on = re.compile(
     r"\n\s*[#*]*\s*(?:(?:next\s+)?question|q|user|human|instruction)\b[\s\d*]{0,8}[:.]"
     r"|<\|im_start\|>\s*user|<start_of_turn>\s*user|<\|start(?:_header_id)?\|>\s*user",
@@ -98,7 +106,6 @@ _tagged = re.compile(
     rf"<{_TAG}>((?:(?!</?{_TAG}>).)*+)(?:</{_TAG}>)?|\\boxed\s*\{{((?:[^{{}}]|\{{[^{{}}]*\}})*+)\}}",
     re.DOTALL | re.IGNORECASE,
 )
-_boxed_text = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _whole = re.compile(
     r"(?:(?:i\s+(?:think|believe|guess|say)(?:\s+it(?:\s+is|['’]s))?|(?:most\s+)?likely|probably|definitely|certainly|sure(?:ly)?)\W+)?"
     rf"{_OPEN}([A-Za-z]){_CLOSE}[.,:;!)]*+{_CLOSE}(?:[(\[]?\s*(?:(?:confidence|probability|certainty)\W*)?\d{{1,3}}"
@@ -149,7 +156,6 @@ _bracketed = re.compile(r"(?<!\w)[(\[]([a-z])[)\]]")
 _denied_before = re.compile(
     r"(?:\bnot|n't|n’t|\brather\s+than|\bneither|\bnor|\bexcept|\bexcluding)[^\w.!?]+(?:\w+[^\w.!?]+){0,2}$"
 )
-_denied_behind = re.compile(r"\s*(?:is|was|are|can\s+be)\s+(?:not|incorrect|wrong|false|excluded|ruled|unlikely)\b")
 _second = re.compile(
     rf"{_CLOSE}(?:(?:[,;/&]|\b(?:or|and|und|oder|ou|et|o|y|e)\b)\s*){{1,3}}(?:option\s+)?{_OPEN}{_ONE}{_CLOSE}+"
     rf"(?=\W*$|\s*[,;/.&]|\s*(?:or|and)\b)|\.\s*{_ONE}(?=\W*$)",
@@ -160,7 +166,6 @@ _corrects = re.compile(
     r"|scratch\s+that|let\s+me\s+(?:re|correct)\w*|revis(?:e|ed|ing)|upon\s+(?:further|closer)|instead|no,)"
 )
 _ends = re.compile(r"[.,;:!?)\]}\"'”’*_`<\n]|$|\s+[(\[–—-]|\s+(?:because|since|as|due|based|given)\b")
-_inner = re.compile(r"[^\W_]")
 
 
 class Named(NamedTuple):
@@ -230,12 +235,8 @@ def _looked_at(raw: str) -> str:
     if not text.isascii():
         text = _symbols.sub(" ", unicodedata.normalize("NFKC", text))
     if not text.isprintable() or "  " in text:
-        text = _breaks.sub("\n", _spaces.sub(" ", text))
-    return _blank.sub(_shorter, text).strip()
-
-
-def _shorter(blank: re.Match[str]) -> str:
-    return blank[0][:32] + "\n" * ("\n" in blank[0]) + blank[0][-32:]
+        text = BREAKS.sub("\n", SPACES.sub(" ", text))
+    return BLANK.sub(shorter, text).strip()
 
 
 def _in_marks(text: str, _small: str, options: tuple[str, ...]) -> frozenset[str]:
@@ -245,7 +246,7 @@ def _in_marks(text: str, _small: str, options: tuple[str, ...]) -> frozenset[str
             found += _within(field[1] or field[2] or field[3] or "", field, options)
     if not found and ("<" in text or "\\boxed" in text):
         for mark in _tagged.finditer(text):
-            found += _within(_boxed_text.sub(r"\1", mark[1] if mark[1] is not None else mark[2]), mark, options)
+            found += _within(BOXED_TEXT.sub(r"\1", mark[1] if mark[1] is not None else mark[2]), mark, options)
     return _last_of(found, text.lower())
 
 
@@ -297,7 +298,7 @@ def _behind_noun(small: str, end: int, options: tuple[str, ...]) -> Iterable[Nam
 
 def _wording_at(small: str, place: int, options: tuple[str, ...]) -> list[Named]:
     """The option whose wording stands here, and the letter in brackets behind it."""
-    start = _inner.search(small, place, place + 12)
+    start = INNER.search(small, place, place + 12)
     if start is None:
         return []
     fit = [
@@ -374,26 +375,19 @@ def _last_of(found: Sequence[Named], small: str) -> frozenset[str]:
 
 def _is_denied(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 40) : match.start()]
-    return bool(_denied_before.search(before) or _denied_behind.match(match.string, match.end()))
+    return bool(_denied_before.search(before) or DENIED_BEHIND.match(match.string, match.end()))
 
 
 def _worded(text: str, options: tuple[str, ...]) -> frozenset[str]:
     """By step 9."""
-    plain = _plain(text) if len(text) <= LONGEST_WORDING else ""
+    plain = without_marks(text) if len(text) <= LONGEST_WORDING else ""
     found = {letter for letter, option in _plain_options(options) if plain and option == plain}
     return frozenset(found) if len(found) == 1 else frozenset()
 
 
 @lru_cache(maxsize=1024)
 def _plain_options(options: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((letter, _plain(option)) for letter, option in zip(LETTERS, options, strict=False))
-
-
-def _plain(text: str) -> str:
-    """Without case, without marks at the ends, with single spaces."""
-    text = " ".join(text.casefold().split())
-    first, last = _inner.search(text), _inner.search(text[::-1])
-    return text[first.start() : len(text) - last.start()] if first and last else ""
+    return tuple((letter, without_marks(option)) for letter, option in zip(LETTERS, options, strict=False))
 
 
 # --- the answer within a JSON object that a prompt asked for; any other text is the answer itself ---

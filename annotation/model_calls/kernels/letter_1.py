@@ -49,13 +49,13 @@ _QUOTES = r"[\"'*_`]*+"
 _LETTER = rf"{_OPEN}{_ONE}{_CLOSE}"
 _THE = r"(?:\s*(?:the\s+)?(?:option|choice|letter|answer)\b\s*:?)?"
 
-_spaces, _breaks = re.compile(r"[^\S\n]{2,}"), re.compile(r"\s*\n\s*")
+SPACES, BREAKS = re.compile(r"[^\S\n]{2,}"), re.compile(r"\s*\n\s*")
 # In small letters, which is much quicker than looking without case; _leading, _inline and _called_right see all.
 _thought = re.compile(r"<think(?:ing)?>(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _tagged = re.compile(
     r"<answer>((?:(?!<answer>).)*?)</answer>|\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}", re.DOTALL | re.IGNORECASE
 )
-_boxed_text = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
+BOXED_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _whole = re.compile(rf"{_OPEN}([A-Za-z]){_CLOSE}[.,:;!)]*{_CLOSE}")
 _final = re.compile(rf"\bfinal\s+{_NOUN}{_QUOTES}\s*{_VERB}?{_THE}{_LETTER}{_AFTER}")
 _noun = re.compile(_NOUN)
@@ -81,14 +81,14 @@ _bracketed = re.compile(r"(?<!\w)[(\[]([a-z])[)\]]")
 _denied_before = re.compile(
     r"(?:\bnot|n't|n’t|\brather\s+than|\bneither|\bnor|\bexcept|\bexcluding)\W+(?:\w+\W+){0,2}$"
 )
-_denied_behind = re.compile(r"\s*(?:is|was|are|can\s+be)\s+(?:not|incorrect|wrong|false|excluded|ruled|unlikely)\b")
+DENIED_BEHIND = re.compile(r"\s*(?:is|was|are|can\s+be)\s+(?:not|incorrect|wrong|false|excluded|ruled|unlikely)\b")
 _second = re.compile(
     rf"{_CLOSE}(?:(?:[,;/&]|\b(?:or|and|und|oder|ou|et|o|y|e)\b)\s*)+(?:option\s+)?{_OPEN}{_ONE}{_CLOSE}+"
     rf"(?=\W*$|\s*[,;/.&]|\s*(?:or|and)\b)|\.\s*{_ONE}(?=\W*$)",
     re.IGNORECASE,
 )
-_blank = re.compile(r"\s{65,}")  # longer than what any step looks back over
-_inner = re.compile(r"[^\W_]")
+BLANK = re.compile(r"\s{65,}")  # longer than what any step looks back over
+INNER = re.compile(r"[^\W_]")
 
 
 def extract(raw: str, options: Sequence[str] = ()) -> str:
@@ -129,19 +129,19 @@ def _looked_at(raw: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     if not text.isprintable() or "  " in text:
-        text = _breaks.sub("\n", _spaces.sub(" ", text))
+        text = BREAKS.sub("\n", SPACES.sub(" ", text))
     text = text.strip()
-    return _blank.sub(_shorter, _thought.sub(" ", text)).strip() if "<think" in text.lower() else text
+    return BLANK.sub(shorter, _thought.sub(" ", text)).strip() if "<think" in text.lower() else text
 
 
-def _shorter(blank: re.Match[str]) -> str:
+def shorter(blank: re.Match[str]) -> str:
     return blank[0][:32] + "\n" * ("\n" in blank[0]) + blank[0][-32:]
 
 
 def _in_tags(text: str) -> frozenset[str]:
     if "<answer>" not in text.lower() and "\\boxed" not in text:
         return frozenset()
-    inner = (_boxed_text.sub(r"\1", tag or box) for tag, box in _tagged.findall(text))
+    inner = (BOXED_TEXT.sub(r"\1", tag or box) for tag, box in _tagged.findall(text))
     return frozenset(_letter_of(part) or "" for part in inner)
 
 
@@ -193,21 +193,21 @@ def _letters(matches: Iterable[re.Match[str]]) -> frozenset[str]:
 
 def _is_denied(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 40) : match.start()]
-    return bool(_denied_before.search(before) or _denied_behind.match(match.string, match.end()))
+    return bool(_denied_before.search(before) or DENIED_BEHIND.match(match.string, match.end()))
 
 
 def _worded(raw: str, options: Sequence[str]) -> str:
     """By step 7."""
-    plain = _plain(raw) if len(raw) <= LONGEST_WORDING else ""
+    plain = without_marks(raw) if len(raw) <= LONGEST_WORDING else ""
     alike = [
         (letter, option) for letter, option in zip(LETTERS, options, strict=False) if len(plain) <= len(option) + 8
     ]
-    found = [letter for letter, option in alike if plain and _plain(option) == plain]
+    found = [letter for letter, option in alike if plain and without_marks(option) == plain]
     return found[0] if len(found) == 1 else ""
 
 
-def _plain(text: str) -> str:
+def without_marks(text: str) -> str:
     """Without case, without marks at the ends, with single spaces."""
     text = " ".join(text.casefold().split())
-    first, last = _inner.search(text), _inner.search(text[::-1])
+    first, last = INNER.search(text), INNER.search(text[::-1])
     return text[first.start() : len(text) - last.start()] if first and last else ""

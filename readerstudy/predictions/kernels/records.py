@@ -144,7 +144,7 @@ FORMS[PredictionForm.COUNTED] = Fields(
     (*FORMS[PredictionForm.HARNESS].answer, *FORMS[PredictionForm.TABLE].answer), ("doc_id", "index")
 )
 CONFIDENCE = "confidence"  # in every form, beside the answer or in it
-COUNTED = ("index", "doc_id")  # may count from 0, while questions count from 1
+PLACES = ("index", "doc_id")  # may count from 0, while questions count from 1
 FIRST, LAST, VOTED = "first", "last", "voted"  # which of several answers to one question counts
 _whole_number = re.compile(r"(\d+)\.0+")  # as spreadsheets and data frames write an id that was read as a number
 
@@ -395,12 +395,15 @@ def _option(record: Record, options: Sequence[str], found: Matching) -> str:
         )
         found.problems.append(PredictionProblem(record.row, record.id, sentence + "; ".join(options)))
         return ""
-    if own != theirs:
+    if is_other_order := own != theirs:
         found.other_order.append(record.id)
     letter = extract(record.raw, listed)
     if not letter and names_two(record.raw, listed):
         found.two_answers.append(record.id)
-    return LETTERS[own.index(theirs[LETTERS.index(letter)])] if letter else ""
+    if not letter or not is_other_order:
+        return letter
+    text = listed[LETTERS.index(letter)]
+    return LETTERS[list(options).index(text) if text in options else own.index(_alike(text))]
 
 
 def _alike(text: str) -> str:

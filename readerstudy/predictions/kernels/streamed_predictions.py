@@ -22,8 +22,8 @@ from annotation.files.kernels.strictjson import (
 from readerstudy.enums import PredictionForm
 from readerstudy.predictions.kernels.foreign_logs import UnreadableLog, as_record, inspect_samples
 from readerstudy.predictions.kernels.records import (
-    COUNTED,
     FORMS,
+    PLACES,
     Entry,
     KeptRecords,
     PredictionProblem,
@@ -145,7 +145,7 @@ def _check_counting(form: PredictionForm, entry: Entry) -> None:
         return
     about = about_of(form, value)
     name = next((name for name in FORMS[form].id if about.get(name) is not None), "")
-    if name in COUNTED and str(about[name]).strip() in ("0", "0.0"):
+    if name in PLACES and str(about[name]).strip() in ("0", "0.0"):
         raise unreadable(
             _(
                 "The column “index” counts from 0, the questions of a bank from 1: give each row its question’s id, or "

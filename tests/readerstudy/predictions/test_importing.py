@@ -146,6 +146,12 @@ def test_a_record_with_options_of_another_question_is_refused_by_name(bank: Targ
     assert not PredictionRun.objects.exists()
 
 
+def test_options_that_differ_by_case_alone_keep_their_letters(bank: Target) -> None:
+    Revision.objects.filter(question__number=1).update(options=["Rib", "Gas", "rib", "Mass"])
+    result = import_file(entry_named(), bank, lines({"id": "Q1", "pred_answer": "C"}))
+    assert options_of(result) == {"Q1": "C"}
+
+
 def test_two_answers_are_counted_apart(bank: Target) -> None:
     result = import_file(entry_named(), bank, answers(Q1="A or B", Q2="none of these", Q3="C"))
     assert result.run
