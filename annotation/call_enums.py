@@ -25,6 +25,7 @@ class ProbeQuestion(Word):
     SCHEMA = "schema", _("Keeps to a JSON schema")
     IMAGE = "image", _("Takes an image")
     LONG_PROMPT = "long_prompt", _("Takes a long prompt whole")
+    LISTED = "listed", _("Is listed by the endpoint")
 
     @classmethod
     def label_of(cls, code: str) -> str:

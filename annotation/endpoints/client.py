@@ -311,7 +311,8 @@ class ModelClient:
         if self._key is not None:
             headers["Authorization"] = self._key.authorization()
         headers["Content-Type"] = "application/json"
-        return requests.Request("POST", f"{self.endpoint.url}/{route}", headers=headers).prepare()
+        method = "GET" if route is Route.MODELS else "POST"
+        return requests.Request(method, f"{self.endpoint.url}/{route}", headers=headers).prepare()
 
     def _kept_headers(self, response: requests.Response) -> tuple[tuple[str, str], ...]:
         found = ((name, response.headers.get(name)) for name in KEPT_HEADERS)

@@ -35,6 +35,7 @@ from annotation.endpoints.kernels.completions import (
     Completion,
     Message,
     ModelRequest,
+    Route,
     chat_request,
     read_completion,
 )
@@ -170,9 +171,13 @@ def probe(
                         break
                     time.sleep(rest)
                     replies[-1] = client.send(request, at=at)
+            found = findings_of(replies)
+            if replies[-1].ending in (Ending.ANSWERED, Ending.HTTP_ERROR):
+                listing = client.send(ModelRequest(Route.MODELS, b""), at=at)
+                found |= {ProbeQuestion.LISTED: _listed(model, listing.body)}
     finally:
         give_lease_back(endpoint.name, holder)
-    return _store(endpoint, model, findings_of(replies), actor=actor, at=at)
+    return _store(endpoint, model, found, actor=actor, at=at)
 
 
 def newest_probe(endpoint: str, model: str) -> EndpointProbe | None:
@@ -245,6 +250,24 @@ def findings_of(replies: Sequence[Exchange]) -> dict[ProbeQuestion, Found]:
     }
     text = YES, "A short text was answered.", dict[str, int]()
     return {ProbeQuestion.TEXT: text, ProbeQuestion.USAGE: (YES if is_counted else NO, usage, {}), **found}
+
+
+def unlisted(made: EndpointProbe) -> str:
+    """What the probe says of a name that the endpoint does not list; empty: it lists it, or nothing is known."""
+    codes = (one for one in made.findings if (one["code"], one["state"]) == (ProbeQuestion.LISTED, NO))
+    return next((one["sentence"] for one in codes), "")
+
+
+def _listed(model: str, body: bytes) -> Found:
+    """Whether the list holds the name; Ollama lists ``name:latest`` for what is asked for as ``name``."""
+    try:
+        names = [str(one["id"]) for one in json.loads(body)["data"]]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return UNKNOWN, "The endpoint gives no list of its models.", {}
+    if {model, f"{model}:latest"} & set(names):
+        return YES, "The endpoint lists a model of this name.", {}
+    some = printable(", ".join(names[:5]).encode(errors="replace")[:LONGEST_SHOWN]) or "none"
+    return NO, f"The endpoint lists {len(names):,} models, and none of this name: {some}.", {}
 
 
 def _answer_in(reply: Exchange) -> Completion | None:

@@ -21,6 +21,7 @@ from msgspec.structs import asdict
 
 from annotation.call_enums import CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import read_completion
+from annotation.endpoints.probing import newest_probe, unlisted
 from annotation.enums import ImageState, KeySource
 from annotation.model_calls.attempts import WAITS
 from annotation.model_calls.request_bodies import CallContent, contents_of, swapped_exams
@@ -109,8 +110,10 @@ def check_images(asked: Sequence[AskedQuestion], images: SentImages) -> None:
 
 
 def cautions(run: ModelRun) -> list[str]:
-    """What of a planned run is possible and rarely meant, in sentences. Two queries where only first images go."""
+    """What of a planned run is possible and rarely meant, in sentences. Three queries where only first images go."""
     batch, found = run.batch, list[str]()
+    if (probe := newest_probe(batch.endpoint, batch.model)) and (sentence := unlisted(probe)):
+        found.append(sentence)
     limit = batch.chat_settings.get("max_tokens")
     if limit is not None and limit < LEAST_TOKENS:
         sentence = _(

@@ -220,6 +220,7 @@ class Route(StrEnum):
 
     CHAT = "chat/completions"
     EMBEDDINGS = "embeddings"
+    MODELS = "models"  # the names that an endpoint lists; read with an empty body
 
 
 class ModelRequest(Struct, frozen=True):

@@ -22,6 +22,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from tests.annotation.endpoints.simulated_models import (
+    MODELS,
     TOKENS_OF_IMAGE,
     WrongRequest,
     chat_answer,
@@ -169,6 +170,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """The ledger is the log."""
+
+    def do_GET(self) -> None:
+        """The list of models, which is no question and stands in no ledger."""
+        is_list = self.path == "/v1/models"
+        listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in MODELS]}
+        self._send(_json_reply(200, listed) if is_list else _error_reply(404, "There is nothing here"))
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")

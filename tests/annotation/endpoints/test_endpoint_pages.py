@@ -77,7 +77,7 @@ def test_the_list(client: Client, cora: User, settings: Settings, noon: datetime
     assert page.index("local") < page.index("hosted")
     assert "this machine" in page
     assert "outside" in page
-    assert "3 yes, 2 no, 0 unknown" in page
+    assert "4 yes, 2 no, 0 unknown" in page
     assert f'<bdi class="small">{TEXT_ONLY}</bdi>' in page
     assert "EUR 2.5000 input" in page
     assert "missing" in page
@@ -123,7 +123,7 @@ def test_the_page_of_an_endpoint(client: Client, ada: User, settings: Settings, 
     page = markup(client.get(PAGE))
     assert "60 calls a minute, 100,000 tokens a minute, 8 connections" in page
     assert "An image adds 256 tokens to the input." in page
-    assert "4 yes, 1 no, 0 unknown" in page
+    assert "5 yes, 1 no, 0 unknown" in page
     assert "1.2500" in page
     assert f'value="{GOOD}"' in page
     older = markup(client.get(PAGE, {"probe": first.public_id}))

@@ -83,12 +83,30 @@ def test_a_good_model(settings: Settings, noon: datetime, ada: User) -> None:
     with named_stand_in(settings, model=OBEYS_SCHEMA) as (server, endpoint):
         made = probe(endpoint, "", actor=ada, at=noon, progress=told)
     assert (made.endpoint, made.model, made.probed_by, made.probed_at) == ("local", OBEYS_SCHEMA, ada, noon)
-    assert states(made) == dict.fromkeys(("text", "usage", "schema", "image", "long_prompt"), "yes")
+    assert states(made) == dict.fromkeys(("text", "usage", "schema", "image", "long_prompt", "listed"), "yes")
     assert [entry.n_images for entry in server.ledger] == [0, 1, 0]
     assert [done for done, _total, _message in told.steps] == [0, 1, 2]
     event = AuditEvent.objects.get()
     assert (event.act, event.actor, event.subject_id) == ("endpoint.probed", ada, made.public_id)
-    assert event.facts == {"endpoint": "local", "model": OBEYS_SCHEMA, "yes": 5, "no": 0, "unknown": 0}
+    assert event.facts == {"endpoint": "local", "model": OBEYS_SCHEMA, "yes": 6, "no": 0, "unknown": 0}
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        (b'{"data": [{"id": "medgemma:latest"}]}', YES),
+        (b'{"data": [{"id": "medgemma-27b"}, {"id": "b\\u0000\\ud800"}]}', NO),
+        (b'{"data": []}', NO),
+        (b'{"data": [{}]}', UNKNOWN),
+        (b"[]", UNKNOWN),
+        (b"<html>", UNKNOWN),
+        (b"", UNKNOWN),
+    ],
+)
+def test_a_name_that_the_endpoint_does_not_list_is_told(body: bytes, state: ProbeAnswer) -> None:
+    found, sentence, _numbers = probing._listed("medgemma", body)
+    assert found == state
+    assert sentence.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -148,7 +166,7 @@ def test_an_endpoint_that_fails_is_asked_once_and_refutes_nothing(
 ) -> None:
     short = Limits(read_seconds=0.4, total_seconds=0.8, answer_bytes=100_000)
     made = probed(settings, noon, *repeat(fault, 4), limits=short)
-    assert states(made) == {"text": "unknown"}
+    assert (states(made)["text"], len(made.findings)) == ("unknown", 2 if "listed" in states(made) else 1)
     assert made.findings[0]["sentence"]
     assert refuted(made, n_images=2, has_schema=True) == []
 
@@ -267,7 +285,7 @@ def test_as_a_job(settings: Settings, noon: datetime, ada: User) -> None:
     job.refresh_from_db()
     made = EndpointProbe.objects.get()
     assert job.state == JobState.SUCCEEDED
-    assert job.result == {"page": f"/endpoints/local/?probe={made.public_id}", "yes": 4, "no": 1, "unknown": 0}
+    assert job.result == {"page": f"/endpoints/local/?probe={made.public_id}", "yes": 5, "no": 1, "unknown": 0}
     assert made.probed_by == ada
 
 

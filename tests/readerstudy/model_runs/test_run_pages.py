@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
-from annotation.models import CallBatch, Job, ModelCall, QuestionBank, SeenKey, User
+from annotation.models import CallBatch, EndpointProbe, Job, ModelCall, QuestionBank, SeenKey, User
 from readerstudy.model_runs.publishing import publish, publish_later
 from readerstudy.models import ModelRun, PredictionRun, StudyRole
 from readerstudy.predictions.listing import Target
@@ -158,6 +158,16 @@ def test_a_plan_says_what_is_rarely_meant(coordinator: Client, bank: QuestionBan
     said = words(coordinator, "model-run", run.batch.public_id)
     assert "8 tokens may end before an answer names its letter" in said
     assert "several images, of which the prompt sends the first alone" in said
+
+
+def test_a_plan_says_that_its_model_is_not_in_the_list_of_the_endpoint(coordinator: Client, bank: QuestionBank) -> None:
+    run = planned(Target(bank))
+    facts = {"endpoint": run.batch.endpoint, "model": run.batch.model, "probed_at": NOON}
+    finding = {"code": "listed", "state": "no", "sentence": "It lists 2 models: a, b.", "numbers": {}}
+    EndpointProbe.objects.create(**facts, findings=[finding])
+    assert "It lists 2 models: a, b." in words(coordinator, "model-run", run.batch.public_id)
+    EndpointProbe.objects.create(**facts, findings=[{**finding, "state": "yes"}])
+    assert "It lists 2 models" not in words(coordinator, "model-run", run.batch.public_id)
 
 
 def test_a_start_of_unknown_cost_needs_a_tick(coordinator: Client, bank: QuestionBank) -> None:
