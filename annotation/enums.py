@@ -84,6 +84,19 @@ class Sex(Word):
     UNKNOWN = "", _("unknown")
 
 
+class Turn(Word):
+    """What is done to the film as it came in."""
+
+    NONE = "", ""
+    MIRRORED = "mirrored", _("mirrored left to right")
+    UPENDED = "upended", _("mirrored top to bottom")
+    HALF = "half", _("turned by 180°")
+    RIGHT = "right", _("turned by 90° to the right")
+    LEFT = "left", _("turned by 90° to the left")
+    RIGHT_MIRRORED = "right_mirrored", _("turned by 90° to the right and mirrored")
+    LEFT_MIRRORED = "left_mirrored", _("turned by 90° to the left and mirrored")
+
+
 class ImageState(Word):
     PENDING = "pending", _("missing")  # named by a question, no pixels so far
     CHECKING = "checking", _("being searched for text")  # pixels are there, nobody sees them
@@ -115,6 +128,7 @@ class IdentifierKind(Word):
     STUDY_UID = "study_uid", _("Study Instance UID")
     SOP_UID = "sop_uid", _("SOP Instance UID")
     IMAGE_PATH = "image_path", _("image path")
+    STATED_VIEW = "stated_view", _("view that is not understood")
 
 
 class JobState(Word):

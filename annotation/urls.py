@@ -187,6 +187,7 @@ urlpatterns = [
     path("mentions/", comments.mentions, name="mentions"),
     # images
     path("images/", uploads.images, name="images"),
+    path("images/views/", uploads.views_said, name="views-said"),
     path("images/<str:name>", uploads.rendition, name="rendition"),
     path("thumbnails/<str:name>", uploads.thumbnail, name="thumbnail"),
     path("image/<str:public_id>/", uploads.image, name="image"),

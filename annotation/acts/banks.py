@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.acts import Act
+from annotation.acts import Act, Confirmation
 from annotation.bin.deleting import archive, bring_back
 from annotation.contributions import read_in
 from annotation.discussion.selected_questions import NO_TAG, add_tag, remove_tag
-from annotation.enums import Role, ViewPosition
+from annotation.enums import ImageState, Role, ViewPosition
 from annotation.forms import PlainForm
-from annotation.forms.images import CreditForm, ReasonForm, ViewForm
+from annotation.forms.images import CreditForm, ReasonForm, TurnForm, ViewForm
 from annotation.ingest.describing import correct_view, images_of_banks, set_credits
-from annotation.ingest.quarantine import quarantine_image
+from annotation.ingest.quarantine import mark_against, quarantine_image, show_turned
 from annotation.ingest.uploading import archive_upload, uploads_of_images
 from annotation.jobs.queueing import cancel, check_may_manage, jobs_of, retry
 from annotation.models import Image, Job, Question, QuestionBank, Revision, SamplingPlan, Upload, User
@@ -138,6 +140,25 @@ SAMPLE_ACTS: tuple[type[SampleAct], ...] = (ArchiveSample, BringBackSample)
 QUESTION_ACTS: tuple[type[QuestionAct], ...] = (WithdrawQuestion, BringBackQuestion, TagQuestion, UntagQuestion)
 
 
+def turnable_images() -> QuerySet[Image]:
+    return images_of_banks().filter(state=ImageState.AVAILABLE, turn__gt="")
+
+
+def against_the_mark(sent: Mapping[str, str], back: str) -> Confirmation:
+    """Asked where a person chooses the picture that the side marks speak against."""
+    return Confirmation(
+        title=_("Show it against its side mark?"),
+        sentences=[
+            _("The side mark that was found in it speaks for the other picture: left would be on the wrong side."),
+            _("Look at the heart, the stomach bubble and the mark once more. Your choice and your name are noted."),
+        ],
+        label=_("Show it so all the same"),
+        back=back,
+        about=_("How the image lies"),
+        sent=sent,
+    )
+
+
 class ImageAct(Act[Image]):
     roles, rows, reach, then = COORDINATORS, images_of_banks, {"bank": "exam__bank"}, "image"
     found_by = ("public_id",)
@@ -183,6 +204,27 @@ class QuarantineImage(ImageAct):
     done = gettext_lazy("The image is in quarantine: nobody sees it until it is decided upon.")
 
 
+class TurnImage(ImageAct):
+    """A film that by its file lies otherwise than usual is shown turned, or as it came in, from now on."""
+
+    name, route, summary = "image-turn", "turn/", "Choose how an image lies"
+    rows = turnable_images
+    do, form = show_turned, TurnForm
+    done = gettext_lazy("The image is shown so from now on; what people are reading keeps its frame.")
+
+    def arguments(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {"turned": data["shown"] == "turned", "reason": data["reason"]}
+
+    def says(self, arguments: dict[str, Any], result: bool) -> str:
+        return str(self.done) if result else _("It is shown so already; nothing was changed.")
+
+    def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation | None:
+        if not mark_against(self.thing, arguments["turned"]):
+            return None
+        sent = {"shown": "turned" if arguments["turned"] else "as_it_came", "reason": arguments["reason"]}
+        return against_the_mark(sent, back=self.page())
+
+
 class ArchiveUpload(Act[Upload]):
     """Off the list, and what is kept of its files is deleted. Images that came in stay."""
 
@@ -218,6 +260,6 @@ class RetryJob(JobAct):
     do, done = retry, gettext_lazy("The job waits for a worker again.")
 
 
-IMAGE_ACTS: tuple[type[ImageAct], ...] = (CreditImage, CorrectView, QuarantineImage)
+IMAGE_ACTS: tuple[type[ImageAct], ...] = (CreditImage, CorrectView, QuarantineImage, TurnImage)
 UPLOAD_ACTS = (ArchiveUpload,)
 JOB_ACTS: tuple[type[JobAct], ...] = (CancelJob, RetryJob)

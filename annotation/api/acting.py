@@ -86,6 +86,8 @@ def _sent(field: forms.Field) -> serializers.Field[Any, Any, Any, Any]:
     if isinstance(field, forms.MultipleChoiceField):
         child = serializers.ChoiceField(choices=list(field.choices))  # type: ignore[arg-type]
         return serializers.ListField(child=child, default=list, **about)
+    if isinstance(field, forms.ChoiceField):
+        return serializers.ChoiceField(choices=list(field.choices), **about)  # type: ignore[arg-type]
     if isinstance(field, forms.DateTimeField):
         return Moment(**about) if field.required else Moment(default=None, allow_null=True, **about)
     if isinstance(field, forms.DecimalField) and field.max_digits is not None:

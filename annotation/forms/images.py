@@ -51,6 +51,16 @@ class ReasonForm(forms.Form):
     )
 
 
+class TurnForm(ReasonForm):
+    """How a film is shown that by its file lies otherwise than usual."""
+
+    shown = forms.ChoiceField(
+        choices=[("turned", _("turned")), ("as_it_came", _("as it came in"))],
+        label=_("Shown"),
+        error_messages={"required": _("Choose which of the two pictures is right.")},
+    )
+
+
 class WordForm(forms.Form):
     word = forms.CharField(max_length=100, label=_("Word"))
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ViewPosition
@@ -33,6 +34,39 @@ def correct_view(image: Image, view: ViewPosition, laterality: str, *, actor: Us
     facts = {"before": before, "after": [view.value, laterality]}
     record("image.view_corrected", actor=actor, at=at, subject=locked, facts=facts)
     return True
+
+
+class StatedView(Struct, frozen=True):
+    """What files say of a view and no program understands, and how many images with it have a view now."""
+
+    words: str
+    view: ViewPosition
+    n_images: int
+
+
+def stated_views() -> list[StatedView]:
+    """Of all images, most images first."""
+    view = images_of_banks().filter(pk=OuterRef("image_id")).values("view_position")[:1]
+    stated = SourceIdentifier.objects.filter(kind=IdentifierKind.STATED_VIEW).annotate(view=Subquery(view))
+    rows = stated.exclude(view=None).values_list("value", "view").annotate(n=Count("pk")).order_by("-n", "value")
+    return [StatedView(words, ViewPosition(view), n) for words, view, n in rows]
+
+
+@transaction.atomic
+def say_views(meanings: Sequence[tuple[StatedView, ViewPosition]], *, actor: User, at: datetime) -> int:
+    """Give all images of which files say the same, and which have the same view now, another one. How many changed.
+
+    The words stay out of the audit log: a file can hold a name in their place.
+    """
+    n_changed = 0
+    for stated, view in meanings:
+        named = SourceIdentifier.objects.filter(kind=IdentifierKind.STATED_VIEW, value=stated.words)
+        images = Image.objects.filter(pk__in=named.values("image_id"), view_position=stated.view)
+        if view != stated.view and (n := images.update(view_position=view)):
+            facts = {"before": stated.view.value, "after": view.value, "images": n}
+            record("images.views_said", actor=actor, at=at, facts=facts)
+            n_changed += n
+    return n_changed
 
 
 @transaction.atomic

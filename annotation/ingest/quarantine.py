@@ -1,24 +1,35 @@
-"""What a person with the right decides about an image that may identify somebody: release, black out, remove."""
+"""What a person with the right decides about an image that may identify somebody: release, black out, remove.
+
+And about a film that lies otherwise than usual by its file: how it is shown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.contributions import read_in
-from annotation.enums import ImageState
+from annotation.enums import ImageState, RoundState, Turn
 from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
+from annotation.imaging.kernels.orientation import (
+    LATERALS,
+    inverse_of,
+    marks_speak_for,
+    side_marks,
+    turned_box,
+    turned_object,
+)
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import drop_pictures
-from annotation.models import AuditEvent, Image, Rendition, User
+from annotation.models import Assignment, AuditEvent, Image, Rendition, User
 
 SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)
 
@@ -41,9 +52,15 @@ def quarantine_image(image: Image, *, reason: str, actor: User | None, at: datet
 
 @transaction.atomic
 def release(image: Image, *, reason: str, actor: User, at: datetime) -> None:
-    """Somebody looked: the image identifies nobody, people may see it. Raises IngestRefused."""
+    """Somebody looked: the image identifies nobody, people may see it. Raises IngestRefused.
+
+    A film that by its file lies otherwise than usual is turned or left first (``show_turned``).
+    """
     reason = _given(reason)
     locked = _locked(image)
+    if locked.waits_for_turn:
+        sentence = _("By its file it lies otherwise than usual: open it and choose which of the two pictures is right.")
+        raise IngestRefused("not_chosen", sentence)
     _move(locked, ImageState.AVAILABLE, "")
     record("image.released", actor=actor, at=at, subject=locked, facts={"reason": reason})
 
@@ -71,9 +88,6 @@ def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: da
     The image stays in quarantine, so that the result is looked at before it is released. The old files are deleted.
     Raises IngestRefused.
     """
-    from annotation.imaging.kernels.image_files import read_image  # loads pydicom: not at every start
-    from annotation.ingest.storing import write_renditions
-
     reason = _given(reason)
     _check_not_read(image)
     if image.state != ImageState.QUARANTINED:
@@ -82,25 +96,119 @@ def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: da
     if not inside:
         sentence = _("No box lies on the image. Draw them inside its edges.")
         raise IngestRefused("nothing_to_black_out", sentence, status=422)
+
+    def black_out(locked: Image) -> None:
+        locked.text_findings = [f for f in locked.text_findings if not is_covered(tuple(f["box"]), inside)]
+        facts = {"reason": reason, "boxes": [list(box) for box in inside]}
+        record("image.masked", actor=actor, at=at, subject=locked, facts=facts)
+
+    _make_anew(image, blackened(storage.load(image.object_name), inside), black_out, at=at)
+
+
+def show_turned(image: Image, turned: bool, *, reason: str, actor: User, at: datetime) -> bool:
+    """Show a film as its Patient Orientation asks, or as it came in. Its object and renditions are made anew.
+
+    False where it is shown so already. Raises IngestRefused, also where people read or review with it: what they are
+    shown keeps its frame.
+    """
+    reason = _given(reason)
+    if not image.turn or image.state not in (ImageState.AVAILABLE, ImageState.QUARANTINED):
+        raise IngestRefused("not_to_be_turned", _("Its file does not ask for this image to be turned."))
+    if image.is_turned == turned:
+        return False
+    if image.is_turned is not None:  # else nobody has seen it
+        _check_not_read(image)
+        _check_not_reviewed(image)
+    step = _step_to(image, turned)
+
+    def choose(locked: Image) -> None:
+        size = {"columns": image.columns or 0, "rows": image.rows or 0}
+        found = locked.text_findings
+        locked.text_findings = [{**one, "box": list(turned_box(tuple(one["box"]), step, **size))} for one in found]
+        locked.is_turned = turned
+        facts = {"reason": reason, "turn": str(image.turn), "turned": turned}
+        record("image.turned", actor=actor, at=at, subject=locked, facts=facts)
+
+    if step:
+        _make_anew(image, turned_object(storage.load(image.object_name), step), choose, at=at, is_turned=turned)
+    else:
+        with transaction.atomic():
+            locked = _locked_as(image)
+            choose(locked)
+            locked.save(update_fields=["is_turned", "text_findings"])
+    return True
+
+
+def mark_against(image: Image, turned: bool) -> bool:
+    """Whether the side marks that were found in a frontal film speak for the other one of its two pictures."""
+    if not image.turn or image.view_position in LATERALS:
+        return False
+    step = _step_to(image, not image.is_turned)
+    marks = side_marks(image.text_findings)
+    for_other = marks_speak_for(marks, step, columns=image.columns or 0, rows=image.rows or 0)
+    return for_other is not None and for_other != (turned != bool(image.is_turned))
+
+
+def _step_to(image: Image, turned: bool) -> Turn:
+    """From the stored picture of a film to one of its two."""
+    if turned == bool(image.is_turned):
+        return Turn.NONE
+    return Turn(image.turn) if turned else inverse_of(Turn(image.turn))
+
+
+class Picture(Struct, frozen=True):
+    """One of the two pictures between which a person chooses."""
+
+    shown: str  # what the form sends
+    turned: str  # what was done to the film as it came in, in words; empty: nothing
+    step: Turn  # from the stored picture to this one
+    is_chosen: bool
+    is_by_mark: bool  # its side marks speak for it
+    is_against_mark: bool
+
+
+def pictures_of(image: Image) -> list[Picture]:
+    """As it came in, and as its file asks; none where the file asks for nothing."""
+    return [
+        Picture(
+            shown="turned" if turned else "as_it_came",
+            turned=str(Turn(image.turn).label) if turned else "",
+            step=_step_to(image, turned),
+            is_chosen=image.is_turned is turned,
+            is_by_mark=mark_against(image, not turned),
+            is_against_mark=mark_against(image, turned),
+        )
+        for turned in ((False, True) if image.turn else ())
+    ]
+
+
+def _make_anew(
+    image: Image, stored: bytes, change: Callable[[Image], None], *, at: datetime, is_turned: bool | None = None
+) -> None:
+    """Store another object in place of an image's, with renditions of it, under new names; the old files are deleted.
+
+    ``change`` gets the locked row before it is saved. Raises IngestRefused where somebody was faster.
+    """
+    from annotation.imaging.kernels.image_files import read_image  # loads pydicom: not at every start
+    from annotation.ingest.storing import write_renditions
+
+    is_turned = bool(image.is_turned) if is_turned is None else is_turned
+    source = read_image(stored)
     written: list[str] = []
     try:
-        stored = blackened(storage.load(image.object_name), inside)
         written.append(storage.store(stored))
-        display, renditions = write_renditions(read_image(stored), written)
+        display, renditions = write_renditions(source, written, Turn(image.turn) if is_turned else Turn.NONE)
         with transaction.atomic():
-            locked = _locked(image)
-            if locked.object_name != image.object_name:
-                raise decided_meanwhile()
+            locked = _locked_as(image)
             old = [*_file_names(locked), *drop_pictures(locked)]
             locked.renditions.all().delete()
             for row in renditions:
                 row.image, row.created_at = locked, at
             Rendition.objects.bulk_create(renditions)
             locked.object_name, locked.display = written[0], display
-            locked.text_findings = [f for f in locked.text_findings if not is_covered(tuple(f["box"]), inside)]
-            locked.save(update_fields=["object_name", "display", "text_findings"])
-            facts = {"reason": reason, "boxes": [list(box) for box in inside]}
-            record("image.masked", actor=actor, at=at, subject=locked, facts=facts)
+            locked.rows, locked.columns = source.pixels.shape
+            change(locked)
+            locked.save()
     except BaseException:
         storage.remove(written)
         raise
@@ -178,6 +286,14 @@ def _file_names(image: Image) -> list[str]:
     return [image.object_name, *names] if image.object_name else names
 
 
+def _locked_as(image: Image) -> Image:
+    """Raises IngestRefused where somebody changed it since it was loaded."""
+    locked = Image.objects.select_for_update().get(pk=image.pk)
+    if any(getattr(locked, name) != getattr(image, name) for name in ("object_name", "state", "is_turned")):
+        raise decided_meanwhile()
+    return locked
+
+
 def _locked(image: Image) -> Image:
     locked = Image.objects.select_for_update().get(pk=image.pk)
     if locked.state != ImageState.QUARANTINED:
@@ -191,6 +307,14 @@ def _check_not_read(image: Image) -> None:
             "This image is being read in “%(names)s”, with the pixels that were frozen. In quarantine nobody sees it; "
             "it can be changed or removed when the study is closed."
         )
+        raise IngestRefused("being_read", sentence % {"names": "”, “".join(names)})
+
+
+def _check_not_reviewed(image: Image) -> None:
+    shown = Q(revision__question__exam=image.exam_id) | Q(revision__question__exam__prior=image.exam_id)
+    rounds = Assignment.objects.filter(shown, round__state=RoundState.OPEN).order_by("round__name")
+    if names := list(rounds.values_list("round__name", flat=True).distinct()):
+        sentence = _("This image is shown in the open round “%(names)s”. It can be turned when the round is closed.")
         raise IngestRefused("being_read", sentence % {"names": "”, “".join(names)})
 
 

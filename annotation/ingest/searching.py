@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import lock_log, record
-from annotation.enums import ImageState, JobState, RenditionKind
+from annotation.enums import ImageState, JobState, RenditionKind, Turn
 from annotation.imaging.kernels.textwords import ALLOWED, letters_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
@@ -51,7 +51,7 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
     rendition = image.renditions.get(kind=RenditionKind.FULL)
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     words = current_words()
-    findings = find_text(pixels, words.words)
+    findings = find_text(pixels, words.words, Turn(image.turn) if image.waits_for_turn else Turn.NONE)
     with transaction.atomic():
         locked = Image.objects.select_for_update().get(pk=image.pk)
         if locked.state not in (ImageState.CHECKING, ImageState.QUARANTINED):
@@ -59,8 +59,10 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
         locked.text_findings = [finding.as_json() for finding in findings]
         again = locked.state == ImageState.QUARANTINED
         if not again:
-            locked.state = ImageState.QUARANTINED if is_suspicious(findings) else ImageState.AVAILABLE
-            locked.state_reason = _("Text in the pixels.") if is_suspicious(findings) else ""
+            reasons = [_("Text in the pixels.")] if is_suspicious(findings) else []
+            reasons += [_("By its file it lies otherwise than usual.")] if locked.waits_for_turn else []
+            locked.state = ImageState.QUARANTINED if reasons else ImageState.AVAILABLE
+            locked.state_reason = " ".join(reasons)
         facts = {"rule": RULE, "words": words.number, "state": locked.state, "findings": len(findings), "again": again}
         record("image.searched", actor=None, at=at, subject=locked, facts=facts)
         locked.save(update_fields=["text_findings", "state", "state_reason"])
@@ -146,6 +148,7 @@ def _quarantined_by_search() -> QuerySet[Image]:
     of_it = {"subject_type": "image", "subject_id": OuterRef("public_id")}
     by_people = AuditEvent.objects.filter(**of_it, act__in=["image.quarantined", "image.masked"])
     images = Image.objects.filter(state=ImageState.QUARANTINED).exclude(text_findings=[])
+    images = images.exclude(is_turned=None, turn__gt="")  # held until somebody chooses how it lies
     images = images.filter(Exists(_SEARCHES.filter(first, subject_id=OuterRef("public_id"))), ~Exists(by_people))
     return images.order_by("ingested_at", "pk")
 

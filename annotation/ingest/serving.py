@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.contributions import is_shown
-from annotation.enums import FINAL_STATES, AssignmentState, ImageState, RenditionKind, Role, RoundState
+from annotation.enums import FINAL_STATES, AssignmentState, ImageState, RenditionKind, Role, RoundState, Turn
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED, PicturePolicy, picture_of, policy_named
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
@@ -217,9 +217,12 @@ def _descriptor(image: Image, names: dict[str, str], route: str) -> dict[str, An
 
 
 def caption(image: Image) -> str:
-    """The caption of an image: that it is simulated, and whose it is."""
-    parts = [_("simulated") if image.simulated else "", image.attribution, image.licence]
-    return " · ".join(part for part in parts if part)
+    """The caption of an image: that it is simulated, what was done to its pixels, and whose it is."""
+    turned = (image.display or {}).get("turned")
+    corrected = _("corrected after import (%(turned)s)")
+    parts = [_("simulated") if image.simulated else "", corrected % {"turned": Turn(turned).label} if turned else ""]
+    parts += [image.attribution, image.licence]
+    return " · ".join(str(part) for part in parts if part)
 
 
 class PictureRefused(Refused):

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.audit.recording import record
-from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, ViewPosition
+from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, Turn, ViewPosition
 from annotation.hashes import keyed_pseudonym
 from annotation.imaging.kernels.codestreams import WARNINGS
 from annotation.imaging.kernels.deidentification import VERSION, as_file, deidentified, keyed_names
@@ -80,8 +80,13 @@ def prepare_image(image: SourceImage, source: Source) -> PreparedImage:
     return PreparedImage(source, without_pixels, shape, n_bytes, pixels_sha256, written[0], display, renditions)
 
 
-def write_renditions(image: SourceImage, written: list[str]) -> tuple[dict[str, Any], tuple[Rendition, ...]]:
-    """Write what the screen needs: how it is displayed, and unsaved rows. Names of files are added to ``written``."""
+def write_renditions(
+    image: SourceImage, written: list[str], turned: Turn = Turn.NONE
+) -> tuple[dict[str, Any], tuple[Rendition, ...]]:
+    """Write what the screen needs: how it is displayed, and unsaved rows. Names of files are added to ``written``.
+
+    ``turned``: what was done to the pixels since they came in, which is shown beside the image.
+    """
     payload, display = prepare(image)
     small, width, height = preview(as_8bit(payload, display))
     renditions = []
@@ -91,7 +96,7 @@ def write_renditions(image: SourceImage, written: list[str]) -> tuple[dict[str, 
     ):
         renditions.append(storage.store_rendition(kind, data, *size))
         written.append(renditions[-1].name)
-    return display.as_json(), tuple(renditions)
+    return {**display.as_json(), **({"turned": str(turned)} if turned else {})}, tuple(renditions)
 
 
 def hash_pixels(image: SourceImage) -> str:
@@ -181,6 +186,7 @@ def _fill(image: Image, prepared: PreparedImage, *, actor: User | None, at: date
     image.photometric_interpretation = "MONOCHROME1" if attributes.is_inverted else "MONOCHROME2"
     image.display = prepared.display
     image.warnings = prepared.warnings
+    image.turn = attributes.turn
     image.source_sha256, image.pixels_sha256 = prepared.source.sha256, prepared.pixels_sha256
     image.object_name, image.deidentification = prepared.object_name, VERSION
     image.simulated, image.ingested_at = simulated, at
@@ -190,8 +196,11 @@ def _fill(image: Image, prepared: PreparedImage, *, actor: User | None, at: date
         row.image, row.created_at = image, at
     Rendition.objects.bulk_create(prepared.renditions)
     names = [] if is_waiting else [path_identifier(prepared.source, image, exam)]
-    if prepared.image.identifiers.sop_uid:
-        names.append(identifier(IdentifierKind.SOP_UID, prepared.image.identifiers.sop_uid, image=image, exam=exam))
+    identifiers = prepared.image.identifiers
+    if identifiers.sop_uid:
+        names.append(identifier(IdentifierKind.SOP_UID, identifiers.sop_uid, image=image, exam=exam))
+    if identifiers.missed_view:
+        names.append(identifier(IdentifierKind.STATED_VIEW, identifiers.missed_view, image=image, exam=exam))
     SourceIdentifier.objects.bulk_create(names)
     facts = {"source_sha256": image.source_sha256, "deidentification": VERSION, "state": str(image.state)}
     record("image.ingested", actor=actor, at=at, subject=image, facts=facts)

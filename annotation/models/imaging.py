@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, ViewPosition
+from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, Turn, ViewPosition
 from annotation.hashes import identifier_digest as identifier_digest
 from annotation.models.fields import Deletable, KeptWithBank, PublicIdField, WordField
 
@@ -63,7 +63,9 @@ class Image(models.Model):
     photometric_interpretation = models.CharField(max_length=16, blank=True)
     display = models.JSONField(null=True, blank=True)  # annotation.imaging.kernels.rendering.Display, for the viewer
     warnings = models.JSONField(default=list, blank=True)  # list of {code, message}
-    text_findings = models.JSONField(default=list, blank=True)  # boxes only; what was read is never stored
+    turn = WordField(Turn, blank=True, default=Turn.NONE)  # what Patient Orientation asks for; empty: it lies as usual
+    is_turned = models.BooleanField(null=True)  # null: nobody decided, so it is held
+    text_findings = models.JSONField(default=list, blank=True)  # boxes and sides of marks; no text
     source_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that came in
     pixels_sha256 = models.CharField(max_length=64, blank=True)
     object_name = models.CharField(max_length=64, blank=True)  # de-identified DICOM object in storage
@@ -82,6 +84,10 @@ class Image(models.Model):
 
     def __str__(self) -> str:
         return f"image {self.public_id}"
+
+    @property
+    def waits_for_turn(self) -> bool:
+        return bool(self.turn) and self.is_turned is None
 
 
 class Rendition(models.Model):
@@ -149,7 +155,7 @@ class SourceIdentifier(models.Model):
     """What a thing is called at its source: paths, patient, accession and study numbers, question keys.
 
     Restricted: read by matching (import, ingest), and for coordinators only, who brought the file: the ids of
-    questions (annotation/exports/source_names.py) and the names of missing images.
+    questions (annotation/exports/source_names.py), the names of missing images and views that nobody understands.
     Looked up by ``digest`` (annotation/hashes.py), then compared by ``value``.
     """
 
@@ -174,6 +180,7 @@ class SourceIdentifier(models.Model):
         indexes = (
             models.Index(fields=["digest"], name="identifier_digest"),
             models.Index(fields=["bank", "exam_id"], name="identifier_prior", condition=models.Q(kind="prior_exam")),
+            models.Index(fields=["image_id"], name="identifier_view", condition=models.Q(kind="stated_view")),
             models.Index(
                 fields=["question_id"], name="identifier_question", condition=models.Q(question_id__isnull=False)
             ),

@@ -56,7 +56,8 @@ from annotation.site.sorted_tables import OneAtATime, lock
 
 STALE_AFTER = timedelta(seconds=60)
 CHUNK = 500
-_IMPORTED_KINDS = [kind.value for kind in IdentifierKind if kind is not IdentifierKind.SOP_UID]
+_OF_FILES = (IdentifierKind.SOP_UID, IdentifierKind.STATED_VIEW)  # ingest brings them
+_IMPORTED_KINDS = [kind.value for kind in IdentifierKind if kind not in _OF_FILES]
 
 
 def sweep_imports(at: datetime) -> int:

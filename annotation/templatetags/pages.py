@@ -32,6 +32,7 @@ ACTS = {
     "image.searched": gettext_noop("searched for text"),
     "image.quarantined": gettext_noop("put into quarantine"),
     "image.released": gettext_noop("released from quarantine"),
+    "image.turned": gettext_noop("how it lies chosen"),
     "image.masked": gettext_noop("boxes blacked out"),
     "image.removed": gettext_noop("removed, its pixels deleted"),
     "image.view_corrected": gettext_noop("view corrected"),

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.enums import Sex, ViewPosition
+from annotation.enums import Sex, Turn, ViewPosition
 from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.imaging.kernels.elements import MODALITY_LUT_SEQUENCE, VOI_LUT_SEQUENCE, DicomFile
+from annotation.imaging.kernels.orientation import turn_for
 from annotation.imaging.kernels.views import view_of
 
 CR = "1.2.840.10008.5.1.4.1.1.1"
@@ -56,6 +57,7 @@ class Attributes:
     view_position: ViewPosition = ViewPosition.UNKNOWN
     laterality: str = ""  # L, R, B, U or empty
     patient_orientation: tuple[str, ...] = ()
+    turn: Turn = Turn.NONE  # what the orientation asks for
     is_chest: bool | None = None  # None: body part not stated
     age_years: int | None = None  # 90 means 90 or older
     sex: Sex = Sex.UNKNOWN
@@ -95,11 +97,15 @@ def read_attributes(file: DicomFile, *, bits_stored: int, signed: bool) -> tuple
     modality_lut = _modality_lut(file, signed=signed)
     lowest = min(end * slope + intercept for end in stored_range(bits_stored, signed=signed))
     spacing, calibrated, aspect = _spacing(file)
+    orientation = _orientation(file)
+    turn = turn_for(orientation, view)
+    warnings += ["orientation"] if turn is None else []
     attributes = Attributes(
         modality=modality_of(file),
         view_position=view,
         laterality=_one_of(code(file, 0x00200062) or code(file, 0x00200060), ("L", "R", "B", "U")),
-        patient_orientation=_orientation(file),
+        patient_orientation=orientation,
+        turn=turn or Turn.NONE,
         is_chest=_is_chest(code(file, 0x00180015)),
         age_years=age_in_years(_text(file, 0x00101010)),
         sex=SEXES.get(code(file, 0x00100040), Sex.UNKNOWN),

@@ -86,6 +86,7 @@ WARNINGS: dict[str, str] = {
     "view": _("The file states a view that is not understood."),
     "lossy": _("The image was compressed with loss before it came in."),
     "colour": _("The image was in colour and is shown in grey."),
+    "orientation": _("The patient orientation in the file does not fit its view; nothing was turned."),
     "turned": _("The image was turned as its camera note asks."),
     "small": _("The image is too small to be judged."),
 }

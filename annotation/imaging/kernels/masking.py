@@ -40,7 +40,7 @@ def blackened(stored: bytes, boxes: Sequence[Box]) -> bytes:
     import pydicom  # here and below: pages know boxes, too, and need none of it
 
     made = pydicom.dcmread(io.BytesIO(stored))
-    pixels = _pixels_of(made)
+    pixels = pixels_of(made)
     darkest = pixels.max() if made.PhotometricInterpretation == "MONOCHROME1" else pixels.min()
     for x, y, width, height in boxes:
         pixels[y : y + height, x : x + width] = darkest
@@ -67,7 +67,8 @@ def is_covered(box: Box, masks: Sequence[Box]) -> bool:
     return bool(hidden.mean() >= COVERED)
 
 
-def _pixels_of(made: Dataset) -> NDArray[np.generic]:
+def pixels_of(made: Dataset) -> NDArray[np.generic]:
+    """Of an object that this program made, shape (rows, columns); a copy."""
     import numpy as np
 
     kind = "i" if made.PixelRepresentation else "u"

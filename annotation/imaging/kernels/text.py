@@ -1,7 +1,8 @@
 """Text inside pixels: where it is, and whether it is one of the words that are allowed there.
 
 What is read never leaves this module: a finding carries a box, whether the words are allowed, how many characters were
-read and how sure the reader was. The models (PP-OCR, Apache-2.0) are inside the wheel of rapidocr; no network is used.
+read, how sure the reader was, and of a side mark the side. The models (PP-OCR, Apache-2.0) are inside the wheel of
+rapidocr; no network is used.
 
 An image is searched three times: as a whole at WHOLE_SIDE pixels; its upper and lower STRIP_SHARE at twice that, where
 machines write; and as a whole once more as it looks when every place has a window of its own, made from the stored
@@ -23,7 +24,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.imaging.kernels.textwords import STROKES_AND_RINGS, VERSION, is_allowed, letters_of
+from annotation.enums import Turn
+from annotation.imaging.kernels.orientation import inverse_of, turned_box, turned_pixels
+from annotation.imaging.kernels.textwords import STROKES_AND_RINGS, VERSION, is_allowed, letters_of, side_of
 
 Grey = NDArray[np.uint8]
 Pixels = NDArray[np.uint8] | NDArray[np.uint16]
@@ -52,12 +55,16 @@ _lock = threading.Lock()  # one search at a time in a process: memory stays that
 
 @dataclass(frozen=True)
 class TextFinding:
-    """One piece of text: its box, whether it is an allowed word, its characters, and the reader's score 0 to 1."""
+    """One piece of text: its box, whether it is an allowed word, its characters, and the reader's score 0 to 1.
+
+    ``side``: L or R, of a mark that names it.
+    """
 
     box: Box
     is_allowed: bool
     length: int
     score: float
+    side: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -65,6 +72,7 @@ class TextFinding:
             "allowed": self.is_allowed,
             "length": self.length,
             "score": round(self.score, 2),
+            **({"side": self.side} if self.side else {}),
         }
 
 
@@ -89,8 +97,10 @@ class _Picture:
         return int(left), int(above), int(right - left), int(below - above)
 
 
-def find_text(pixels: Pixels, more: frozenset[str] = frozenset()) -> list[TextFinding]:
+def find_text(pixels: Pixels, more: frozenset[str] = frozenset(), turn: Turn = Turn.NONE) -> list[TextFinding]:
     """Text in a grey image of shape (rows, columns), allowed words included; ``more``: allowed words of the site.
+
+    With a ``turn`` the image is searched as it is and turned; boxes are those of the image as it is.
 
     Give all stored values, not a window of them: text may be where a window is saturated, and differ from its
     ground by less than one of 256 greys.
@@ -101,6 +111,12 @@ def find_text(pixels: Pixels, more: frozenset[str] = frozenset()) -> list[TextFi
     with _lock:
         pictures = [*_pictures(np.ascontiguousarray(greys)), _windowed(pixels)]
         found = [finding for picture in pictures for finding in _search(picture, pixels.shape, more)]
+    if turn:
+        turned = turned_pixels(pixels, turn)
+        back, (rows, columns) = inverse_of(turn), turned.shape
+        found += [
+            replace(one, box=turned_box(one.box, back, columns=columns, rows=rows)) for one in find_text(turned, more)
+        ]
     return _without_repeats(found)
 
 
@@ -251,21 +267,26 @@ def _is_cut(corners: NDArray[np.float32], picture: _Picture, shape: tuple[int, i
     return bool(cut_above or (goes_on and corners[:, 1].max() > MARGIN + picture.height))
 
 
-def _judge(crops: Sequence[Any], more: frozenset[str]) -> tuple[bool, int, float] | None:
-    """Allowed or not, number of characters and score of one piece of text; None when it is no text."""
+def _judge(crops: Sequence[Any], more: frozenset[str]) -> tuple[bool, int, float, str] | None:
+    """Allowed or not, number of characters, score and side of one piece of text; None when it is no text."""
     readings = _read(crops)
-    known = max((score for text, score in readings if is_allowed(text, more)), default=0.0)
+    known, mark = _known(readings, more)
     text, score = max(readings, key=lambda reading: (_is_sure(*reading), reading[1]))
     if known >= LEAST_SURE_OF_MORE and (known >= score - 0.2 or not _is_sure(text, score)):
-        return True, len(text), known
+        return True, len(text), known, side_of(mark)
     if not _is_sure(text, score):
         return None
     turned = [turn for crop in crops for turn in (cv2.flip(crop, 1), cv2.rotate(crop, cv2.ROTATE_180))]
     turned += [cv2.rotate(crop, rotation) for crop in crops for rotation in (0, 2)]  # a quarter to either side
-    mirrored = max((s for t, s in _read(turned) if is_allowed(t, more)), default=0.0)
+    mirrored, mark = _known(_read(turned), more)
     if mirrored >= LEAST_SURE_OF_MIRRORED:
-        return True, len(text), mirrored
-    return False, len(text.replace(" ", "")), score
+        return True, len(text), mirrored, side_of(mark)
+    return False, len(text.replace(" ", "")), score, ""
+
+
+def _known(readings: Iterable[tuple[str, float]], more: frozenset[str]) -> tuple[float, str]:
+    """The surest of the readings that are allowed, with its score."""
+    return max(((score, text) for text, score in readings if is_allowed(text, more)), default=(0.0, ""))
 
 
 def _is_sure(text: str, score: float) -> bool:

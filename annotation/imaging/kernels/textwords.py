@@ -27,6 +27,7 @@ POSITIONS = _words(
     "RECUMBENT DECUBITUS DECUB LLD RLD INSP EXP INSPIRATION EXPIRATION"
 )
 ALLOWED = SIDES | PROJECTIONS | POSITIONS
+_LEFT = _words("L S G LT LI SX SN SIN IZQ LEFT SINISTER SINISTRA LINKS GAUCHE IZQUIERDA")
 
 # What a reader of text takes for a letter, in the direction that makes a known word of it.
 CONFUSIONS = str.maketrans({"0": "O", "1": "I", "5": "S", "8": "B", "4": "A", "6": "G", "|": "I", "Đ": "D"})
@@ -39,6 +40,12 @@ def letters_of(text: str) -> str:
     """What counts of a reading: its letters and digits in upper case, spaces kept between words."""
     plain = unicodedata.normalize("NFKC", text).upper()
     return " ".join("".join(c if c.isalnum() else " " for c in plain).split())
+
+
+def side_of(text: str) -> str:
+    """L or R where the words of a reading name one side, else nothing."""
+    sides = {"L" if word in _LEFT else "R" for word in text.split() if word in SIDES}
+    return sides.pop() if len(sides) == 1 else ""
 
 
 def is_allowed(text: str, more: frozenset[str] = frozenset()) -> bool:

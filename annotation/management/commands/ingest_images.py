@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
@@ -71,6 +72,8 @@ class Command(ActCommand):
                 self.stdout.write(_("  met {met:,} of {waiting:,} images that questions wait for").format(**facts))
             for view in facts.get("views", []):
                 self.stdout.write(_("  view {words!r} not understood: {images:,} images").format(**view))
+            if facts.get("views"):
+                self.stdout.write(_("  A coordinator says what these mean: {page}").format(page=reverse("views-said")))
         n_refused = len(facts["refused"])
         for refusal in facts["refused"][: 0 if as_json else SHOWN_REFUSALS]:
             self.stderr.write(f"{refusal['file']!r}: {refusal['message']} [{refusal['code']}]")

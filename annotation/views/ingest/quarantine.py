@@ -19,9 +19,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from msgspec import Struct
 
+from annotation.acts.banks import against_the_mark
 from annotation.contributions import read_in
 from annotation.enums import ImageState, RenditionKind, Role
-from annotation.forms.images import MaskForm, ReasonForm, WordForm
+from annotation.forms.images import MaskForm, ReasonForm, TurnForm, WordForm
 from annotation.imaging.kernels.masking import Box, boxes_within, crops_around
 from annotation.imaging.kernels.textwords import ALLOWED
 from annotation.ingest import quarantine as acts
@@ -63,13 +64,19 @@ def quarantined_image(request: AuthenticatedRequest, public_id: str) -> HttpResp
 @require_POST
 def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """The image identifies nobody."""
-    image, form = _quarantined(public_id), ReasonForm(request.POST)
+    image = _quarantined(public_id)
+    form = (TurnForm if image.turn else ReasonForm)(request.POST)
     if not form.is_valid():
         return _page(request, image, failed="release", form=form)
-    reason = form.cleaned_data["reason"]
+    reason, turned = form.cleaned_data["reason"], form.cleaned_data.get("shown") == "turned"
+    if image.turn and acts.mark_against(image, turned) and not is_confirmed(request):
+        sent = {"shown": form.cleaned_data["shown"], "reason": reason}
+        return confirm(request, against_the_mark(sent, back=reverse("quarantined-image", args=[public_id])))
 
     def release() -> None:
         at = timezone.now()
+        if image.turn:
+            acts.show_turned(image, turned, reason=reason, actor=request.user, at=at)
         acts.release(image, reason=reason, actor=request.user, at=at)
         offer_to_undo(request, [image], at)
 
@@ -226,6 +233,7 @@ def _page(
         "n_suspicious": len(boxes),
         "boxes": drawn,
         "failed": failed,
+        "pictures": acts.pictures_of(image),
         "form": form or ReasonForm(),
         "events": events.order_by("-id")[:20],
     }

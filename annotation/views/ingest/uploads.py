@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping
 
 from django.conf import settings
+from django.contrib import messages
 from django.db.models import Prefetch
 from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -13,14 +14,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import ImageState, JobState, RenditionKind, Role
+from annotation.enums import ImageState, JobState, RenditionKind, Role, ViewPosition
 from annotation.exports.source_names import near_names
 from annotation.forms.images import CreditForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
 from annotation.ingest import serving, uploading
-from annotation.ingest.describing import images_of_banks
+from annotation.ingest.describing import images_of_banks, say_views, stated_views
 from annotation.ingest.matching import missing_images
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
@@ -207,6 +210,26 @@ def image(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "events": events.order_by("-id")[:EVENTS_SHOWN],
     }
     return render(request, "annotation/images/image.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def views_said(request: AuthenticatedRequest) -> HttpResponse:
+    """What files say of views and nobody understands: a person says what it means, for all images at once."""
+    stated = stated_views()
+    if request.method == "POST":
+        meanings = zip(*(request.POST.getlist(name) for name in ("words", "view", "means")), strict=False)
+        chosen = [
+            (one, ViewPosition(means))
+            for words, view, means in meanings
+            for one in stated
+            if (one.words, one.view) == (words, view) and means in ViewPosition.values()
+        ]
+        n = say_views(chosen, actor=request.user, at=timezone.now())
+        sentence = ngettext("The view of %(n)s image is changed.", "The views of %(n)s images are changed.", n)
+        messages.success(request, sentence % {"n": n} if n else _("Nothing was changed."))
+        return redirect("views-said")
+    return render(request, "annotation/images/views.html", {"stated": stated, "views": list(ViewPosition)})
 
 
 # The bytes of images that are shown. Nothing here says what an image is called at its source.

@@ -31,7 +31,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     """What the search reads in every image from now on."""
 
     def read(*readings: str) -> None:
-        def find(_pixels: object, more: frozenset[str] = frozenset()) -> list[TextFinding]:
+        def find(_pixels: object, more: frozenset[str] = frozenset(), *_turn: object) -> list[TextFinding]:
             return [TextFinding(BOX, textwords.is_allowed(one, more), len(one), 0.9) for one in readings]
 
         monkeypatch.setattr(text, "find_text", find)

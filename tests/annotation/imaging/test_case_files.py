@@ -18,6 +18,7 @@ WARNED = {
     "04_bitsstored12_values16": "bits_stored",
     "06_excess_padding_512": "padding",
 }
+TURNS = {"11_PatientOrientation_RF": "mirrored", "11c_PatientOrientation_LH_upside_down": "upended"}
 VIEWS = {
     "10_view_by_code_sequence_lateral": "lateral",
     "40_vindr_style_header": "unknown",  # states none
@@ -45,4 +46,5 @@ def test_every_case_shows_the_same_phantom_or_is_refused_by_name(cases: dict[str
         image = read_image(data)
         assert np.abs(as_8bit(*prepare(image)).astype(int) - right).max() <= 1, name
         assert image.warnings == ((WARNED[name],) if name in WARNED else ()), name
+        assert image.attributes.turn == TURNS.get(name, ""), name
         assert image.attributes.view_position == VIEWS.get(name, "PA"), name

@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 pytest.importorskip("rapidocr", reason="the search for text is not installed (requirements-text-search.txt)")
 pytest.importorskip("cv2", reason="the search for text is not installed (requirements-text-search.txt)")
 
+from annotation.enums import Turn
 from annotation.imaging.kernels import text, textwords
 from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.text import TextFinding, find_text, is_suspicious, whole_range
@@ -83,13 +84,26 @@ def test_a_mirrored_side_mark_is_allowed() -> None:
     assert not is_suspicious(find_text(np.ascontiguousarray(image[:, ::-1])))
 
 
+@pytest.mark.parametrize(("word", "side"), [("L", "L"), ("Re", "R"), ("Sin", "L"), ("ERECT", "")])
+def test_of_a_side_mark_only_the_side_is_kept(word: str, side: str) -> None:
+    image = written(shadow(300), word, (560, 60), size=64, contrast=100)
+    assert [finding.side for finding in find_text(image)] == [side]
+
+
+def test_a_film_upside_down_is_searched_as_it_would_be_seen() -> None:
+    image = np.ascontiguousarray(written(shadow(300), "ZORA QUILL 1931", (60, 60), size=40, contrast=60)[::-1])
+    x, y, width, _height = next(f.box for f in find_text(image, turn=Turn.UPENDED) if not f.is_allowed)
+    assert 300 - 60 - 50 <= y <= 300 - 60 - 20
+    assert x < 80 < x + width
+
+
 def test_a_tiny_image_is_no_error() -> None:
     assert find_text(np.zeros((4, 4), np.uint8)) == []
 
 
 def test_a_finding_does_not_say_what_was_read() -> None:
     names = {field.name for field in dataclasses.fields(TextFinding)}
-    assert names == {"box", "is_allowed", "length", "score"}
+    assert names == {"box", "is_allowed", "length", "score", "side"}
 
 
 def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:

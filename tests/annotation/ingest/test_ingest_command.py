@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from annotation.enums import ImageState
 from annotation.ingest.exams import ingest_paths
@@ -37,7 +38,9 @@ def test_the_result_is_json_and_images_are_searched(home: Path, tmp_path: Path) 
 def test_views_that_are_not_understood_are_printed(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.dcm"
     path.write_bytes(make_dicom(ViewPosition="04"))
-    assert "view '04' not understood: 1 images" in run(path)
+    told = run(path)
+    assert "view '04' not understood: 1 images" in told
+    assert reverse("views-said") in told
 
 
 def test_what_an_interrupted_run_left_unsearched_is_searched(home: Path, tmp_path: Path, noon: datetime) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.selected_questions import add_tag
-from annotation.enums import AssignmentState, Flag, ImageState, Role, RoundState
+from annotation.enums import AssignmentState, Flag, IdentifierKind, ImageState, Role, RoundState, Turn
 from annotation.ingest import storage
 from annotation.models import (
     Assignment,
@@ -32,6 +32,7 @@ from annotation.models import (
     SamplingPlan,
     SendingPermission,
     Settlement,
+    SourceIdentifier,
     User,
 )
 from annotation.outcomes.adjudicating import (
@@ -137,8 +138,11 @@ def _fill_bank(place: Place) -> None:
         "state": ImageState.QUARANTINED,
         "state_reason": place.said("text was found"),
         "text_findings": [FINDING],
+        "turn": Turn.MIRRORED,
     }
     Image.objects.filter(pk=held.pk).update(**changes)
+    stated = {"kind": IdentifierKind.STATED_VIEW, "value": "LIGGEND", "digest": 1}
+    SourceIdentifier.objects.create(**stated, image_id=shown.pk, exam_id=shown.exam_id)
     place.things |= {"bank": bank, "empty": empty, "held": held, "image": shown}
 
 
