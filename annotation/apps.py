@@ -19,7 +19,7 @@ class AnnotationConfig(ContributingApp):
         from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
         from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
         from annotation.outcomes.attention import attention_work
-        from annotation.outcomes.outcome_groups import FLAGGED, FOUND, SETTLED
+        from annotation.outcomes.outcome_groups import FLAGGED, FOUND, SETTLED, VALID
         from annotation.outcomes.overview import adjudication_work
         from annotation.questionbank.bank_life import hide_bank, purge_bank, show_bank
         from annotation.review.onlookers import finished_work
@@ -38,7 +38,7 @@ class AnnotationConfig(ContributingApp):
             },
             archived={QuestionBank: "bank", SamplingPlan: "sample", ReviewRound: "round"},
             work=(adjudication_work, attention_work, finished_work, mentions_work),
-            bank_filters=(BY_IMAGES, FOUND, FLAGGED, SETTLED, TAGGED),
+            bank_filters=(BY_IMAGES, VALID, FOUND, FLAGGED, SETTLED, TAGGED),
             difficulties={"model": by_model, "reviewers": by_reviewers, "readers": by_readers},
             fillers={
                 PromptPurpose.BULLETS: fill_calls,

@@ -30,7 +30,7 @@ ACTS: dict[str, _StrPromise] = {
     "bank.deleted": _("deleted a bank for good"),
     "bank.exported": _("exported a bank, with its keys"),
     "bank.imported": _("imported questions"),
-    "bank.kept_out_changed": _("changed what keeps questions of a bank out of samples"),
+    "bank.gate_set": _("set the gate of a bank"),
     "bank.made": _("made a bank"),
     "bank.missing_images_taken": _("took the list of missing images"),
     "bank.models_compared": _("had models compared on a bank"),

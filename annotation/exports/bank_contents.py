@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from django.db.models import Count, QuerySet
+from django.utils.translation import gettext
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -48,6 +49,8 @@ from annotation.models import (
     Settlement,
     SourceIdentifier,
 )
+from annotation.quality.kernels.question_checks import PartState
+from annotation.quality.validity import gate_is, gate_of
 from annotation.questionbank.editing import labels_of_exam
 from annotation.questionbank.kernels.entries import STATE
 from annotation.questionbank.kernels.records import parsed, read_source
@@ -65,10 +68,18 @@ class BankQuestion(Struct, frozen=True):
 
 
 class BankContents:
-    """Reads one bank; ``states`` chooses questions, ``latest`` the newest wording or that of the file."""
+    """Reads one bank; ``states`` chooses questions, ``latest`` the newest wording or that of the file.
 
-    def __init__(self, bank: QuestionBank, states: Collection[QuestionState], *, latest: bool) -> None:
-        self.bank = bank
+    ``only_valid``: those that pass the gate of the bank. Raises ExportRefused (``no_gate``).
+    """
+
+    def __init__(
+        self, bank: QuestionBank, states: Collection[QuestionState], *, latest: bool, only_valid: bool = False
+    ) -> None:
+        self.bank, self.gate = bank, gate_of(bank) if only_valid else None
+        if only_valid and self.gate is None:
+            sentence = gettext("“%(bank)s” has no gate: say on its page “Validity” what its questions have to pass.")
+            raise ExportRefused("no_gate", sentence % {"bank": bank.name}, status=422)
         self._states = states
         self._latest = latest
 
@@ -81,12 +92,19 @@ class BankContents:
 
     def chosen(self) -> QuerySet[Question]:
         """Questions that a published import brought, and that are in one of the states."""
-        return self._brought().filter(state__in=self._states).distinct()
+        return self._passing(self._brought().filter(state__in=self._states)).distinct()
 
     def by_state(self) -> dict[str, int]:
         """How many questions a published import brought, by state."""
         counted = self._brought().order_by().values("state").annotate(n=Count("pk", distinct=True))
         return dict(counted.values_list("state", "n"))
+
+    def _passing(self, questions: QuerySet[Question]) -> QuerySet[Question]:
+        if self.gate is None:
+            return questions
+        current = Revision.objects.in_bank(self.bank).current()
+        passing = current.filter(gate_is(self.bank, self.gate.parts, PartState.PASS))
+        return questions.filter(pk__in=passing.order_by().values("question"))
 
     def _brought(self) -> QuerySet[Question]:
         return Question.objects.filter(bank=self.bank, revisions__bank_import__in=self.imports)
@@ -94,7 +112,7 @@ class BankContents:
     def questions(self) -> Iterator[BankQuestion]:
         """One after the other, by number; memory holds AT_ONCE of them and the names of their exams."""
         names, last = self._names, 0
-        rows = Question.objects.filter(bank=self.bank, state__in=self._states).order_by("number")
+        rows = self._passing(Question.objects.filter(bank=self.bank, state__in=self._states)).order_by("number")
         while chunk := list(rows.filter(number__gt=last)[:AT_ONCE]):
             last = chunk[-1].number
             yield from self._of_chunk(chunk, names)

@@ -62,6 +62,7 @@ class BankChoice(Struct, frozen=True):
     states: tuple[QuestionState, ...] = GIVEN_OUT
     wordings: Wordings = Wordings.LATEST
     images: str = ""  # name of a folder in the export, or the path of another one
+    only_valid: bool = False  # what passes the gate of the bank
 
 
 class BankExported(Struct, frozen=True):
@@ -84,7 +85,8 @@ def export_bank(
     check_form(choice.form)
     if choice.images and not _is_inside(choice.images):
         check_empty(Path(choice.images))
-    contents = BankContents(bank, choice.states, latest=choice.wordings == Wordings.LATEST)
+    is_latest = choice.wordings == Wordings.LATEST
+    contents = BankContents(bank, choice.states, latest=is_latest, only_valid=choice.only_valid)
     with whole_folder(folder) as part:
         facts, written = _write_files(contents, choice, part)
         if choice.images:
@@ -150,6 +152,7 @@ def _write_files(contents: BankContents, choice: BankChoice, part: Path) -> tupl
 
     written = write_questions(contents, counted(), choice.form, part)
     facts.n_not_given_back, facts.left_out = written.n_not_given_back, written.left_out
+    facts.stayed_back = Counter(contents.by_state()) - facts.states
     facts.n_changed = len({one.id for one in changes})
     _count_images(facts, contents.bank)
     _count_outcomes(facts, contents)
@@ -172,7 +175,7 @@ def _facts_of_bank(contents: BankContents, choice: BankChoice) -> CardFacts:
         choice.wordings.label,
         chosen_states=choice.states,
         n_in_bank=sum(by_state.values()),
-        stayed_back=Counter({state: n for state, n in by_state.items() if state not in choice.states}),
+        gate=f"{contents.gate}: {', '.join(contents.gate.parts)}" if contents.gate else "",
         imports=[
             ImportedFile(
                 *(one.file_name, one.file_sha256, _day(one.finished_at)),
@@ -238,5 +241,6 @@ def _note(contents: BankContents, choice: BankChoice, done: BankExported, *, act
         note_seen_keys(actor, contents.chosen(), source=KeySource.BANK_EXPORT, subject=contents.bank, at=at)
     facts: dict[str, Any] = {"form": choice.form.value, "states": [*choice.states], "revisions": choice.wordings.value}
     facts |= {"questions": done.n_questions, "changed": done.n_changed, "sha256": done.sha256}
+    facts |= {"gate": str(contents.gate)} if contents.gate else {}
     facts |= {"images": done.images.get("written", 0)} if choice.images else {}
     record("bank.exported", actor=actor, at=at, subject=contents.bank, facts=facts)

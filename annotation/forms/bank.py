@@ -108,6 +108,7 @@ class BankExportForm(PlainForm):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
+    only_valid = forms.BooleanField(label=_("Only what passes the gate of the bank"), required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -122,7 +123,8 @@ class BankExportForm(PlainForm):
             raise ExportRefused("unknown_choice", f"{self.fields[name].label}: {errors[0]}", status=422)
         given = self.cleaned_data
         states = tuple(QuestionState(state) for state in given["state"]) or GIVEN_OUT
-        return BankChoice(BankForm(given["form"]), states, Wordings(given["revisions"]))
+        wordings = Wordings(given["revisions"])
+        return BankChoice(BankForm(given["form"]), states, wordings, only_valid=given["only_valid"])
 
 
 class ImportForm(forms.Form):

@@ -21,7 +21,7 @@ from annotation.models import PromptVersion, QuestionBank
 from annotation.models.calls import LONGEST_MODEL
 from annotation.prompts.kernels.filling import KNOWN, LONGEST_SCHEMA
 from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES
-from annotation.quality.kernels.question_checks import CAN_FAIL, JUDGED, PARTS, RATING
+from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING
 from annotation.questionbank.bank_life import LONGEST_TERMS
 from annotation.site.zones import end_of_day
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
@@ -293,9 +293,10 @@ class ValidatorForm(AskingForm):
         return checks_wanted(bank, **self.cleaned_data)
 
 
-class KeepingOutForm(PlainForm):
+class GateForm(PlainForm):
+    name = forms.CharField(max_length=100, required=False, label=_("Name"))
     parts = forms.MultipleChoiceField(
-        label=_("A question that fails one of these is drawn into no new sample"),
+        label=_("Every question has to pass these"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -304,4 +305,4 @@ class KeepingOutForm(PlainForm):
         super().__init__(*args, **kwargs)
         field = self.fields["parts"]
         assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = [(code, gettext(PARTS[code].label)) for code in CAN_FAIL]
+        field.choices = [(code, gettext(PARTS[code].label)) for code in GATED]

@@ -29,6 +29,7 @@ from annotation.models.people import (
 from annotation.models.quality import (
     Embedding,
     Finding,
+    Gate,
     JudgedPair,
     PairJudgement,
     PairTrial,
@@ -83,6 +84,7 @@ __all__ = [
     "EndpointProbe",
     "Exam",
     "Finding",
+    "Gate",
     "GenerationReport",
     "GenerationRun",
     "Image",

@@ -81,6 +81,24 @@ class Finding(models.Model):
         return f"{self.rule} in revision {self.revision_id}"
 
 
+class Gate(models.Model):
+    """Which parts of V(Q) the questions of a bank have to pass; rows stay, and the highest number counts."""
+
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="gates")
+    number = models.PositiveSmallIntegerField()  # its version
+    name = models.CharField(_("name"), max_length=100)
+    parts = models.JSONField(default=list)  # codes of annotation.quality.kernels.question_checks.PARTS; none: no gate
+    set_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    set_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("bank", "-number")
+        constraints = (models.UniqueConstraint(fields=["bank", "number"], name="gate_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.name}, version {self.number}"
+
+
 class ValidatorRun(models.Model):
     """The calls by which one validator is asked about the questions of a bank."""
 

@@ -25,7 +25,6 @@ class QuestionBank(Deletable):
     )  # null: made on the command line
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
-    kept_out_by = models.JSONField(default=list, blank=True)  # parts of validity: who fails one is not drawn
     compared_at = models.DateTimeField(null=True, blank=True)  # when its questions were last compared with each other
     twins_sought_at = models.DateTimeField(null=True, blank=True)  # the same with those of public banks
 

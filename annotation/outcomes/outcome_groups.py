@@ -18,15 +18,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from msgspec import Struct
 
+from annotation.contributions import reads_in_bank
 from annotation.enums import Difficulty, Flag, ImportKind, RoundState, Task, Word
 from annotation.enums import _ as marked
-from annotation.models import BankImport, Finding, Review, ReviewRound, Settlement, User
-from annotation.quality.kernels.question_checks import JUDGED, PARTS
+from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewRound, Settlement, User
+from annotation.quality.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
 from annotation.quality.kernels.rules import RULES
+from annotation.quality.validity import GateCount, count_gate, gate_is, gate_of, part_is
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.settling import Against
-from annotation.review.onlookers import questions_hidden_from, rounds_with_outcomes_for, similarity_hidden_from
+from annotation.review.onlookers import (
+    questions_hidden_from,
+    revisions_in_pairs_of,
+    rounds_with_outcomes_for,
+    similarity_hidden_from,
+    withheld_questions,
+)
 from annotation.review.outcomes import ASKED_BY, adjudicated, flags_asked_by_forms, newest_reviews
+from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, Judged, JudgedQuestions, PaperOutcome
 
@@ -280,6 +289,47 @@ def _rules(_search: BankSearch) -> Choices:
     return [(ANY, _("any finding")), *rules, *((code, _(PARTS[code].label)) for code in JUDGED)]
 
 
+def _with_validity(rows: Rows, search: BankSearch, value: str) -> Rows:
+    """By the gate of the bank, or ``c1-fail``: one part in one state. A bank without a gate has no V(Q)."""
+    code, _dash, state = value.rpartition("-")
+    if code:
+        condition = part_is(search.bank, code, PartState(state))
+    elif gate := gate_of(search.bank):
+        condition = gate_is(search.bank, gate.parts, PartState(state))
+    else:
+        return rows.none()
+    rows = rows.exclude(question__in=questions_hidden_from(search.person))
+    if search.person and code in ("", DIVERSITY):
+        rows = rows.exclude(pk__in=revisions_in_pairs_of(search.person))
+    return rows.filter(condition)
+
+
+def _validity_states(search: BankSearch) -> Choices:
+    states = [(state, _(state.label)) for state in PartState]
+    whole = [(str(state), f"V(Q): {words}") for state, words in states] if gate_of(search.bank) else []
+    parts = [
+        (f"{code}-{state}", f"{_(PARTS[code].label)}: {words}")
+        for code in GATED
+        for state, words in states
+        if state != PartState.UNDECIDED or code in (*JUDGED, EXPERT)
+    ]
+    return [*whole, *parts]
+
+
+def valid_shown_to(person: User, bank: QuestionBank, *, n_questions: int) -> GateCount | None:
+    """The counts of V(Q) for a coordinator who does not read in the bank; None also where it has no gate."""
+    if not is_coordinator(person) or reads_in_bank(person.pk, bank.pk):
+        return None
+    return count_gate(bank, withheld_questions(person), person=person, n_questions=n_questions)
+
+
+VALID = BankFilter(
+    name="validity",
+    label=gettext_lazy("Validity"),
+    choices=_validity_states,
+    narrow=_with_validity,
+    of_coordinators=True,
+)
 FOUND = BankFilter(
     name="finding",
     label=gettext_lazy("Finding"),

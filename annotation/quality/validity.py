@@ -1,30 +1,36 @@
-"""V(Q), part by part: the result of one question, and how many questions of a bank pass, fail or were not examined.
+"""V(Q), part by part and as a whole: of one question, over a bank, and as a condition for queries.
+
+The gate of a bank names the parts that its questions have to pass; V(Q) passes where all of them do, and fails where
+one does. It is computed from what is stored whenever it is asked, never kept. What fails the gate is not drawn.
 
 Whoever calls has seen to it that the person may know: reasons may tell the key.
-
-Which parts of V(Q) keep a question out of new samples: a rule of each bank, empty until a person sets it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any
+from functools import reduce
+from operator import and_, or_
 
+from django.core.cache import cache
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.enums import ImportKind
-from annotation.models import Finding, Question, QuestionBank, Revision, User
+from annotation.enums import ImportKind, QuestionState
+from annotation.models import Finding, Gate, Question, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused
 from annotation.quality.kernels.question_checks import (
-    CAN_FAIL,
+    BY_EXPERTS,
     DIFFICULTY,
     DIVERSITY,
+    EXPERT,
+    FORM,
+    GATED,
     IDENTIFIER_FREE,
     JUDGED,
     PARTS,
@@ -79,7 +85,7 @@ class PartCount(Struct, frozen=True):
 
 # --- one question ---
 def parts_of_question(revision: Revision) -> list[QuestionPart]:
-    """All seven, of the current wording of a question; three queries at most."""
+    """All of them, of the current wording of a question; four queries at most."""
     found = list(Finding.objects.filter(revision=revision, superseded_at=None).select_related("call__batch__prompt"))
     verdicts = {one.rule: one for one in found if one.call_id is not None}
     open_rules = {one.rule for one in found if one.call_id is None and one.dismissed_at is None}
@@ -89,6 +95,12 @@ def parts_of_question(revision: Revision) -> list[QuestionPart]:
 def _part(part: ValidityPart, revision: Revision, verdicts: dict[str, Finding], open_rules: set[str]) -> QuestionPart:
     if part.code in JUDGED:
         return _of_validator(part, verdicts.get(part.code))
+    if part.code == FORM:
+        return QuestionPart(part, PartState.PASS)
+    if part.code == EXPERT:
+        own = revision.question.state
+        state = next(state for state, words in BY_EXPERTS.items() if own in words)
+        return QuestionPart(part, state, _(QuestionState(own).label))
     if part.code == DIFFICULTY:
         is_stated = revision.difficulty in STATED
         return QuestionPart(part, PartState.PASS if is_stated else PartState.NOT_EXAMINED)
@@ -137,10 +149,17 @@ def _counted(
     counts: Counter[PartState] = Counter()
     if part.code in JUDGED:
         counts = verdicts.get(part.code, counts)
+    elif part.code == FORM:
+        counts[PartState.PASS] = n_questions
+    elif part.code == EXPERT:
+        by_state = dict(current.order_by().values_list("question__state").annotate(n=Count("pk")))
+        for state, words in BY_EXPERTS.items():
+            counts[state] = sum(by_state.get(word, 0) for word in words)
+        return PartCount(part, dict(counts))
     elif part.code == DIFFICULTY:
         counts[PartState.PASS] = current.filter(difficulty__in=STATED).count()
     elif part.code in (DIVERSITY, IDENTIFIER_FREE):
-        counts[PartState.FAIL] = current.filter(pk__in=failing_revisions(bank, [part.code])).count()
+        counts[PartState.FAIL] = current.filter(part_is(bank, part.code, PartState.FAIL)).count()
         n_examined = n_questions if part.code == IDENTIFIER_FREE else _n_compared(bank, current)
         counts[PartState.PASS] = max(0, n_examined - counts[PartState.FAIL])
     counts[PartState.NOT_EXAMINED] = n_questions - sum(counts.values())
@@ -169,43 +188,140 @@ def _verdict_counts(current: QuerySet[Revision]) -> dict[str, Counter[PartState]
     return found
 
 
-def failing_revisions(bank: QuestionBank, parts: list[str]) -> QuerySet[Finding, Any]:
-    """Wordings that fail one of these parts: something speaks against them that nobody dismissed."""
+def _against(bank: QuestionBank, parts: Collection[str]) -> QuerySet[Finding]:
     rules = [rule for code in parts for rule in PARTS[code].rules]
-    return Finding.objects.open().filter(bank=bank, rule__in=rules).order_by().values_list("revision", flat=True)
+    return Finding.objects.open().filter(bank=bank, rule__in=rules).order_by()
 
 
-# --- Which parts of V(Q) keep a question out of new samples: a rule of each bank, empty -----------
-@transaction.atomic
-def keep_out(bank: QuestionBank, parts: Collection[str], *, actor: User | None, at: datetime) -> bool:
-    """From now on no sample draws a question that fails one of these parts; none: nothing is kept out.
+# --- as a condition on current wordings -----------------------------------------------------------
+def part_is(bank: QuestionBank, code: str, state: PartState) -> Q:
+    """Those of which this part is in this state, as ``parts_of_question`` says of each."""
+    if code == EXPERT:
+        return Q(question__state__in=BY_EXPERTS[state])
+    if state == PartState.FAIL:
+        return _has(_against(bank, [code]))
+    verdicts = Finding.objects.filter(bank=bank, rule=code, superseded_at=None)
+    if state == PartState.UNDECIDED:
+        return _has(verdicts.filter(verdict=PartState.UNDECIDED))
+    if code in JUDGED and state == PartState.PASS:
+        return _has(verdicts.filter(Q(verdict=PartState.PASS) | Q(verdict=PartState.FAIL, dismissed_at__isnull=False)))
+    if code in JUDGED:
+        return ~_has(verdicts)
+    examined = _examined(bank, code)
+    return (examined if state == PartState.PASS else ~examined) & ~_has(_against(bank, [code]))
 
-    False where it was so already. Raises QualityRefused (``archived``, ``no_part``).
+
+def gate_is(bank: QuestionBank, parts: Collection[str], state: PartState) -> Q:
+    """Those of which V(Q) is in this state, by a gate of these parts.
+
+    It fails where one of them does, else is undecided where one is, and passes where all do.
     """
-    if strange := [code for code in parts if code not in CAN_FAIL]:
-        sentence = _("Nothing can fail by %(parts)s. Choose among: %(known)s.")
-        facts = {"parts": listed(strange), "known": ", ".join(CAN_FAIL)}
+    fails = _has(_against(bank, parts)) | _any(part_is(bank, code, PartState.FAIL) for code in parts if code == EXPERT)
+    if state == PartState.FAIL:
+        return fails
+    undecided = _any(part_is(bank, code, PartState.UNDECIDED) for code in parts if code in (*JUDGED, EXPERT))
+    if state == PartState.UNDECIDED:
+        return undecided & ~fails
+    passes = ~fails & _all(part_is(bank, code, PartState.PASS) for code in parts)
+    return passes if state == PartState.PASS else ~passes & ~undecided & ~fails
+
+
+def _has(found: QuerySet[Finding]) -> Q:
+    return Q(Exists(found.filter(revision=OuterRef("pk"))))
+
+
+_NEVER = Q(pk__in=[])
+
+
+def _any(conditions: Iterable[Q]) -> Q:
+    return reduce(or_, conditions, _NEVER)
+
+
+def _all(conditions: Iterable[Q]) -> Q:
+    return reduce(and_, conditions, ~_NEVER)
+
+
+def _examined(bank: QuestionBank, code: str) -> Q:
+    if code == DIFFICULTY:
+        return Q(difficulty__in=STATED)
+    if code != DIVERSITY:
+        return ~_NEVER
+    last = QuestionBank.objects.filter(pk=bank.pk).values_list("compared_at", flat=True).first()
+    return _NEVER if last is None else _brought_by(last)
+
+
+# --- the gate -------------------------------------------------------------------------------------
+FIRST_NAME = "Gate"
+
+
+def gate_of(bank: QuestionBank) -> Gate | None:
+    """The newest; None where nobody set one, or the newest names no part."""
+    newest = Gate.objects.filter(bank=bank).first()
+    return newest if newest and newest.parts else None
+
+
+@transaction.atomic
+def set_gate(bank: QuestionBank, parts: Collection[str], *, name: str = "", actor: User | None, at: datetime) -> bool:
+    """From now on V(Q) is by these parts, and no sample draws what fails one of them; none: there is no gate.
+
+    Without a name it keeps the one it has. False where it was so already. Raises QualityRefused (``archived``,
+    ``no_part``).
+    """
+    if strange := [code for code in parts if code not in GATED]:
+        sentence = _("A gate cannot ask for %(parts)s. Choose among: %(known)s.")
+        facts = {"parts": listed(strange), "known": ", ".join(GATED)}
         raise QualityRefused("no_part", sentence % facts, status=422, field="parts")
     locked = QuestionBank.objects.select_for_update(of=("self",)).get(pk=bank.pk)
     if locked.archived_at is not None:
         raise QualityRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
-    wanted = [code for code in CAN_FAIL if code in parts]
-    if wanted == locked.kept_out_by:
+    before = Gate.objects.filter(bank=bank).first()
+    wanted, name = [code for code in GATED if code in parts], name.strip() or (before.name if before else FIRST_NAME)
+    if (wanted, name) == ((before.parts, before.name) if before else ([], FIRST_NAME)):
         return False
-    facts_of_change: dict[str, Any] = {"parts": wanted, "before": locked.kept_out_by}
-    locked.kept_out_by = wanted
-    locked.save(update_fields=["kept_out_by"])
-    record("bank.kept_out_changed", actor=actor, at=at, subject=locked, facts=facts_of_change)
+    number = before.number + 1 if before else 1
+    Gate.objects.create(bank=bank, number=number, name=name[:100], parts=wanted, set_by=actor, set_at=at)
+    facts_of_change = {"gate": name, "version": number, "parts": wanted, "before": before.parts if before else []}
+    record("bank.gate_set", actor=actor, at=at, subject=locked, facts=facts_of_change)
     return True
 
 
-def kept_out(bank: QuestionBank) -> QuerySet[Any, Any] | None:
-    """The wordings that no sample of the bank draws; None where the bank keeps nothing out."""
-    return failing_revisions(bank, bank.kept_out_by) if bank.kept_out_by else None
+def n_failing(bank: QuestionBank, hidden: QuerySet[Question]) -> int:
+    """What fails the gate of the bank, each question once."""
+    return _counted_by_gate(gate, hidden, PartState.FAIL) if (gate := gate_of(bank)) else 0
 
 
-def n_kept_out(bank: QuestionBank, hidden: QuerySet[Question]) -> int:
-    """All that the rule of the bank keeps out, each question once."""
-    out = kept_out(bank)
-    current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden)
-    return 0 if out is None else current.filter(pk__in=out).count()
+def _counted_by_gate(gate: Gate, hidden: QuerySet[Question], state: PartState) -> int:
+    current = Revision.objects.in_bank(gate.bank).current().exclude(question__in=hidden)
+    return current.filter(gate_is(gate.bank, gate.parts, state)).count()
+
+
+class GateCount(Struct, frozen=True):
+    """How many questions are in each state of V(Q), and which parts keep most of them from passing."""
+
+    gate: Gate
+    counts: dict[PartState, int]
+    blocking: list[tuple[ValidityPart, PartState, int]]  # the parts of the gate with those that do not pass
+
+
+MOST_COUNTED = 5_000  # questions; of more the counts are a minute old at the most
+SHOWN_BLOCKING = 3
+
+
+def count_gate(bank: QuestionBank, hidden: QuerySet[Question], *, person: User, n_questions: int) -> GateCount | None:
+    """None without a gate."""
+    if (gate := gate_of(bank)) is None:
+        return None
+    key = f"gate:{gate.pk}:{person.pk if hidden.filter(bank=bank).exists() else 0}"
+    if n_questions > MOST_COUNTED and (kept := cache.get(key)):
+        return GateCount(gate, *kept)
+    counts = {state: _counted_by_gate(gate, hidden, state) for state in PartState}
+    found: list[tuple[ValidityPart, PartState, int]] = [
+        (one.part, state, n)
+        for one in count_parts(bank, hidden)
+        if one.part.code in gate.parts
+        for state, n in one.counts.items()
+        if state != PartState.PASS and n
+    ]
+    blocking = sorted(found, key=lambda one: -one[2])[:SHOWN_BLOCKING]
+    cache.set(key, (counts, blocking), 60)
+    return GateCount(gate, counts, blocking)

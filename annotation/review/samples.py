@@ -24,8 +24,9 @@ from annotation.bin.deleting import BinRefused, note_purged
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, QuestionState
 from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
-from annotation.models import Assignment, QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
-from annotation.quality.validity import kept_out
+from annotation.models import Assignment, Gate, QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.quality.kernels.question_checks import PartState
+from annotation.quality.validity import gate_is, gate_of
 from annotation.questionbank.filters import BankFilter, BankSearch, Rows
 from annotation.refusals import Refused
 from annotation.review.kernels.allotment import repeats_in
@@ -92,7 +93,7 @@ class Draw(Struct, frozen=True):
     revision_ids: list[int]
     lost: list[LostQuestion] = field(default_factory=list)  # left out of the frame
     frame: dict[str, Any] = field(default_factory=dict)  # as SamplingPlan has it
-    n_kept_out: int = 0  # by what the bank says of failing parts of V(Q): left out of the frame
+    n_kept_out: int = 0  # they fail the gate: left out of the frame
 
 
 def preview_sample(
@@ -107,7 +108,7 @@ def preview_sample(
 ) -> Draw:
     """Draw from the current questions of the bank without storing anything.
 
-    None that lost an image is drawn, nor one that the bank keeps out because it fails a part of V(Q). One whose images
+    None that lost an image is drawn, nor one that fails the gate of the bank. One whose images
     have not come can be drawn, since they may come for the drawn questions alone; the frame says how many those are.
 
     ``wanted``: filters of the bank that narrow the frame, by what every coordinator may know. ``numbers``: the
@@ -124,7 +125,8 @@ def preview_sample(
     if numbers:
         asked = asked.filter(question__number__in=numbers)
     there = asked.exclude(question__state=QuestionState.WITHDRAWN)
-    whole, n_kept_out = _without_kept_out(bank, there.exclude(is_lost))
+    gate = gate_of(bank)
+    whole, n_kept_out = _without_kept_out(there.exclude(is_lost), gate)
     rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(there, is_lost)
     if not rows and (wanted or numbers):
         sentence = _(
@@ -132,7 +134,7 @@ def preview_sample(
         )
         raise SampleRefused("no_questions", sentence, status=422)
     if not rows and n_kept_out:
-        sentence = _("Every question of “%(bank)s” that could be drawn fails a part that keeps it out.")
+        sentence = _("Every question of “%(bank)s” that could be drawn fails the gate.")
         raise SampleRefused("kept_out", sentence % {"bank": bank.name})
     if not rows and lost:
         raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
@@ -159,7 +161,7 @@ def preview_sample(
         drawn=drawn,
         revision_ids=ids[places].tolist(),
         lost=lost,
-        frame=_frame_of(bank, len(rows) if numbers else 0, wanted or {}, n_kept_out)
+        frame=_frame_of(len(rows) if numbers else 0, wanted or {}, gate, n_kept_out)
         | ({"rated_by": rated_by.value} if is_rated else {})
         | {
             "left_out": {
@@ -184,14 +186,16 @@ def _rated(bank: QuestionBank, rows: list[tuple[int, int, str]], rated_by: Rated
     return found
 
 
-def _without_kept_out(bank: QuestionBank, whole: QuerySet[Revision]) -> tuple[QuerySet[Revision], int]:
-    out = kept_out(bank)
-    return (whole, 0) if out is None else (whole.exclude(pk__in=out), whole.filter(pk__in=out).count())
+def _without_kept_out(whole: QuerySet[Revision], gate: Gate | None) -> tuple[QuerySet[Revision], int]:
+    if gate is None:
+        return whole, 0
+    fails = gate_is(gate.bank, gate.parts, PartState.FAIL)
+    return whole.filter(~fails), whole.filter(fails).count()
 
 
-def _frame_of(bank: QuestionBank, n_chosen: int, wanted: Mapping[str, str], n_kept_out: int) -> dict[str, Any]:
+def _frame_of(n_chosen: int, wanted: Mapping[str, str], gate: Gate | None, n_kept_out: int) -> dict[str, Any]:
     found: dict[str, Any] = {"chosen": n_chosen} if n_chosen else {"filters": dict(wanted)} if wanted else {}
-    return {**found, "kept_out": {"parts": bank.kept_out_by, "n": n_kept_out}} if bank.kept_out_by else found
+    return {**found, "kept_out": {"parts": gate.parts, "gate": str(gate), "n": n_kept_out}} if gate else found
 
 
 def frame_rows(frame: Mapping[str, Any], n_frame: int) -> list[tuple[str, int]]:
@@ -204,7 +208,7 @@ def frame_rows(frame: Mapping[str, Any], n_frame: int) -> list[tuple[str, int]]:
         "withdrawn": _("left out: withdrawn"),
         "quarantine": _("left out: an image is in quarantine"),
         "removed": _("left out: an image was removed"),
-        "kept_out": _("left out: fails a part of validity"),
+        "kept_out": _("left out: fails the gate"),
     }
     first = (
         _("Selected") if "chosen" in frame else _("Found by the filters") if "filters" in frame else _("In the bank")

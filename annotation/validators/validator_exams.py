@@ -31,7 +31,7 @@ from annotation.models import (
 )
 from annotation.outcomes.agreement import panel_difficulty
 from annotation.quality.kernels.question_checks import BIAS, RATING, STATED, VALIDATORS
-from annotation.quality.validity import count_parts
+from annotation.quality.validity import count_parts, gate_of
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
 from annotation.statistics.kernels.bootstrap import units_of
@@ -272,7 +272,7 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
     return {
         "bank": bank.name,
         "parts": {one.part.code: one.told for one in counts},
-        "kept_out_by": bank.kept_out_by,
+        "gate": {"name": gate.name, "version": gate.number, "parts": gate.parts} if (gate := gate_of(bank)) else None,
         "difficulty": compare_sources(bank, nobody).as_json(),
         "exams": {
             validator: {"reviewers": [_reviewers_as_json(one) for one in exams_by_reviewers(bank, validator, nobody)]}

@@ -17,10 +17,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
-from annotation.forms.model_endpoints import KeepingOutForm, ValidatorForm
+from annotation.forms.model_endpoints import GateForm, ValidatorForm
 from annotation.models import Question, QuestionBank, ValidatorRun
-from annotation.quality.kernels.question_checks import BIAS, JUDGED, PARTS, RATING, STATED
-from annotation.quality.validity import count_parts, keep_out, n_kept_out
+from annotation.quality.kernels.question_checks import BIAS, GATED, JUDGED, PARTS, RATING, STATED
+from annotation.quality.validity import count_parts, gate_of, n_failing, set_gate
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.sorted_tables import numbered_page
@@ -53,7 +53,7 @@ def bank_of(request: AuthenticatedRequest, slug: str) -> QuestionBank:
 @role_required(Role.COORDINATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """All seven parts of V(Q) over the bank; a validator is asked from here."""
+    """All parts of V(Q) over the bank with its gate; a validator is asked from here."""
     bank = bank_of(request, slug)
     form = ValidatorForm(prompts_to_check(), request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -67,22 +67,24 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             )
             return redirect("bank-validators", slug)
     hidden = withheld_questions(request.user)
-    counts = count_parts(bank, hidden)
+    counts, gate = count_parts(bank, hidden), gate_of(bank)
     context = {
         "bank": bank,
+        "gate": gate,
         "form": form,
         "has_endpoints": bool(endpoints()),
         "rows": [
             {
                 "count": one,
                 "is_validator": one.part.code in JUDGED,
-                "keeps_out": one.part.code in bank.kept_out_by,
+                "is_required": gate is not None and one.part.code in gate.parts,
+                "can_be_required": one.part.code in GATED,
             }
             for one in counts
         ],
         "n_questions": counts[0].n_questions,
         "n_hidden": hidden.filter(bank=bank).count(),
-        "n_kept_out": n_kept_out(bank, hidden),
+        "n_failing": n_failing(bank, hidden),
         "runs": runs_of(bank),
     }
     return render(request, "annotation/validators/bank.html", context, status=422 if form.errors else 200)
@@ -151,12 +153,12 @@ def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @role_required(Role.COORDINATOR)
 @require_POST
 def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Which failing parts keep a question out of new samples."""
+    """Which parts the questions of the bank have to pass."""
     bank = bank_of(request, slug)
 
     def act() -> str:
-        changed = keep_out(bank, valid_data(KeepingOutForm(request.POST))["parts"], **by(request))
-        return _("The rule is stored; samples drawn before stay as they are.") if changed else _("Nothing differs.")
+        changed = set_gate(bank, **valid_data(GateForm(request.POST)), **by(request))
+        return _("The gate is set; samples drawn before stay as they are.") if changed else _("Nothing differs.")
 
     run_and_flash(request, act)
     return redirect("bank-validators", slug)

@@ -26,8 +26,8 @@ from annotation.call_enums import BatchState, PromptPurpose
 from annotation.enums import Role
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
-from annotation.quality.kernels.question_checks import ASKED, CAN_FAIL, JUDGED, RATING
-from annotation.quality.validity import count_parts, keep_out, n_kept_out
+from annotation.quality.kernels.question_checks import ASKED, GATED, JUDGED, RATING
+from annotation.quality.validity import count_parts, gate_of, n_failing, set_gate
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.asked_about import check_reads_none
 from annotation.validators.taking_verdicts import RunRow, act_on_run, run_rows
@@ -68,10 +68,17 @@ class PartShape(Shown):
         return count.part.code in self.context["kept_out_by"]
 
 
+class GateShape(Shown):
+    name = serializers.CharField()
+    version = serializers.IntegerField(source="number")
+    set_at = serializers.DateTimeField()
+
+
 class ValidityShape(Shown):
     n_questions = serializers.IntegerField(help_text="without those that you judge in a round under way")
     n_kept_out = serializers.IntegerField()
-    kept_out_by = serializers.ListField(child=serializers.CharField(), help_text="codes of parts")
+    kept_out_by = serializers.ListField(child=serializers.CharField(), help_text="codes of the parts of the gate")
+    gate = GateShape(allow_null=True)
     parts = PartShape(many=True)
 
 
@@ -85,10 +92,16 @@ class BankValidity(OfJudgedBank, OneOf[QuestionBank]):
         return self.conditional(self.validity_of(self.bank))
 
     def validity_of(self, bank: QuestionBank) -> Any:
-        self.kept_out_by = list(bank.kept_out_by)
+        gate = gate_of(bank)
+        self.kept_out_by = gate.parts if gate else []
         hidden = withheld_questions(self.person)
         counts = count_parts(bank, hidden)
-        facts = {"n_questions": counts[0].n_questions, "n_kept_out": n_kept_out(bank, hidden), "parts": counts}
+        facts = {
+            "n_questions": counts[0].n_questions,
+            "n_kept_out": n_failing(bank, hidden),
+            "parts": counts,
+            "gate": gate,
+        }
         return self.shown({**facts, "kept_out_by": self.kept_out_by}, self.only())
 
     def context(self) -> dict[str, Any]:
@@ -96,23 +109,23 @@ class BankValidity(OfJudgedBank, OneOf[QuestionBank]):
 
 
 class KeepingOutSent(SentBody):
+    name = serializers.CharField(max_length=100, default="", allow_blank=True, help_text="of the gate; empty: as it is")
     parts = serializers.ListField(
-        child=serializers.ChoiceField(choices=[(code, code) for code in CAN_FAIL]),
-        help_text="none: nothing is kept out",
+        child=serializers.ChoiceField(choices=[(code, code) for code in GATED]),
+        help_text="none: there is no gate",
     )
 
 
 class KeepOut(BankValidity):
-    """From now on no sample draws a question that fails one of these parts; earlier samples stay."""
+    """The gate of the bank: no sample draws a question that fails one of these parts; earlier samples stay."""
 
     http_method_names = ["post"]
     body = KeepingOutSent
-    summary = "Say what is kept out of samples"
+    summary = "Set the gate of a bank"
 
     def post(self, request: Request, **named: Any) -> Response:
         bank = self.bank
-        keep_out(bank, self.sent(KeepingOutSent)["parts"], **self.by())
-        bank.refresh_from_db()
+        set_gate(bank, **self.sent(KeepingOutSent), **self.by())
         return Response(self.validity_of(bank))
 
 

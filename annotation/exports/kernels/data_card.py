@@ -101,6 +101,7 @@ class CardFacts(Struct):
     form: str
     revisions: str
     chosen_states: Sequence[QuestionState] = ()
+    gate: str = ""  # with its parts, where only what passes it was chosen
     n_in_bank: int = 0
     states: Counter[str] = field(default_factory=Counter)
     stayed_back: Counter[str] = field(default_factory=Counter)  # questions of the bank that are not in the export
@@ -145,6 +146,8 @@ def _contents(facts: CardFacts) -> Iterator[str]:
     yield f"- form: {facts.form}"
     yield f"- wording: {facts.revisions}"
     yield f"- questions: {facts.n_questions:,} of {facts.n_in_bank:,} in the bank ({chosen})"
+    if facts.gate:
+        yield f"- only what passes the gate {one_line(facts.gate)}"
     yield f"- exams: {len(facts.exams):,}"
     yield f"- questions that people changed since their file: {facts.n_changed:,} (changes.md, changes.csv)"
     if facts.newest:

@@ -43,6 +43,8 @@ class Command(ActCommand):
             help=f"also the images, as PNG: into this new folder, or without a name into {IMAGES}/ in the output",
         )
 
+        parser.add_argument("--only-valid", action="store_true", help="only what passes the gate of the bank")
+
     def handle(self, *args: Any, **options: Any) -> None:
         bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
         folder, images = Path(options["output"]).resolve(), options["images"]
@@ -51,6 +53,7 @@ class Command(ActCommand):
             tuple(state for state in QuestionState if {state.value, EVERY} & set(options["state"])) or GIVEN_OUT,
             Wordings(options["revisions"]),
             images if images in ("", IMAGES) else str(Path(images).resolve()),
+            only_valid=options["only_valid"],
         )
         done = export_bank(bank, choice, folder, actor=None, at=timezone.now())
         self.stdout.write(f"{done.n_questions} questions in {folder / choice.form.file_name}, {done.n_changed} changed")

@@ -1,7 +1,7 @@
-"""All checks of one question, and the seven parts of V(Q), equation 1 of the paper, as we read it. Pure.
+"""All checks of one question, and the nine parts of V(Q), equation 1 of the paper, as we read it. Pure.
 
-The paper names them in sections, and prints no rule for most: c1, c2 and c3 of its content validators, difficulty,
-diversity, and the two halves of compliance.
+The paper names them in sections, and prints no rule for most: v1 to v4 of the form, c1, c2 and c3 of its content
+validators, difficulty, diversity, the two halves of compliance, and what experts said.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from annotation.enums import Difficulty, FindingPlace, Word
+from annotation.enums import Difficulty, FindingPlace, QuestionState, Word
 from annotation.quality.kernels.identifiers import IDENTIFIERS, spot_identifiers
 from annotation.quality.kernels.rules import (
     EXPLANATION_RUN,
@@ -309,6 +309,7 @@ class ValidityPart(NamedTuple):
     rules: tuple[str, ...] = ()
 
 
+FORM, EXPERT = "form", "expert"
 C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")
 RATING = "rating"  # asked of a model like a validator; a difficulty is no verdict, and speaks against no question
 DIFFICULTY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "diversity", "identifiers", "bias"
@@ -317,6 +318,7 @@ ASKED = (*JUDGED, RATING)
 PARTS = {
     one.code: one
     for one in (
+        ValidityPart(FORM, _("v1 to v4: form"), _("Schema, types, format and completeness are as an import asks.")),
         ValidityPart(C1, _("c1: needs the images"), _("It cannot be answered without the images."), (C1,)),
         ValidityPart(C2, _("c2: no recall"), _("It asks for more than recall or trivia."), (C2,)),
         ValidityPart(C3, _("c3: sound, key right"), _("It is sound, and its key is the one right option."), (C3,)),
@@ -334,7 +336,14 @@ PARTS = {
             tuple(one.code for one in IDENTIFIERS if one.patterns),
         ),
         ValidityPart(BIAS, _("compliance: bias"), _("Words of age, sex and origin do not change its answer."), (BIAS,)),
+        ValidityPart(EXPERT, _("expert"), _("Experts accepted its newest wording.")),
     )
 }
-CAN_FAIL = tuple(one.code for one in PARTS.values() if one.rules)
+GATED = tuple(code for code in PARTS if code != FORM)  # nothing is stored that fails it
+BY_EXPERTS = {
+    PartState.PASS: (QuestionState.ACCEPTED,),
+    PartState.FAIL: (QuestionState.NEEDS_REVISION, QuestionState.REJECTED, QuestionState.WITHDRAWN),
+    PartState.UNDECIDED: (QuestionState.DISPUTED,),
+    PartState.NOT_EXAMINED: (QuestionState.IMPORTED, QuestionState.IN_REVIEW, QuestionState.REVISED),
+}
 STATED = (Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD)

@@ -45,9 +45,10 @@ from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.generation.report_sources import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
+from annotation.outcomes.outcome_groups import valid_shown_to
 from annotation.quality.checking import findings_of
 from annotation.quality.kernels.question_checks import DIVERSITY
-from annotation.quality.validity import parts_of_question
+from annotation.quality.validity import gate_of, parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.filters import BankSearch
@@ -219,6 +220,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return render(request, "annotation/bank/_questions.html", context | {"is_part": True})
     context |= {
         "n_questions": n_questions(search.files),
+        "valid": valid_shown_to(request.user, one, n_questions=page.last_number),
         "imports": search.files[:20],
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
@@ -286,6 +288,7 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
             context["findings"] = findings_shown_to(request.user, findings_of([current.pk]))
             left_out = {DIVERSITY} if revisions_in_pairs_of(request.user).filter(pk=current.pk).exists() else set()
             context["validity"] = [one for one in parts_of_question(current) if one.part.code not in left_out]
+            context["gate"] = gate_of(one.bank)
             context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])
             context["origin"] = origin_of(revisions)
     except BankRefused as refusal:

@@ -114,6 +114,7 @@ NOT = {
         "quarantine-remove quarantine-search",
         "somebody has to look at the pixels before an image is let out",
     ),
+    **_each("views-said", "a program corrects each image, at api-image-view, once it knows what its files mean"),
     **_each(
         "own-data person-data person-remove",
         "what is held about a person, and its end, is settled between people",

@@ -1,21 +1,25 @@
-"""Which failing parts keep questions out of new samples: nothing until a person says so, and then with counts."""
+"""The gate of a bank: what its questions have to pass, over the bank, in samples, exports and on pages."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Finding, QuestionBank, SamplingPlan, User
+from annotation.exports.bank_export import BankChoice, BankForm, export_bank
+from annotation.exports.tables import ExportRefused
+from annotation.models import Assignment, AuditEvent, Finding, Question, QuestionBank, Revision, SamplingPlan, User
 from annotation.quality.checking import QualityRefused, dismiss
-from annotation.quality.kernels.question_checks import CAN_FAIL, PARTS
-from annotation.quality.validity import keep_out
+from annotation.quality.kernels.question_checks import GATED, PARTS, PartState
+from annotation.quality.validity import gate_is, gate_of, part_is, parts_of_question, set_gate
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from tests.annotation.model_calls.simulated_calls import NOON
-from tests.annotation.review.cases import images_are_there
+from tests.annotation.review.cases import images_are_there, make_round
 from tests.annotation.validators.validated import judged, judged_bank
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +41,7 @@ def drawn(bank: QuestionBank) -> list[int]:
 
 
 def keep(bank: QuestionBank, *parts: str, actor: User | None = None) -> QuestionBank:
-    keep_out(bank, parts, actor=actor, at=NOON)
+    set_gate(bank, parts, actor=actor, at=NOON)
     return QuestionBank.objects.get(pk=bank.pk)
 
 
@@ -50,9 +54,17 @@ def test_nothing_is_kept_out_until_a_person_says_so(bank: QuestionBank) -> None:
 
 def test_who_changed_it_is_kept(bank: QuestionBank, cora: User) -> None:
     keep(bank, "c3", "c1", actor=cora)
-    assert not keep_out(QuestionBank.objects.get(), ["c1", "c3"], actor=cora, at=NOON)
-    event = AuditEvent.objects.get(act="bank.kept_out_changed")
-    assert (event.actor, event.facts) == (cora, {"parts": ["c1", "c3"], "before": []})
+    assert not set_gate(bank, ["c1", "c3"], actor=cora, at=NOON)
+    event = AuditEvent.objects.get(act="bank.gate_set")
+    assert (event.actor, event.facts) == (cora, {"gate": "Gate", "version": 1, "parts": ["c1", "c3"], "before": []})
+
+
+def test_each_change_is_a_version_with_a_name(bank: QuestionBank) -> None:
+    assert str(gate_of(keep(bank, "c1"))) == "Gate, version 1"
+    assert set_gate(bank, ["c1"], name="Release", actor=None, at=NOON)
+    assert set_gate(bank, ["c3"], actor=None, at=NOON)
+    assert str(gate_of(bank)) == "Release, version 3"
+    assert gate_of(keep(bank)) is None
 
 
 def test_a_dismissed_fail_keeps_nothing_out(bank: QuestionBank, cora: User) -> None:
@@ -67,7 +79,7 @@ def test_a_newer_verdict_decides(bank: QuestionBank) -> None:
 
 def test_a_stored_sample_says_what_was_kept_out(bank: QuestionBank) -> None:
     plan = draw_sample(keep(bank, "c3"), by=StratifyBy.NONE, per_thousand=1000, actor=None, at=NOON)
-    assert plan.frame["kept_out"] == {"parts": ["c3"], "n": 2}
+    assert plan.frame["kept_out"] == {"parts": ["c3"], "gate": "Gate, version 1", "n": 2}
 
 
 def test_a_bank_of_failing_questions_gives_no_sample(bank: QuestionBank) -> None:
@@ -77,12 +89,12 @@ def test_a_bank_of_failing_questions_gives_no_sample(bank: QuestionBank) -> None
     assert found.value.code == "kept_out"
 
 
-@pytest.mark.parametrize("part", ["difficulty", "c9"])
-def test_what_nothing_can_fail_keeps_nothing_out(bank: QuestionBank, part: str) -> None:
+@pytest.mark.parametrize("part", ["form", "c9"])
+def test_what_nothing_can_fail_is_in_no_gate(bank: QuestionBank, part: str) -> None:
     with pytest.raises(QualityRefused) as found:
         keep(bank, part)
     assert found.value.code == "no_part"
-    assert not AuditEvent.objects.filter(act="bank.kept_out_changed").exists()
+    assert not AuditEvent.objects.filter(act="bank.gate_set").exists()
 
 
 def test_an_archived_bank_stays_as_it_is(bank: QuestionBank) -> None:
@@ -93,8 +105,42 @@ def test_an_archived_bank_stays_as_it_is(bank: QuestionBank) -> None:
 
 
 def test_every_part_is_named_once() -> None:
-    assert list(PARTS) == ["c1", "c2", "c3", "difficulty", "diversity", "identifiers", "bias"]
-    assert CAN_FAIL == ("c1", "c2", "c3", "diversity", "identifiers", "bias")
+    assert list(PARTS) == ["form", "c1", "c2", "c3", "difficulty", "diversity", "identifiers", "bias", "expert"]
+    assert list(GATED) == list(PARTS)[1:]
+
+
+def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, cora: User) -> None:
+    dismiss(Finding.objects.get(rule="c1", revision__question__number=1), reason="no", actor=cora, at=NOON)
+    for number, state in enumerate(("accepted", "rejected", "disputed", "accepted", "imported"), 1):
+        Question.objects.filter(bank=bank, number=number).update(state=state)
+    first, second, *_rest = current = list(Revision.objects.in_bank(bank).current().order_by("question__number"))
+    Revision.objects.exclude(pk=second.pk).update(difficulty="")
+    place = {"bank": bank, "rule_version": 1, "place": "question", "detail": "x", "found_at": NOON}
+    Finding.objects.create(**place, revision=first, rule="near_duplicate", other=second)
+    for compared in (None, NOON + timedelta(days=1)):
+        QuestionBank.objects.update(compared_at=compared)
+        own = {one.pk: {part.part.code: part.state for part in parts_of_question(one)} for one in refreshed(current)}
+        for code in GATED:
+            for state in PartState:
+                found = set(Revision.objects.filter(part_is(bank, code, state)).values_list("pk", flat=True))
+                assert found == {pk for pk, parts in own.items() if parts[code] == state}, (code, state, compared)
+        for gate in (["c1"], ["c1", "c3"], ["expert"], ["c1", "difficulty"], ["diversity", "identifiers"], list(GATED)):
+            for state in PartState:
+                found = set(Revision.objects.filter(gate_is(bank, gate, state)).values_list("pk", flat=True))
+                wanted = {pk for pk, parts in own.items() if whole([parts[code] for code in gate]) == state}
+                assert found == wanted, (gate, state, compared)
+
+
+def refreshed(revisions: list[Revision]) -> list[Revision]:
+    return list(Revision.objects.filter(pk__in=[one.pk for one in revisions]).select_related("question"))
+
+
+def whole(states: list[PartState]) -> PartState:
+    """V(Q) in the words of its definition."""
+    for state in (PartState.FAIL, PartState.UNDECIDED):
+        if state in states:
+            return state
+    return PartState.PASS if set(states) == {PartState.PASS} else PartState.NOT_EXAMINED
 
 
 # --- on pages ---
@@ -105,11 +151,50 @@ def store(client: Client, bank: QuestionBank, *parts: str) -> Any:
 def test_the_page_stores_the_rule_and_counts(client: Client, cora: User, bank: QuestionBank) -> None:
     client.force_login(cora)
     page = store(client, bank, "c1", "c3")
-    assert page.context["n_kept_out"] == 3
-    assert [row["keeps_out"] for row in page.context["rows"]] == [True, False, True, *[False] * 4]
-    assert b"3 of 5 questions out" in page.content
-    assert "Select a valid choice" in store(client, bank, "difficulty").content.decode()
-    assert QuestionBank.objects.get().kept_out_by == ["c1", "c3"]
+    assert page.context["n_failing"] == 3
+    assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 5]
+    assert b"3 of 5 questions fail the gate" in page.content
+    assert "Select a valid choice" in store(client, bank, "form").content.decode()
+    assert str(gate_of(bank)) == "Gate, version 1"
+
+
+def test_the_first_screen_counts_and_each_count_leads_to_its_questions(
+    client: Client, cora: User, bank: QuestionBank
+) -> None:
+    client.force_login(cora)
+    address = reverse("bank", args=[bank.slug])
+    assert "No gate is set" in client.get(address).content.decode()
+    keep(bank, "c1", "c3")
+    page = client.get(address)
+    counts = {state.value: n for state, n in page.context["valid"].counts.items()}
+    assert counts == {"pass": 1, "fail": 3, "undecided": 1, "not_examined": 0}
+    for state, n in counts.items():
+        found = client.get(address, {"validity": state})
+        assert [found.context["page"].n_found, f"?validity={state}" in page.content.decode()] == [n, True]
+    for part, state, n in page.context["valid"].blocking:
+        assert client.get(address, {"validity": f"{part.code}-{state}"}).context["page"].n_found == n
+
+
+def test_only_what_passes_is_exported(bank: QuestionBank, tmp_path: Path) -> None:
+    choice = BankChoice(BankForm.JSONL, only_valid=True)
+    with pytest.raises(ExportRefused) as refused:
+        export_bank(bank, choice, tmp_path / "none", actor=None, at=NOON)
+    assert refused.value.code == "no_gate"
+    keep(bank, "c1", "c3")
+    done = export_bank(bank, choice, tmp_path / "out", actor=None, at=NOON)
+    assert (done.n_questions, done.n_stayed_back) == (1, 4)
+    assert "only what passes the gate Gate, version 1: c1, c3" in (tmp_path / "out" / "card.md").read_text()
+
+
+def test_who_reviews_a_question_learns_nothing_of_it(client: Client, cora: User, bank: QuestionBank) -> None:
+    keep(bank, "c1")
+    again = make_round(n_questions=0, bank=bank)
+    revision = Revision.objects.get(bank=bank, question__number=1)
+    Assignment.objects.create(round=again, reviewer=cora, revision=revision, position=1)
+    address = reverse("bank", args=[bank.slug])
+    client.force_login(cora)
+    assert client.get(address, {"validity": "fail"}).context["page"].n_found == 1
+    assert sum(client.get(address).context["valid"].counts.values()) == 4
 
 
 def test_preview_and_sample_say_it(client: Client, cora: User, bank: QuestionBank) -> None:

@@ -26,6 +26,7 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
+from annotation.quality.kernels.question_checks import PARTS
 from tests.annotation.endpoints.simulated_models import JUDGES
 from tests.annotation.model_calls.simulated_calls import ENDPOINT
 from tests.annotation.review.cases import make_round
@@ -53,14 +54,14 @@ def page(client: Client, bank: QuestionBank, code: str) -> str:
     return answer.content.decode()
 
 
-def test_the_bank_page_counts_all_seven_parts(
+def test_the_bank_page_counts_all_parts(
     client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.force_login(cora)
     with override_settings(MODEL_ENDPOINTS=(NAMED,)), django_assert_max_num_queries(25):
         answer = client.get(reverse("bank-validators", args=[bank.slug]))
     found = {row["count"].part.code: row["count"] for row in answer.context["rows"]}
-    assert list(found) == ["c1", "c2", "c3", "difficulty", "diversity", "identifiers", "bias"]
+    assert list(found) == list(PARTS)
     c3 = found["c3"]
     assert (c3.n_pass, c3.n_fail, c3.n_undecided, c3.n_not_examined) == (1, 2, 1, 0)
     assert found["c1"].n_not_examined == found["bias"].n_not_examined == 4
@@ -126,7 +127,7 @@ def test_verdicts_stay_hidden_from_a_reviewer_until_the_own_review_is_final(
     assert own not in listed
     assert other in listed
     assert "1 question that you review yourself" in listed
-    counts = client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][2]["count"]
+    counts = client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][3]["count"]
     assert (counts.n_fail, counts.n_questions) == (1, 3)
     found = client.get(reverse("bank", args=[bank.slug]), {"finding": "c3"}).content.decode()
     assert f'href="{own}' not in found
@@ -136,20 +137,18 @@ def test_verdicts_stay_hidden_from_a_reviewer_until_the_own_review_is_final(
     assert own in page(client, bank, "c3")
 
 
-def test_a_question_shows_all_seven_parts_and_a_fail_can_be_dismissed(
-    client: Client, cora: User, bank: QuestionBank
-) -> None:
+def test_a_question_shows_all_parts_and_a_fail_can_be_dismissed(client: Client, cora: User, bank: QuestionBank) -> None:
     client.force_login(cora)
     address = reverse("question", args=[bank.slug, 1])
     parts = {one.part.code: one for one in client.get(address).context["validity"]}
     assert [one.state for one in parts.values()] == [
-        "not_examined", "not_examined", "fail", "pass", "not_examined", "pass", "not_examined",
+        "pass", "not_examined", "not_examined", "fail", "pass", "not_examined", "pass", "not_examined", "not_examined",
     ]  # fmt: skip
     fail = Finding.objects.get(revision__question__number=1, verdict="fail")
     client.post(reverse("finding-dismiss", args=[bank.slug, 1]), {"finding": fail.public_id, "reason": "it is right"})
     c3 = {one.part.code: one for one in client.get(address).context["validity"]}["c3"]
     assert (c3.state, "it is right" in c3.why) == ("pass", True)
-    assert client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][2]["count"].n_pass == 2
+    assert client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][3]["count"].n_pass == 2
 
 
 def test_texts_of_a_model_are_escaped(client: Client, cora: User, bank: QuestionBank) -> None:
