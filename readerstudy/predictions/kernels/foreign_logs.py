@@ -1,7 +1,7 @@
 """Logs of other programs whose records keep their parts elsewhere: each record as one of our forms. Pure.
 
-Logs of inspect_ai (JSON and ``.eval``, tried with 0.3.285), log-likelihoods of lm-eval, batch output as OpenAI and
-vLLM write it.
+Logs of inspect_ai (JSON and ``.eval``, tried with 0.3.285), log-likelihoods of lm-eval (tried with 0.4.13), batch
+output as OpenAI and vLLM write it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -131,37 +131,60 @@ def _of_sample(value: Mapping[str, Any]) -> Any:
     return said if outcome == CallOutcome.ANSWERED else {**said, NOT_WHOLE: True}
 
 
+SCORES: Mapping[str, Callable[[str], int]] = {  # of lm-eval: by what each divides
+    "acc": lambda _text: 1,
+    "acc_norm": len,
+    "acc_bytes": lambda text: len(text.encode()),
+}
+
+
 def likeliest(value: Mapping[str, Any]) -> tuple[str, str] | str | None:
     """Of a record with log-likelihoods of the options and no text: the letter, and what was found, in words.
 
     None where the record is no such one; a sentence where nothing says how they are compared. Normalised means by the
-    bytes of what was scored, as lm-eval's ``acc_norm`` does.
+    characters of what was scored (``acc_norm`` of lm-eval) or its bytes (``acc_bytes``), without the space before it.
+    lmms-eval writes losses, of which the smallest counts.
     """
     found = value.get("filtered_resps") or value.get("resps")
     pairs = [_pair(one) for one in found] if isinstance(found, Sequence) and not isinstance(found, str) else []
     if not pairs or None in pairs:
         return None
     numbers = [one for one in pairs if one is not None]
-    metrics = [name for name in ("acc", "acc_norm") if name in value or name in (value.get("metrics") or ())]
-    if len(numbers) > len(LETTERS) or not metrics:
+    if not 2 <= len(numbers) <= len(LETTERS):
+        return "The record holds log-likelihoods, which are not those of its options."
+    are_losses = all(number >= 0 for number in numbers)
+    if not are_losses and not all(number <= 0 for number in numbers):
+        return "Its numbers are neither log-likelihoods, which are never above 0, nor losses, which are never below."
+    score = next((name for name in SCORES if name in value or name in (value.get("metrics") or ())), None)
+    if score is None:
         return "The record holds log-likelihoods, and no field says whether they are normalised: acc or acc_norm."
-    if "acc" not in metrics:
-        scored = [
-            str(one[1]) if isinstance(one, Sequence) and len(one) > 1 else "" for one in value.get("arguments") or ()
-        ]
-        if len(scored) != len(numbers) or not all(scored):
+    if score != "acc":
+        scored = _scored(value.get("arguments"))
+        if len(scored) != len(numbers) or not all(scored) or len(set(scored)) == 1:
             return "The record holds normalised log-likelihoods without the texts that were scored."
-        numbers = [number / len(text.encode()) for number, text in zip(numbers, scored, strict=True)]
-    letter = LETTERS[numbers.index(max(numbers))]
-    return letter, f"log-likelihoods of A to {LETTERS[len(numbers) - 1]}: {', '.join(f'{one:g}' for one in numbers)}"
+        numbers = [number / SCORES[score](text) for number, text in zip(numbers, scored, strict=True)]
+    letter = LETTERS[numbers.index((min if are_losses else max)(numbers))]
+    named = f"{'losses' if are_losses else 'log-likelihoods'} of A to {LETTERS[len(numbers) - 1]}"
+    return letter, f"{named}: {', '.join(f'{one:g}' for one in numbers)}"
 
 
 def _pair(one: Any) -> float | None:
-    """The number of ``[-0.4, true]`` or ``[[-0.4, true]]``."""
+    """The number of ``[-0.4, true]`` or ``[[-0.4, true]]``, also where both are texts, as lm-eval writes them."""
     while isinstance(one, list) and len(one) == 1:
         one = one[0]
-    is_pair = isinstance(one, list) and len(one) == 2 and isinstance(one[1], bool)
-    return float(one[0]) if is_pair and isinstance(one[0], int | float) else None
+    if not isinstance(one, list) or len(one) != 2 or one[1] not in (True, False, "True", "False"):
+        return None
+    try:
+        return float(one[0])
+    except (TypeError, ValueError):
+        return None
+
+
+def _scored(arguments: Any) -> list[str]:
+    """The texts whose likelihoods these are: of ``[[context, text], ...]``, or of an object of objects."""
+    listed = list(arguments.values()) if isinstance(arguments, Mapping) else arguments or ()
+    pairs = [list(one.values()) if isinstance(one, Mapping) else one for one in listed]
+    return [str(one[1]).strip() if isinstance(one, Sequence) and len(one) > 1 else "" for one in pairs]
 
 
 def options_in(about: Mapping[str, Any]) -> tuple[str, ...]:

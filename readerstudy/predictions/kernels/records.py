@@ -255,10 +255,11 @@ def _reply(row: int, name: str, value: Mapping[str, Any], duplicates: str) -> An
 
 
 def _texts(value: Any) -> list[str]:
-    """Of a list of texts, or of a list of such lists."""
+    """Of a list of texts, of a list of such lists, or of one text."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]
-    return [_text(one) for one in value] if isinstance(value, list) else []
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    return [_text(one) for one in listed]
 
 
 def _percent(stated: Any) -> float | str | None:

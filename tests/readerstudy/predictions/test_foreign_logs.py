@@ -18,6 +18,7 @@ from readerstudy.predictions.kernels.streamed_predictions import read_prediction
 from tests.readerstudy.predictions.made import lines
 from tests.refusals import refuses
 
+COUNTED = PredictionForm.COUNTED
 CHOICES = ["Rib", "Gas", "Mass", "Node"]
 
 
@@ -94,7 +95,50 @@ def test_the_likeliest_option_is_the_answer_where_there_is_no_text() -> None:
     [found] = records(scored(-9.0, -0.4, -7.0, -8.0, acc=1.0))
     assert (found.raw, found.explanation) == ("B", "log-likelihoods of A to D: -9, -0.4, -7, -8")
     [found] = records(scored(-9.0, -2.0, -7.0, -8.0, metrics=["acc_norm"]))
-    assert found.raw == "A", "normalised by the bytes of what was scored: -0.75 and -1"
+    assert found.raw == "A", "normalised by the characters of what was scored: -0.82 and -2"
+
+
+OF_LM_EVAL = Path(__file__).with_name("lm_eval_0.4.13.jsonl")
+CHOSEN = {"acc": "DBACAAAB", "acc_norm": "DCAADAAA", "acc_bytes": "DBACDAAD"}  # by that score
+
+
+@pytest.mark.parametrize("score", CHOSEN)
+def test_a_log_that_lm_eval_itself_wrote_is_read_as_lm_eval_scored_it(score: str) -> None:
+    """By its model "dummy": numbers are texts there, and what was scored is an object. Normalised by characters."""
+    written = [json.loads(line) for line in OF_LM_EVAL.read_text().splitlines()]
+    for one in written:
+        one["metrics"] = [score]
+    others = {*CHOSEN} - {score}
+    content = lines(*({key: value for key, value in one.items() if key not in others} for one in written))
+    found = records(content, duplicates="first")
+    assert "".join(one.raw for one in found) == CHOSEN[score]
+    targets = ["ABCD"[int(one["target"])] for one in written]
+    assert [one.raw == target for one, target in zip(found, targets, strict=True)] == [
+        one[score] == 1 for one in written
+    ]
+
+
+def test_losses_are_the_other_way_round() -> None:
+    """lmms-eval writes what a model loses by each option, and takes the smallest."""
+    [found] = records(lines({"doc_id": 0, "resps": [[["2.5", "False"]], [["0.5", "False"]]], "acc": 0.0}), COUNTED)
+    assert (found.raw, found.explanation) == ("B", "losses of A to B: 2.5, 0.5")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sentence"),
+    [
+        ((-0.4,), "which are not those of its options"),
+        ((-0.4, 0.3), "neither log-likelihoods, which are never above 0, nor losses"),
+        (("nan", "-1.0"), "neither log-likelihoods, which are never above 0, nor losses"),
+    ],
+)
+def test_numbers_that_say_nothing_of_the_options_are_refused(numbers: Any, sentence: str) -> None:
+    assert sentence in problems(scored(*numbers, acc=1.0))[0]
+
+
+def test_normalised_numbers_need_the_texts_that_were_scored() -> None:
+    same = [["Is it a rib?", " yes"], ["Is it gas?", " yes"]]
+    assert "without the texts" in problems(scored(-1.0, -2.0, metrics=["acc_norm"], arguments=same))[0]
 
 
 def test_likelihoods_that_nobody_says_how_to_compare_are_refused() -> None:
@@ -105,6 +149,8 @@ def test_likelihoods_that_nobody_says_how_to_compare_are_refused() -> None:
 def test_of_several_replies_a_person_says_which_counts(duplicates: str, said: str) -> None:
     content = lines({"doc": {"id": "Q1"}, "resps": [["C", "B", "A"]], "filtered_resps": ["B"], "filter": "maj@3"})
     assert [one.raw for one in records(content, duplicates=duplicates)] == [said]
+    of_lmms_eval = lines({"doc_id": 0, "resps": ["C", "B", "A"], "filtered_resps": "B"})  # 0.7.3
+    assert [one.raw for one in records(of_lmms_eval, COUNTED, duplicates)] == [said]
     [sentence] = problems(content)
     assert "3 replies, of which the filter maj@3 chose 'B'" in sentence
 
