@@ -166,7 +166,7 @@ def is_refusal(text: str) -> bool:
 
 def _error_in(answer: Any) -> str:
     """``code: sentence`` of an error document in one line; empty where it is none."""
-    error = _part(answer, "error")
+    error = _part(answer, "error") or _part(answer, "detail")  # that of "transformers serve"
     if isinstance(error, str):
         error = {"message": error}
     if not isinstance(error, dict):

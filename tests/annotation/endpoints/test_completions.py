@@ -238,3 +238,5 @@ def test_an_error_is_told_in_one_line() -> None:
     assert read({"error": {"code": 400, "message": "too\nlong"}}).error == "400: too long"
     assert read({"object": "error", "message": "At most 1 image", "code": 400}).error == "400: At most 1 image"
     assert (read({"error": "no such model"}).error, read(VLLM).error) == ("no such model", "")
+    of_transformers = {"detail": "Server is pinned to 'a'; requested 'b'."}  # "transformers serve" 5.24.0, status 400
+    assert read(of_transformers).error == "Server is pinned to 'a'; requested 'b'."
