@@ -14,6 +14,7 @@ import tempfile
 from tests import browsers
 
 SUBJECTS = (
+    "answers",
     "import_questions",
     "api_requests",
     "bank_page",
