@@ -206,11 +206,12 @@ def compare_embedded(
 
     revisions, numbers, vectors = vectors_of(bank, embedding)
     found = near_vectors(vectors, embedding.threshold, progress.report)
-    made: dict[int, tuple[int, dict[str, object]]] = {}
+    made: dict[int, tuple[int, dict[str, object], bool]] = {}
     for row, place in enumerate(found.nearest.tolist()):
         if place >= 0:
             words = {"embedding": embedding, "number": numbers[place], "more": more_words(found, row)}
-            made[revisions[row]] = revisions[place], {**words, "similarity": f"{found.similarity[row]:.2f}"}
+            words["similarity"] = f"{found.similarity[row]:.2f}"
+            made[revisions[row]] = revisions[place], words, found.first_of[row] == row
     n_changed = store_nearest(bank, RULES[NEAR_EMBEDDED], revisions, made, at=at)
     note_compared(bank, n_changed, found, actor=actor, at=at, embedding=str(embedding))
     QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
@@ -218,11 +219,17 @@ def compare_embedded(
 
 
 def vectors_of(bank: QuestionBank, embedding: Embedding) -> tuple[list[int], list[int], Vectors]:
-    """Of all current questions, by number: wordings, numbers, vectors. Raises EmbeddingRefused (``no_vectors``)."""
+    """Of all current questions, withdrawn ones last, else by number: wordings, numbers, vectors.
+
+    Raises EmbeddingRefused (``no_vectors``).
+    """
     import numpy as np
 
     columns = ("pk", "question__number")
-    current = list(Revision.objects.in_bank(bank).current().order_by("question__number").values_list(*columns))
+    from annotation.quality.duplicates import WITHDRAWN_LAST
+
+    in_order = Revision.objects.in_bank(bank).current().order_by(WITHDRAWN_LAST, "question__number")
+    current = list(in_order.values_list(*columns))
     place = {pk: row for row, (pk, _number) in enumerate(current)}
     vectors = np.zeros((len(current), embedding.dimension or 1), dtype=np.float32)
     rows = Revision.objects.in_bank(bank).current().order_by().values("pk")

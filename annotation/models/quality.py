@@ -50,7 +50,7 @@ class Finding(models.Model):
     call = models.ForeignKey(
         "annotation.ModelCall", on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )  # which a validator made: it leads to prompt and model; null: a rule
-    verdict = models.CharField(max_length=9, blank=True)  # pass, fail or undecided of a validator; empty: a rule
+    verdict = models.CharField(max_length=9, blank=True)  # of a validator; pass of a near-duplicate: kept; else empty
     superseded_at = models.DateTimeField(null=True, blank=True)  # its validator was asked again
     found_at = models.DateTimeField()
     dismissed_at = models.DateTimeField(null=True, blank=True)

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Case, When
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import FindingPlace
+from annotation.enums import FindingPlace, QuestionState
 from annotation.jobs.handlers import Progress, Result
 from annotation.models import Finding, QuestionBank, Revision, User
 from annotation.quality.checking import DuplicatesParams, QualityRefused, public_banks_beside
@@ -21,6 +22,9 @@ from annotation.quality.kernels.neighbours import Neighbours, find_neighbours, f
 from annotation.quality.kernels.rules import NEAR_DUPLICATE, PUBLIC_TWIN, RULES, THRESHOLD, Rule, compared_text
 
 BATCH = 500
+FOUND = ("rule_version", "detail", "other_id", "verdict")  # what a comparison says
+KEPT = "pass"  # of a finding: its question is the one of its group that is kept
+WITHDRAWN_LAST = Case(When(question__state=QuestionState.WITHDRAWN, then=1), default=0)  # nobody keeps them for others
 SHOWN_CHARS = 200
 Watch = Callable[[int, int], object]  # pairs of questions compared, pairs in all; may raise to stop
 
@@ -86,6 +90,8 @@ def check_duplicates(
 ) -> DuplicateResult:
     """Compare all current questions of a bank; each that is like another one gets a finding that names the nearest.
 
+    That of the first question of a group speaks not against it: of each group one is kept.
+
     Findings of an earlier run go where the question is like no other any more. A dismissed one stays dismissed as long
     as the nearest question is the same. A second run changes nothing. Refused for a threshold out of range.
     """
@@ -95,7 +101,8 @@ def check_duplicates(
     made = {}
     for row, place in _with_nearest(found):
         words = {"number": read.numbers[place], "more": more_words(found, row)}
-        made[read.revisions[row]] = read.revisions[place], words | {"similarity": f"{found.similarity[row]:.2f}"}
+        words |= {"similarity": f"{found.similarity[row]:.2f}"}
+        made[read.revisions[row]] = read.revisions[place], words, found.first_of[row] == row
     n_changed = store_nearest(bank, RULES[NEAR_DUPLICATE], read.revisions, made, at=at)
     note_compared(bank, n_changed, found, actor=actor, at=at)
     QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
@@ -122,7 +129,8 @@ def check_twins(
     made = {}
     for row, place in _with_nearest(found):
         words = {"number": others.numbers[place], "bank": public[others.banks[place]], "more": more_words(found, row)}
-        made[read.revisions[row]] = others.revisions[place], words | {"similarity": f"{found.similarity[row]:.2f}"}
+        words |= {"similarity": f"{found.similarity[row]:.2f}"}
+        made[read.revisions[row]] = others.revisions[place], words, False
     n_changed = store_nearest(bank, RULES[PUBLIC_TWIN], read.revisions, made, at=at)
     n_pairs = int(found.n_similar.sum())
     note_compared(bank, n_changed, found, actor=actor, at=at, across=sorted(public.values()), pairs=n_pairs)
@@ -139,12 +147,12 @@ def _check_threshold(threshold: float) -> None:
 
 
 def read_texts(banks: Collection[QuestionBank]) -> BankTexts:
-    """Stem and options of the current questions, by bank and number."""
+    """Stem and options of the current questions, by bank and number, withdrawn ones last."""
     read = BankTexts([], [], [], [])
     columns = ("pk", "question__number", "stem", "options")
     for bank in banks:
-        rows = Revision.objects.in_bank(bank).current().order_by("question__number").values_list(*columns)
-        for pk, number, stem, options in rows.iterator():
+        rows = Revision.objects.in_bank(bank).current().order_by(WITHDRAWN_LAST, "question__number")
+        for pk, number, stem, options in rows.values_list(*columns).iterator():
             read.revisions.append(pk)
             read.numbers.append(number)
             read.texts.append(compared_text(stem, options))
@@ -169,7 +177,8 @@ def _shown(read: BankTexts, others: BankTexts, found: Neighbours) -> Iterator[Sh
         yield ShownPair(pair.similarity, *numbers, *texts)
 
 
-Nearest = Mapping[int, tuple[int, Mapping[str, object]]]  # of a revision: the most similar one, and words of the rule
+# Of a revision: the most similar one, words of the rule, and whether it is the one of its group that is kept.
+Nearest = Mapping[int, tuple[int, Mapping[str, object], bool]]
 
 
 def store_nearest(bank: QuestionBank, rule: Rule, revisions: list[int], made: Nearest, *, at: datetime) -> int:
@@ -184,7 +193,7 @@ def store_nearest(bank: QuestionBank, rule: Rule, revisions: list[int], made: Ne
 
 
 def _finding(
-    bank: QuestionBank, rule: Rule, revision: int, other: int, words: Mapping[str, object], at: datetime
+    bank: QuestionBank, rule: Rule, revision: int, other: int, words: Mapping[str, object], is_kept: bool, at: datetime
 ) -> Finding:
     return Finding(
         bank=bank,
@@ -194,6 +203,7 @@ def _finding(
         place=FindingPlace.QUESTION,
         detail=rule.sentence(**words),
         other_id=other,
+        verdict=KEPT if is_kept else "",
         found_at=at,
     )
 
@@ -215,10 +225,10 @@ def _store_batch(rule: Rule, revisions: list[int], found: list[Finding]) -> int:
         old = known.pop(one.revision_id, None)
         if old is None:
             new.append(one)
-        elif (old.rule_version, old.other_id, old.detail) != (one.rule_version, one.other_id, one.detail):
+        elif any(getattr(old, name) != getattr(one, name) for name in FOUND):
             changed.append(_renewed(old, one))
     Finding.objects.bulk_create(new, ignore_conflicts=True)  # another run may be at it
-    columns = ["rule_version", "detail", "other", "found_at", "dismissed_at", "dismissed_by", "dismiss_reason"]
+    columns = [*FOUND, "found_at", "dismissed_at", "dismissed_by", "dismiss_reason"]
     Finding.objects.bulk_update(changed, columns)
     gone = [one.pk for one in known.values() if one.dismissed_at is None]
     Finding.objects.filter(pk__in=gone).delete()
@@ -229,7 +239,8 @@ def _renewed(old: Finding, one: Finding) -> Finding:
     """The stored row with what was found now: open again where it names another question."""
     if old.other_id != one.other_id:
         old.dismissed_at, old.dismissed_by, old.dismiss_reason = None, None, ""
-    old.rule_version, old.detail, old.other_id, old.found_at = one.rule_version, one.detail, one.other_id, one.found_at
+    for name in (*FOUND, "found_at"):
+        setattr(old, name, getattr(one, name))
     return old
 
 

@@ -88,11 +88,14 @@ def parts_of_question(revision: Revision) -> list[QuestionPart]:
     """All of them, of the current wording of a question; four queries at most."""
     found = list(Finding.objects.filter(revision=revision, superseded_at=None).select_related("call__batch__prompt"))
     verdicts = {one.rule: one for one in found if one.call_id is not None}
-    open_rules = {one.rule for one in found if one.call_id is None and one.dismissed_at is None}
-    return [_part(part, revision, verdicts, open_rules) for part in PARTS.values()]
+    open_rules = {one.rule for one in found if one.call_id is None and not one.verdict and one.dismissed_at is None}
+    kept = any(one.verdict for one in found if one.call_id is None)
+    return [_part(part, revision, verdicts, open_rules, kept=kept) for part in PARTS.values()]
 
 
-def _part(part: ValidityPart, revision: Revision, verdicts: dict[str, Finding], open_rules: set[str]) -> QuestionPart:
+def _part(
+    part: ValidityPart, revision: Revision, verdicts: dict[str, Finding], open_rules: set[str], *, kept: bool
+) -> QuestionPart:
     if part.code in JUDGED:
         return _of_validator(part, verdicts.get(part.code))
     if part.code == FORM:
@@ -106,6 +109,8 @@ def _part(part: ValidityPart, revision: Revision, verdicts: dict[str, Finding], 
         return QuestionPart(part, PartState.PASS if is_stated else PartState.NOT_EXAMINED)
     if open_rules & set(part.rules):
         return QuestionPart(part, PartState.FAIL, _("See the findings."))
+    if part.code == DIVERSITY and kept:
+        return QuestionPart(part, PartState.PASS, _("It is the one of its near-duplicates that is kept."))
     if part.code == DIVERSITY and not _is_compared(revision):
         return QuestionPart(part, PartState.NOT_EXAMINED, _("It was not compared with the other questions."))
     return QuestionPart(part, PartState.PASS)

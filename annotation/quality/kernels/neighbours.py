@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from annotation.quality.kernels.rules import THRESHOLD
@@ -50,14 +51,16 @@ class SimilarPair:
 class Neighbours:
     """Of each row the nearest other one at or above the threshold, -1 where there is none; of equals the first.
 
-    ``n_similar`` counts all others at or above it. ``around``: up to ten pairs of different words just below the
-    threshold and just above it, by similarity.
+    ``n_similar`` counts all others at or above it. ``first_of``: the first row of its group, into which each brings
+    whatever is near it; of who is near nobody the row itself. ``around``: up to ten pairs of different words just below
+    the threshold and just above it, by similarity.
     """
 
     threshold: float
     nearest: Ints
     similarity: Floats
     n_similar: Ints
+    first_of: Ints
     around: list[SimilarPair] = field(default_factory=list)
 
     @property
@@ -104,8 +107,8 @@ def _unwatched(_done: int, _total: int) -> None:
     pass
 
 
-def _nobody(n: int) -> tuple[Ints, Floats, Ints]:
-    return np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n, dtype=np.int64)
+def _nobody(n: int) -> tuple[Ints, Floats, Ints, Ints]:
+    return np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n, dtype=np.int64), np.arange(n)
 
 
 def _vectors(texts: Sequence[str]) -> Any | None:
@@ -138,7 +141,7 @@ class PairTally:
 
     def __init__(self, n_rows: Ints, threshold: float) -> None:
         self.n_rows, self.threshold = n_rows, threshold
-        self.nearest, self.similarity, self.n_similar = _nobody(len(n_rows))
+        self.nearest, self.similarity, self.n_similar, self._up = _nobody(len(n_rows))
         self.below, self.above = _Kept(highest=True), _Kept(highest=False)
 
     def keep(self, first: Ints, second: Ints, exact: Floats) -> None:
@@ -146,6 +149,23 @@ class PairTally:
         self.below.keep(first[~similar], second[~similar], exact[~similar])
         self.above.keep(first[similar], second[similar], exact[similar])
         self._count(first[similar], second[similar], exact[similar])
+        self._join(first[similar], second[similar])
+
+    def _join(self, first: Ints, second: Ints) -> None:
+        """Put their groups together, under the first row of either."""
+        rows, places = np.unique(np.concatenate((self.firsts(first), self.firsts(second))), return_inverse=True)
+        ends = places.reshape(2, -1)
+        graph = csr_array((np.ones(len(first)), (ends[0], ends[1])), shape=(len(rows), len(rows)))
+        _n, group = connected_components(graph, directed=False)
+        lowest = np.full(len(rows), len(self._up))
+        np.minimum.at(lowest, group, rows)
+        self._up[rows] = lowest[group]
+
+    def firsts(self, rows: Ints) -> Ints:
+        """The first row of the group of each, as far as pairs were found."""
+        while (up := self._up[rows]).tobytes() != rows.tobytes():
+            rows = up
+        return rows
 
     def _count(self, first: Ints, second: Ints, exact: Floats) -> None:
         for one, other in ((first, second), (second, first)):
@@ -161,7 +181,8 @@ class PairTally:
     def result(self) -> Neighbours:
         pairs = sorted([*self.below.pairs(), *self.above.pairs()])
         around = [SimilarPair(first, second, similar) for similar, first, second in pairs]
-        return Neighbours(self.threshold, self.nearest, self.similarity, self.n_similar, around)
+        first_of = self.firsts(np.arange(len(self.nearest)))
+        return Neighbours(self.threshold, self.nearest, self.similarity, self.n_similar, first_of, around)
 
 
 class _Unique(PairTally):
@@ -230,7 +251,7 @@ class _Unique(PairTally):
         n_similar = n_similar + self.n_rows[group] - 1
         pairs = [*self.below.pairs(), *self.above.pairs()]
         around = [SimilarPair(int(first[a]), int(first[b]), similar) for similar, a, b in sorted(pairs)]
-        return Neighbours(self.threshold, nearest, similarity, n_similar, around)
+        return Neighbours(self.threshold, nearest, similarity, n_similar, first[self.firsts(group)], around)
 
     def of_own(self, first: Ints, group: Ints, first_other: Ints) -> Neighbours:
         """The result for all own rows of two banks, with the numbers that rows have in theirs."""
@@ -239,7 +260,8 @@ class _Unique(PairTally):
         nearest = np.where(nearest >= 0, first_other[np.maximum(nearest - n_own, 0)], -1)
         pairs = sorted([*self.below.pairs(), *self.above.pairs()])
         around = [SimilarPair(int(first[a]), int(first_other[b - n_own]), similar) for similar, a, b in pairs]
-        return Neighbours(self.threshold, nearest, self.similarity[group], n_similar, around)
+        alone = np.arange(len(group))  # of twins none is left out for another
+        return Neighbours(self.threshold, nearest, self.similarity[group], n_similar, alone, around)
 
 
 def _second_of(group: Ints, first: Ints) -> Ints:

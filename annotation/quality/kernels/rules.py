@@ -140,7 +140,7 @@ _TABLE = (
     ),
     Rule(
         NEAR_DUPLICATE,
-        1,
+        2,
         "near-duplicate",
         "Stem and options are {similarity} similar to question {number}{more}.",
         "Keep one of them in a sample, or reword.",
@@ -154,7 +154,7 @@ _TABLE = (
     ),
     Rule(
         NEAR_EMBEDDED,
-        1,
+        2,
         "near-duplicate by an embedding",
         "By the embedding {embedding}, stem and options are {similarity} similar to question {number}{more}.",
         "Keep one of them in a sample, or reword.",

@@ -363,7 +363,7 @@ def test_a_judge_hears_nothing_of_similarity_before_all_pairs_are_judged(
     assert judged == set(Revision.objects.in_bank(bank).values_list("pk", flat=True))
     pages = [
         reverse("bank-near-duplicates", args=[bank.slug]),
-        reverse("question", args=[bank.slug, 1]),
+        reverse("question", args=[bank.slug, 2]),
         reverse("bank", args=[bank.slug]) + "?finding=near_embedded",
     ]
 

@@ -1,4 +1,4 @@
-"""Near-duplicates as findings of both questions, each with the other."""
+"""Near-duplicates as findings of both questions, each with the other; one of each group is kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.jobs import queueing, running
-from annotation.models import AuditEvent, Finding, Job, QuestionBank, Revision, User
+from annotation.models import AuditEvent, Finding, Job, Question, QuestionBank, Revision, User
 from annotation.quality.checking import COMPARISON, DuplicatesParams, QualityRefused, check_revisions, dismiss
 from annotation.quality.duplicates import check_duplicates
 from tests.annotation.quality.conftest import records
@@ -29,6 +29,23 @@ def test_each_of_a_pair_names_the_other(bank: QuestionBank, noon: datetime) -> N
     one = Finding.objects.get(revision__question__number=3)
     assert one.detail == ("Stem and options are 1.00 similar to question 4. Keep one of them in a sample, or reword.")
     assert one.place == "question"
+
+
+def test_of_a_group_the_first_is_kept_and_of_withdrawn_ones_none(
+    bank: QuestionBank, cora: User, noon: datetime, tmp_path: Path
+) -> None:
+    run_import(write_file(tmp_path, {"q6": records()["q4"]}))
+    check_duplicates(bank, actor=None, at=noon)
+    assert found() == {3: 4, 4: 3, 6: 3}
+    assert against() == {4, 6}
+    Question.objects.filter(bank=bank, number=3).update(state="withdrawn")
+    check_duplicates(bank, actor=None, at=noon)
+    assert against() == {3, 6}
+
+
+def against() -> set[int]:
+    open_ones = Finding.objects.open().filter(rule="near_duplicate")
+    return set(open_ones.values_list("revision__question__number", flat=True))
 
 
 def test_a_second_run_changes_nothing(bank: QuestionBank, noon: datetime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from annotation.quality.kernels import neighbours
@@ -30,6 +31,8 @@ def test_the_pairs_are_those_of_brute_force(seed: int, threshold: float) -> None
     similar = all_pairs >= threshold
     assert found.n_pairs == similar.sum() // 2 > 0
     assert found.n_similar.tolist() == similar.sum(axis=1).tolist()
+    _n, group = connected_components(similar, directed=False)
+    assert found.first_of.tolist() == [group.tolist().index(one) for one in group.tolist()]
     best = np.where(similar.any(axis=1), all_pairs.max(axis=1), 0)
     np.testing.assert_allclose(found.similarity, best, atol=2e-6)
     assert found.nearest.tolist() == np.where(similar.any(axis=1), all_pairs.argmax(axis=1), -1).tolist()
