@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
-from annotation.views import adjudication, bank_validators, comments, diversity, endpoints, prompts
+from annotation.views import adjudication, bank_validators, comments, diversity, endpoints, prompts, releases
 from annotation.views import samples as sampling
 from annotation.views.ingest import quarantine, uploads
 from annotation.views.people import account, invitations, people, second_factors, signing_in
@@ -142,6 +142,8 @@ urlpatterns = [
         bank_validators.validator_run_act,
         name="validator-run-act",
     ),
+    path("banks/<slug:slug>/releases/", releases.bank_releases, name="bank-releases"),
+    path("banks/<slug:slug>/releases/<str:public_id>/<slug:what>/", releases.release_file, name="release-file"),
     path("banks/<slug:slug>/near-duplicates/", diversity.bank_near_duplicates, name="bank-near-duplicates"),
     path("banks/<slug:slug>/near-duplicates/compare/", diversity.bank_compare, name="bank-compare"),
     path("banks/<slug:slug>/near-duplicates/embed/", diversity.bank_embed, name="bank-embed"),

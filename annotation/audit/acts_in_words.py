@@ -30,6 +30,7 @@ ACTS: dict[str, _StrPromise] = {
     "bank.deleted": _("deleted a bank for good"),
     "bank.exported": _("exported a bank, with its keys"),
     "bank.imported": _("imported questions"),
+    "bank.released": _("released a benchmark"),
     "bank.gate_set": _("set the gate of a bank"),
     "bank.made": _("made a bank"),
     "bank.missing_images_taken": _("took the list of missing images"),

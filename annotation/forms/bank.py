@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import Difficulty, OptionLetter, QuestionState, Task
 from annotation.exports.bank_contents import BankForm, forms_here
 from annotation.exports.bank_export import GIVEN_OUT, BankChoice, Wordings
+from annotation.exports.kernels.splits import Split
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, User
@@ -125,6 +126,20 @@ class BankExportForm(PlainForm):
         states = tuple(QuestionState(state) for state in given["state"]) or GIVEN_OUT
         wordings = Wordings(given["revisions"])
         return BankChoice(BankForm(given["form"]), states, wordings, only_valid=given["only_valid"])
+
+
+class ReleaseForm(PlainForm):
+    """A release of a bank: its name, and the share of each split in percent."""
+
+    name = forms.CharField(max_length=100, label=_("Name"))
+    train = forms.IntegerField(min_value=0, max_value=100, initial=70, label=_("Train, percent"))
+    valid = forms.IntegerField(min_value=0, max_value=100, initial=10, label=_("Valid, percent"))
+    test = forms.IntegerField(min_value=0, max_value=100, initial=10, label=_("Test, percent"))
+    private = forms.IntegerField(min_value=0, max_value=100, initial=10, label=_("Private, percent"))
+    seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0, label=_("Seed"))
+
+    def shares(self) -> dict[Split, int]:
+        return {split: self.cleaned_data[split.value] for split in Split}
 
 
 class ImportForm(forms.Form):

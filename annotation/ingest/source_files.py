@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from annotation.imaging.kernels.codestreams import ImageRefused
 
 COMPANIONS = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".xml", ".xlsx", ".pdf", ".html", ".log"})
-_COMPANION_NAMES = frozenset({"dicomdir", "thumbs.db", "desktop.ini", "license", "licence", "readme"})
+_COMPANION_NAMES = frozenset({"sha256sums", "dicomdir", "thumbs.db", "desktop.ini", "license", "licence", "readme"})
 ZIP_MAGIC = b"PK\x03\x04"
 MAX_MEMBERS = 20_000
 MAX_RATIO = 100

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 (
                     "bank",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="gates", to="annotation.questionbank"
+                        on_delete=django.db.models.deletion.CASCADE, related_name="gates", to="annotation.questionbank"
                     ),
                 ),
                 (

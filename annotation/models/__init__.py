@@ -34,6 +34,8 @@ from annotation.models.quality import (
     PairJudgement,
     PairTrial,
     QuestionVector,
+    Release,
+    ReleasedQuestion,
     ValidatorRun,
 )
 from annotation.models.question import (
@@ -105,6 +107,8 @@ __all__ = [
     "QuestionComment",
     "QuestionTag",
     "QuestionVector",
+    "Release",
+    "ReleasedQuestion",
     "Rendition",
     "Report",
     "Review",

@@ -84,7 +84,7 @@ class Finding(models.Model):
 class Gate(models.Model):
     """Which parts of V(Q) the questions of a bank have to pass; rows stay, and the highest number counts."""
 
-    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="gates")
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.CASCADE, related_name="gates")
     number = models.PositiveSmallIntegerField()  # its version
     name = models.CharField(_("name"), max_length=100)
     parts = models.JSONField(default=list)  # codes of annotation.quality.kernels.question_checks.PARTS; none: no gate
@@ -97,6 +97,43 @@ class Gate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}, version {self.number}"
+
+
+class Release(models.Model):
+    """A benchmark as it was released: never changed, and written as files whenever they are asked for."""
+
+    public_id = PublicIdField()
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="releases")
+    gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(_("name"), max_length=100)
+    shares = models.JSONField()  # percent by split
+    seed = models.PositiveIntegerField(_("seed"))
+    counts = models.JSONField()  # by split: questions and patients
+    left_out = models.JSONField(default=dict)  # questions of the bank then, by why
+    sums = models.JSONField(default=dict)  # SHA-256 of each file but images
+    released_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    released_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-pk",)
+        constraints = (models.UniqueConstraint(fields=["bank", "name"], name="release_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReleasedQuestion(models.Model):
+    """One wording of a release and its split."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="questions")
+    revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
+    split = models.CharField(max_length=7)  # of annotation.exports.kernels.splits.Split
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["release", "revision"], name="released_once"),)
+
+    def __str__(self) -> str:
+        return f"revision {self.revision_id} in {self.split}"
 
 
 class ValidatorRun(models.Model):

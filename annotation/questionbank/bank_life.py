@@ -39,6 +39,7 @@ from annotation.models import (
     QuestionComment,
     QuestionTag,
     QuestionVector,
+    Release,
     Report,
     Revision,
     SamplingPlan,
@@ -255,6 +256,8 @@ def check_unused(bank: QuestionBank) -> None:
         raise BankRefused("in_use", _("Questions of this bank have comments: archive the bank instead."))
     if SendingPermission.objects.filter(bank=bank).exists():
         raise BankRefused("in_use", _("A permission to send this bank to a model was given: archive the bank instead."))
+    if Release.objects.filter(bank=bank).exists():
+        raise BankRefused("in_use", _("A benchmark was released from this bank: archive the bank instead."))
     if PairTrial.objects.filter(bank=bank).exists():
         raise BankRefused("in_use", _("People judge pairs of questions of this bank: archive the bank instead."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():

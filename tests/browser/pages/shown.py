@@ -122,6 +122,8 @@ FULL = [
     Shown("bank-near-duplicates", "cora", ("generated bank",)),
     Shown("bank-near-duplicates", "cora", ("bank",)),
     Shown("bank-near-duplicates", "cora", ("public bank",)),
+    Shown("bank-releases", "cora", ("generated bank",)),
+    Shown("bank-releases", "cora", ("bank",), act=submit_empty, note="refused"),
     Shown("pair-trials", "cora", ("generated bank",)),
     Shown("pair-trials", "cora", ("generated bank",), act=submit_empty, note="refused"),
     Shown("pair-trials", "cora", ("bank",)),

@@ -1,0 +1,55 @@
+"""The splits of a release: every patient in one of them, each task and category in the shares asked for. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from hashlib import sha256
+
+from annotation.enums import Word, _
+
+
+class Split(Word):
+    """As the paper's release is divided; of the private one the answers stay here."""
+
+    TRAIN = "train", _("train")
+    VALID = "valid", _("valid")
+    TEST = "test", _("test")
+    PRIVATE = "private", _("private")
+
+
+Shares = Mapping[Split, int]  # percent
+Stratum = tuple[str, str]  # task and category
+
+
+def faults_of_shares(shares: Shares) -> str:
+    """What is wrong, in a sentence; empty: nothing."""
+    if any(share < 0 for share in shares.values()) or sum(shares.values()) != 100:
+        return f"The shares of the splits are whole percent that add up to 100; these add up to {sum(shares.values())}."
+    return ""
+
+
+def split_patients(
+    patients: Mapping[str, Counter[Stratum]], shares: Shares, seed: int, known: Mapping[str, Split]
+) -> dict[str, Split]:
+    """The split of each patient, of whom the counts are their questions; who is ``known`` stays where they were.
+
+    In an order that the seed draws, each goes where most of their strata are missing: a hash of seed and patient, so
+    that a patient who comes or goes moves no other in the order.
+    """
+    wanted = {split: share / 100 for split, share in shares.items() if share}
+    total: Counter[Stratum] = sum(patients.values(), Counter())
+    held = {split: Counter[Stratum]() for split in Split}
+    found = {patient: known[patient] for patient in patients if patient in known}
+    for patient, split in found.items():
+        held[split].update(patients[patient])
+    rest = [patient for patient in patients if patient not in found]
+    for patient in sorted(rest, key=lambda one: sha256(f"{seed} {one}".encode()).digest()):
+        own = patients[patient]
+
+        def missing(split: Split, own: Counter[Stratum] = own) -> float:
+            return sum(n * (wanted[split] * total[one] - held[split][one]) / total[one] for one, n in own.items())
+
+        found[patient] = max(wanted, key=missing)
+        held[found[patient]].update(own)
+    return found

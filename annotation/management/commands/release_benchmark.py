@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+from rich.progress import MofNCompleteColumn
+
+from annotation.exports.kernels.splits import Split
+from annotation.exports.releases import ReleaseWanted, note_taken, plan_as_json, plan_release, release, write_release
+from annotation.management.base import ActCommand, progress_bar
+from annotation.models import QuestionBank, Release
+from annotation.site.slugs import the_one
+
+SHARES = {Split.TRAIN: 70, Split.VALID: 10, Split.TEST: 10, Split.PRIVATE: 10}
+
+
+class Command(ActCommand):
+    unchanged = "Nothing was released or written."
+    help = "Release what passes the gate of a bank, in splits by patient, and write it; or write a release again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bank", required=True, help="name or address of the bank")
+        parser.add_argument("--name", required=True, help="of the release; with --again that of one that is there")
+        for split, share in SHARES.items():
+            parser.add_argument(f"--{split}", type=int, default=share, metavar="PERCENT", help=f"(without it: {share})")
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--dry-run", action="store_true", help="only print what would be released")
+        parser.add_argument("--again", action="store_true", help="write a release that is there once more")
+        parser.add_argument("--output", metavar="FOLDER", help="a new folder, or an empty one")
+        parser.add_argument("--images", choices=["full", "quarter"], default="", help="also these, as PNG")
+        parser.add_argument("--keys", metavar="FILE", help="the answers of the private split, outside of the folder")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
+        folder, keys = (Path(options[name]).resolve() if options[name] else None for name in ("output", "keys"))
+        if folder and keys and keys.is_relative_to(folder):
+            raise CommandError("--keys: name a file outside of the folder that is given away.", returncode=2)
+        if options["again"]:
+            there = Release.objects.filter(bank=bank)
+            made = there.filter(name=options["name"]).first()
+            if made is None:
+                names = ", ".join(there.values_list("name", flat=True)) or "none so far"
+                raise CommandError(f"There is no release {options['name']!r}. Releases: {names}.", returncode=2)
+        else:
+            shares = {split: options[split.value] for split in Split}
+            wanted = ReleaseWanted(bank, options["name"], shares, options["seed"])
+            if options["dry_run"]:
+                self.stdout.write(json.dumps(plan_as_json(plan_release(wanted)), indent=1, ensure_ascii=False))
+                return
+            made = release(wanted, actor=None, at=timezone.now())
+            self.stdout.write(f"{made.questions.count()} questions released as {made.name!r}")
+        if folder:
+            note_taken(made, actor=None, at=timezone.now())
+            with progress_bar("images", MofNCompleteColumn, quiet=not options["images"]) as watch:
+                n_images = write_release(made, folder, images=options["images"], keys=keys, watch=watch)
+            self.stdout.write(f"{folder}: {n_images} images")

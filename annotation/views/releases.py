@@ -1,0 +1,93 @@
+"""Benchmarks that were released from a bank: a dry run, the release itself, and its files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.enums import Role
+from annotation.exports.kernels.splits import Split
+from annotation.exports.releases import (
+    PRIVATE_KEYS,
+    ReleasePlan,
+    ReleaseWanted,
+    note_taken,
+    plan_release,
+    private_keys,
+    release,
+    zip_of,
+)
+from annotation.exports.tables import scratch_file
+from annotation.forms.bank import ReleaseForm
+from annotation.models import Release
+from annotation.quality.validity import gate_of
+from annotation.views.bank_validators import bank_of
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What was released; sent once it shows what would be, sent again it releases that."""
+    bank = bank_of(request, slug)
+    form = ReleaseForm(request.POST or None)
+    plan = made = None
+    if request.method == "POST" and form.is_valid():
+        wanted = ReleaseWanted(bank, form.cleaned_data["name"], form.shares(), form.cleaned_data["seed"])
+        if request.POST.get("confirmed") == "yes":
+            made = run_on_form(form, lambda: release(wanted, **by(request)), field="name")
+        else:
+            plan = run_on_form(form, lambda: plan_release(wanted), field="name")
+    if made:
+        messages.success(request, _("“%(name)s” is released.") % {"name": made.name})
+        return redirect("bank-releases", slug)
+    context = {
+        "bank": bank,
+        "gate": gate_of(bank),
+        "form": form,
+        "plan": plan,
+        **(_told(plan) if plan else {}),
+        "splits": [(split, _(split.label)) for split in Split],
+        "releases": Release.objects.filter(bank=bank).select_related("gate", "released_by"),
+    }
+    return render(request, "annotation/validators/releases.html", context, status=422 if form.errors else 200)
+
+
+def _told(plan: ReleasePlan) -> dict[str, Any]:
+    """The plan for its table: counts in the order of the splits."""
+
+    def in_order(counts: Counter[Split]) -> list[int]:
+        return [counts[split] for split in Split]
+
+    return {
+        "plan_questions": in_order(plan.questions),
+        "plan_patients": in_order(plan.patients),
+        "plan_tables": [(label, [(name, in_order(n)) for name, n in rows.items()]) for label, rows in plan.tables],
+        "left_out": list(plan.left_out.items()),
+        "n_failing": plan.n_not_passing,
+    }
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def release_file(request: AuthenticatedRequest, slug: str, public_id: str, what: str) -> HttpResponse | FileResponse:
+    """Its files as a ZIP without images, or the answers of its private split. Who takes them is noted."""
+    rows = Release.objects.filter(bank=bank_of(request, slug)).select_related("bank", "gate")
+    made = get_object_or_404(rows, public_id=public_id)
+    note_taken(made, **by(request))
+    if what == "keys":
+        answer = HttpResponse(private_keys(made), content_type="application/json")
+        answer["Content-Disposition"] = f'attachment; filename="{PRIVATE_KEYS}"'
+        return answer
+    file = scratch_file()
+    zip_of(made, file)
+    return FileResponse(file, as_attachment=True, filename=f"{made.public_id}.zip", content_type="application/zip")

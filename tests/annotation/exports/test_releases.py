@@ -1,0 +1,229 @@
+"""A benchmark released from a bank: what is in it, what is held back, and that it never changes."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from datetime import datetime
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.urls import reverse
+from PIL import Image as Picture
+from pytest_django import Settings
+
+from annotation.enums import ImageState
+from annotation.exports.kernels.splits import Split
+from annotation.exports.releases import ReleaseWanted, files_of, plan_release, private_keys, release
+from annotation.exports.tables import ExportRefused
+from annotation.imaging.kernels import text
+from annotation.models import (
+    AnswerKey,
+    AuditEvent,
+    Exam,
+    Image,
+    Question,
+    QuestionBank,
+    Release,
+    ReleasedQuestion,
+    Revision,
+    SeenKey,
+    User,
+)
+from annotation.quality.validity import set_gate
+from annotation.questionbank.bank_life import is_unused
+from tests.annotation.images.test_uploads import png
+from tests.annotation.questionbank.files import make_record, run_import, write_file
+from tests.pages import markup
+from tests.refusals import refuses
+
+pytestmark = pytest.mark.django_db
+
+HALVES = {Split.TRAIN: 50, Split.VALID: 0, Split.TEST: 0, Split.PRIVATE: 50}
+N = 8  # exams, of four patients and of one question each
+
+
+@pytest.fixture
+def chest(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, noon: datetime) -> QuestionBank:
+    settings.MEDIA_ROOT, settings.TEMP_ROOT = tmp_path / "media", tmp_path / "tmp"
+    settings.TEMP_ROOT.mkdir()
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
+    files = tmp_path / "files"
+    records = {f"q{n}": make_record(n, exam=n, PatientID=f"REAL-{n % 4}") for n in range(1, N + 1)}
+    run_import(write_file(files, records), bank="Chest")
+    for n in range(1, N + 1):
+        for number, name in enumerate(("pa", "lateral")):
+            (files / f"{n}").mkdir(exist_ok=True)
+            (files / f"{n}" / f"{name}.png").write_bytes(png(10 * n + number))
+    call_command("ingest_images", str(files), verbosity=0)
+    bank = QuestionBank.objects.get()
+    set_gate(bank, ["identifiers"], name="Release gate", actor=None, at=noon)
+    return bank
+
+
+def wanted(bank: QuestionBank, name: str = "First", **changes: Any) -> ReleaseWanted:
+    return ReleaseWanted(bank, name, **{"shares": HALVES, "seed": 1, **changes})
+
+
+def records_of(made: Release) -> dict[str, dict[str, Any]]:
+    files = dict(files_of(made))
+    return {split: json.loads(files.get(f"metadata/{split}_vqa_data.json", b"{}")) for split in Split.values()}
+
+
+def test_every_question_that_passes_is_in_one_split_with_its_patient(chest: QuestionBank, noon: datetime) -> None:
+    made = release(wanted(chest), actor=None, at=noon)
+    records = records_of(made)
+    assert {split: len(found) for split, found in records.items()} == {"train": 4, "valid": 0, "test": 0, "private": 4}
+    patients = [{one["PatientID"] for one in found.values()} for found in records.values()]
+    assert sum(map(len, patients)) == len(set.union(*patients)) == 4
+    assert made.counts["train"] == {"questions": 4, "patients": 2}
+
+
+def test_nothing_of_the_source_leaves_with_it(chest: QuestionBank, noon: datetime) -> None:
+    files = dict(files_of(release(wanted(chest), actor=None, at=noon)))
+    whole = b"".join(files.values())
+    for known in (b"REAL-", b'"q1"', b"pa.png"):
+        assert known not in whole
+
+
+def test_the_private_split_holds_no_answer_and_its_keys_are_apart(chest: QuestionBank, noon: datetime) -> None:
+    made = release(wanted(chest), actor=None, at=noon)
+    records = records_of(made)
+    hidden = {"correct_answer", "correct_answer_explanation", "Findings", "Impression", "Indication", "Comparison"}
+    assert all(hidden.isdisjoint(one) for one in records["private"].values())
+    assert all({"correct_answer", "correct_answer_explanation"} <= set(one) for one in records["train"].values())
+    keys = json.loads(private_keys(made))
+    assert set(keys) == set(records["private"])
+    for name, one in keys.items():
+        truth = AnswerKey.objects.get(revision__question__public_id=name[1:])
+        assert one == {"correct_answer": truth.key, "correct_answer_explanation": truth.explanation}
+
+
+def test_it_is_the_same_whenever_it_is_written_and_says_when_it_cannot_be(chest: QuestionBank, noon: datetime) -> None:
+    made = release(wanted(chest), actor=None, at=noon)
+    first = dict(files_of(made))
+    Question.objects.update(state="rejected")
+    assert dict(files_of(made)) == first
+    Image.objects.filter(pk=Image.objects.values("pk")[:1]).update(state=ImageState.QUARANTINED)
+    with refuses(ExportRefused, "changed"):
+        dict(files_of(made))
+
+
+def test_read_back_it_gives_the_same_questions(chest: QuestionBank, noon: datetime, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    call_command(
+        "release_benchmark", bank="Chest", name="First", train=100, valid=0, test=0, private=0, seed=1,
+        output=str(out), images="full", verbosity=0,
+    )  # fmt: skip
+    run_import(out / "metadata" / "train_vqa_data.json", bank="Again")
+    call_command("ingest_images", str(out), bank="again", verbosity=0)
+    columns = ("stem", "options", "task", "category")
+    again = QuestionBank.objects.get(slug="again")
+    ours, theirs = (
+        sorted(map(str, Revision.objects.filter(bank=bank).values_list(*columns))) for bank in (chest, again)
+    )
+    assert ours == theirs
+    waiting = Image.objects.filter(exam__bank=again).exclude(state=ImageState.AVAILABLE)
+    assert (Image.objects.filter(exam__bank=again).count(), waiting.count()) == (2 * N, 0)
+
+
+def test_a_later_release_moves_nobody_and_says_what_changed(chest: QuestionBank, noon: datetime) -> None:
+    first = release(wanted(chest), actor=None, at=noon)
+    Question.objects.filter(number=1).update(state="withdrawn")
+    plan = plan_release(wanted(chest, "Second", seed=99, shares=dict.fromkeys(Split, 25)))
+    before = dict(ReleasedQuestion.objects.filter(release=first).values_list("revision", "split"))
+    assert all(before[pk] == split for pk, split in plan.splits.items())
+    assert (plan.n_before["same"], plan.n_before["gone"], plan.n_before["new"]) == (N - 1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"shares": {Split.TRAIN: 90}}, "shares"),
+        ({"name": " "}, "no_name"),
+        ({"name": "First"}, "name_taken"),
+    ],
+)
+def test_what_cannot_be_released(chest: QuestionBank, noon: datetime, changes: dict[str, Any], code: str) -> None:
+    release(wanted(chest), actor=None, at=noon)
+    with refuses(ExportRefused, code):
+        release(wanted(chest, **{"name": "Second", **changes}), actor=None, at=noon)
+    assert Release.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"), [([], "no_gate"), (["c1"], "identifiers"), (["identifiers", "c1"], "nothing_passes")]
+)
+def test_only_by_a_gate_that_looks_for_identifiers(
+    chest: QuestionBank, noon: datetime, gate: list[str], code: str
+) -> None:
+    set_gate(chest, gate, actor=None, at=noon)
+    with refuses(ExportRefused, code):
+        release(wanted(chest), actor=None, at=noon)
+
+
+def test_what_lost_an_image_is_left_out_and_a_patient_who_is_unknown_counts_alone(chest: QuestionBank) -> None:
+    exam = Exam.objects.order_by("pk")[0]
+    Image.objects.filter(exam=exam).update(state=ImageState.QUARANTINED)
+    Exam.objects.filter(pk=Exam.objects.order_by("-pk").values("pk")[:1]).update(patient_pseudonym="")
+    plan = plan_release(wanted(chest))
+    assert (sum(plan.left_out.values()), plan.n_alone, len(plan.splits)) == (1, 1, N - 1)
+
+
+def test_images_are_a_quarter_or_whole(chest: QuestionBank, tmp_path: Path) -> None:
+    call_command("release_benchmark", bank="Chest", name="First", train=50, valid=0, test=0, private=50, verbosity=0)
+    sizes = []
+    for size in ("full", "quarter"):
+        out, keys = tmp_path / size, tmp_path / f"{size}.json"
+        arguments = {"name": "First", "again": True, "output": str(out), "images": size, "keys": str(keys)}
+        call_command("release_benchmark", bank="Chest", **arguments, verbosity=0)
+        paths = sorted(out.glob("images/*/*.png"))
+        assert len(paths) == 2 * N
+        with Picture.open(paths[0]) as picture:
+            sizes.append(np.asarray(picture).shape[0])
+        assert (
+            json.loads(keys.read_bytes()).keys()
+            == json.loads((out / "metadata" / "private_vqa_data.json").read_bytes()).keys()
+        )
+    assert sizes[1] == -(-sizes[0] // 4)
+
+
+def test_the_command_tells_before_it_does(chest: QuestionBank, tmp_path: Path) -> None:
+    out = StringIO()
+    call_command("release_benchmark", bank="Chest", name="First", dry_run=True, stdout=out)
+    told = json.loads(out.getvalue())
+    assert sum(told["questions"].values()) == N
+    assert not Release.objects.exists()
+    with pytest.raises(CommandError, match="outside of the folder"):
+        call_command(
+            "release_benchmark", bank="Chest", name="x", output=str(tmp_path / "o"), keys=str(tmp_path / "o" / "k")
+        )
+    with pytest.raises(CommandError, match="There is no release"):
+        call_command("release_benchmark", bank="Chest", name="x", again=True)
+
+
+def test_on_its_page_first_shown_then_released_then_taken(chest: QuestionBank, client: Client, cora: User) -> None:
+    client.force_login(cora)
+    address = reverse("bank-releases", args=[chest.slug])
+    asked = {"name": "First", "train": 50, "valid": 0, "test": 0, "private": 50, "seed": 1}
+    assert "What would be released" in markup(client.post(address, asked))
+    assert not Release.objects.exists()
+    assert "“First” is released" in markup(client.post(address, {**asked, "confirmed": "yes"}, follow=True))
+    made = Release.objects.get()
+    assert made.released_by == cora
+    assert "add up to 100" in markup(client.post(address, {**asked, "name": "Second", "train": 60}))
+    assert not SeenKey.objects.exists()
+    got = client.post(reverse("release-file", args=[chest.slug, made.public_id, "files"]))
+    with zipfile.ZipFile(BytesIO(b"".join(got))) as archive:
+        assert archive.namelist()[-1] == "SHA256SUMS"
+    assert SeenKey.objects.filter(person=cora).count() == N
+    keys = client.post(reverse("release-file", args=[chest.slug, made.public_id, "keys"]))
+    assert keys.content == private_keys(made)
+    assert AuditEvent.objects.filter(act="release.taken", actor=cora).count() == 2
+    assert not is_unused(chest)
