@@ -102,7 +102,7 @@ def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: da
         facts = {"reason": reason, "boxes": [list(box) for box in inside]}
         record("image.masked", actor=actor, at=at, subject=locked, facts=facts)
 
-    _make_anew(image, blackened(storage.load(image.object_name), inside), black_out, at=at)
+    _make_anew(image, blackened(_object_of(image), inside), black_out, at=at)
 
 
 def show_turned(image: Image, turned: bool, *, reason: str, actor: User, at: datetime) -> bool:
@@ -130,7 +130,7 @@ def show_turned(image: Image, turned: bool, *, reason: str, actor: User, at: dat
         record("image.turned", actor=actor, at=at, subject=locked, facts=facts)
 
     if step:
-        _make_anew(image, turned_object(storage.load(image.object_name), step), choose, at=at, is_turned=turned)
+        _make_anew(image, turned_object(_object_of(image), step), choose, at=at, is_turned=turned)
     else:
         with transaction.atomic():
             locked = _locked_as(image)
@@ -284,6 +284,16 @@ def decide_each(images: Iterable[Image], decide: Decision, *, reason: str, actor
 def _file_names(image: Image) -> list[str]:
     names = list(image.renditions.values_list("name", flat=True))
     return [image.object_name, *names] if image.object_name else names
+
+
+def _object_of(image: Image) -> bytes:
+    """Raises IngestRefused where somebody made it anew, or deleted it, since the image was loaded."""
+    try:
+        return storage.load(image.object_name)
+    except FileNotFoundError:
+        with transaction.atomic():
+            _locked_as(image)
+        raise
 
 
 def _locked_as(image: Image) -> Image:

@@ -101,6 +101,37 @@ def test_blacking_out_keeps_what_was_done(held: Held, dina: User, noon: datetime
     assert (image.display or {})["turned"] == Turn.MIRRORED
 
 
+def turn_it(image: Image, actor: User, at: datetime) -> None:
+    quarantine.show_turned(image, True, reason="the heart", actor=actor, at=at)
+
+
+def black_out(image: Image, actor: User, at: datetime) -> None:
+    quarantine.mask(image, [(0, 0, 5, 5)], reason="a name", actor=actor, at=at)
+
+
+def take_away(image: Image, actor: User, at: datetime) -> None:
+    quarantine.remove(image, reason="a name", actor=actor, at=at)
+
+
+@pytest.mark.parametrize("first", [turn_it, black_out, take_away])
+@pytest.mark.parametrize("second", [turn_it, black_out])
+def test_who_comes_second_is_told_so(
+    held: Held, dina: User, noon: datetime, first: Callable[..., None], second: Callable[..., None]
+) -> None:
+    image = held()
+    as_loaded = Image.objects.get(pk=image.pk)
+    first(image, dina, noon)
+    with refuses(IngestRefused, "not_in_quarantine"):
+        second(as_loaded, dina, noon)
+
+
+def test_a_lost_file_is_not_called_somebody_elses_decision(held: Held, dina: User, noon: datetime) -> None:
+    image = held()
+    storage.remove([image.object_name])
+    with pytest.raises(FileNotFoundError):
+        turn_it(image, dina, noon)
+
+
 def test_the_page_shows_both_and_asks_for_one(client: Client, held: Held, dina: User) -> None:
     image = held(text_findings=[MARK])
     client.force_login(dina)
