@@ -116,12 +116,12 @@ def show_turned(image: Image, turned: bool, *, reason: str, actor: User, at: dat
         raise IngestRefused("not_to_be_turned", _("Its file does not ask for this image to be turned."))
     if image.is_turned == turned:
         return False
-    if image.is_turned is not None:  # else nobody has seen it
-        _check_not_read(image)
-        _check_not_reviewed(image)
     step = _step_to(image, turned)
 
     def choose(locked: Image) -> None:
+        if image.is_turned is not None:  # else nobody has seen it
+            _check_not_read(image)
+            _check_not_reviewed(image)
         size = {"columns": image.columns or 0, "rows": image.rows or 0}
         found = locked.text_findings
         locked.text_findings = [{**one, "box": list(turned_box(tuple(one["box"]), step, **size))} for one in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from datetime import datetime
 
@@ -15,7 +16,7 @@ from django.urls import reverse
 from annotation.enums import ImageState, Turn
 from annotation.imaging.kernels import text
 from annotation.imaging.kernels.rendering import payload_of
-from annotation.ingest import quarantine, searching, storage
+from annotation.ingest import quarantine, searching, storage, storing
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AuditEvent, Image, User
@@ -197,6 +198,24 @@ def test_not_under_the_eyes_of_reviewers(held: Held, cora: User, dina: User, noo
     assign(image.exam, cora)
     with refuses(IngestRefused, "being_read"):
         quarantine.show_turned(image, False, reason="no", actor=dina, at=noon)
+
+
+def test_not_in_a_round_that_opens_while_it_is_turned(
+    held: Held, cora: User, dina: User, noon: datetime, assign: Assign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = held()
+    turn_it(image, dina, noon)
+    image.refresh_from_db()
+    write_renditions = storing.write_renditions
+
+    def write(*given: object) -> object:
+        assign(image.exam, cora)
+        return write_renditions(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(storing, "write_renditions", write)
+    with refuses(IngestRefused, "being_read"):
+        quarantine.show_turned(image, False, reason="no", actor=dina, at=noon)
+    assert storage.path_of(rendition_of(image).name).exists()
 
 
 def test_an_image_whose_file_asks_for_nothing_is_not_turned(make_image: MakeImage, dina: User, noon: datetime) -> None:
