@@ -145,6 +145,14 @@ def test_the_page_shows_both_and_asks_for_one(client: Client, held: Held, dina: 
     assert "Choose which of the two pictures is right." in markup(response)
 
 
+def test_a_choice_outlives_a_missing_reason(client: Client, held: Held, dina: User, noon: datetime) -> None:
+    image = held()
+    turn_it(image, dina, noon)
+    client.force_login(dina)
+    page = markup(choose(client, image, "as_it_came", reason=" "))
+    assert re.findall(r'value="(\w+)"[^>]*checked', page) == ["as_it_came"]
+
+
 def test_chosen_with_its_mark_it_is_released_turned(client: Client, held: Held, dina: User) -> None:
     image = held(text_findings=[MARK])
     client.force_login(dina)
