@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
@@ -106,7 +107,7 @@ def search_waiting(progress: Progress, params: NoParams) -> Result:
 def _count(image: Image, counts: dict[str, int]) -> None:
     try:
         state = check_text(image, at=timezone.now())
-    except (OSError, ValueError, Image.DoesNotExist):
+    except (OSError, ValueError, ObjectDoesNotExist):  # also one that was removed meanwhile
         counts["failed"] += 1
         return
     counts["searched"] += 1

@@ -162,6 +162,23 @@ def test_the_job_searches_what_is_held_again(make_image: MakeImage, dina: User, 
     assert {image.state for image in Image.objects.all()} == {ImageState.QUARANTINED}  # a person releases them
 
 
+def test_an_image_removed_meanwhile_stops_no_search(
+    make_image: MakeImage, dina: User, noon: datetime, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads("LIEGEND")
+    first, second = (searched(make_image, noon) for _ in range(2))
+    find = text.find_text
+
+    def remove_the_second(*given: object) -> list[TextFinding]:
+        quarantine.remove(second, reason="a name", actor=dina, at=noon)
+        return find(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(text, "find_text", remove_the_second)
+    result = searching.search_quarantined(Reports(), {})
+    assert result == {"searched": 1, "failed": 1, "held_for_words": 0}
+    assert facts_of(first)[-1]["again"]
+
+
 def test_adding_a_word_begins_one_search_and_offers_what_it_found(
     client: Client, dina: User, make_image: MakeImage, noon: datetime, reads: Reads
 ) -> None:
