@@ -16,11 +16,11 @@ from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.contributions import read_in
-from annotation.enums import ImageState, RoundState, Turn
+from annotation.enums import ImageState, RoundState, Turn, ViewPosition
 from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
 from annotation.imaging.kernels.orientation import (
-    LATERALS,
     inverse_of,
+    is_frontal,
     marks_speak_for,
     side_marks,
     turned_box,
@@ -141,7 +141,7 @@ def show_turned(image: Image, turned: bool, *, reason: str, actor: User, at: dat
 
 def mark_against(image: Image, turned: bool) -> bool:
     """Whether the side marks that were found in a frontal film speak for the other one of its two pictures."""
-    if not image.turn or image.view_position in LATERALS:
+    if not image.turn or not is_frontal(ViewPosition(image.view_position), Turn(image.turn)):
         return False
     step = _step_to(image, not image.is_turned)
     marks = side_marks(image.text_findings)

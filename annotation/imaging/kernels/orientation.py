@@ -30,7 +30,7 @@ _STEPS: Mapping[Turn, _Steps] = {
     Turn.LEFT_MIRRORED: (True, True, True),
 }
 _TURNS = {steps: turn for turn, steps in _STEPS.items()}
-LATERALS = (ViewPosition.LL, ViewPosition.RL, ViewPosition.LATERAL)
+_LATERALS = (ViewPosition.LL, ViewPosition.RL, ViewPosition.LATERAL)
 _FRONTALS = (ViewPosition.PA, ViewPosition.AP)
 _OPPOSITE = dict(zip("LRAPFH", "RLPAHF", strict=True))
 
@@ -47,13 +47,18 @@ def turn_for(orientation: Sequence[str], view: ViewPosition) -> Turn | None:
     is_turned = along in "FH"
     if is_turned:
         along, down = down, along
-    if down not in "FH" or along in "FH" or along in ("AP" if view in _FRONTALS else "LR" if view in LATERALS else ""):
+    if down not in "FH" or along in "FH" or along in ("AP" if view in _FRONTALS else "LR" if view in _LATERALS else ""):
         return None
     if along in "AP":
         return {(False, "F"): Turn.NONE, (False, "H"): Turn.HALF, (True, "F"): Turn.RIGHT}.get(
             (is_turned, down), Turn.LEFT
         )
     return _TURNS[is_turned, down == "H", along == "R"]
+
+
+def is_frontal(view: ViewPosition, turn: Turn) -> bool:
+    """Whether side marks tell how the film lies; where its view is not known, one that is turned may be lateral."""
+    return view in _FRONTALS or (view not in _LATERALS and turn not in (Turn.HALF, Turn.RIGHT, Turn.LEFT))
 
 
 def inverse_of(turn: Turn) -> Turn:

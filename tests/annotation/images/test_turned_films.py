@@ -173,6 +173,24 @@ def test_against_its_mark_only_after_a_second_look(client: Client, held: Held, d
     assert (image.state, image.is_turned) == (ImageState.AVAILABLE, False)
 
 
+@pytest.mark.parametrize(
+    ("view", "turn", "speaks"),
+    [
+        ("PA", Turn.HALF, True),
+        ("unknown", Turn.HALF, False),  # it may be lateral
+        ("oblique", Turn.RIGHT, False),
+        ("unknown", Turn.MIRRORED, True),
+        ("LL", Turn.HALF, False),
+    ],
+)
+def test_a_side_mark_says_nothing_of_a_film_that_may_be_lateral(
+    held: Held, view: str, turn: Turn, speaks: bool
+) -> None:
+    image = held(turn, text_findings=[MARK])
+    image.view_position = view
+    assert quarantine.mark_against(image, False) is speaks
+
+
 def test_many_at_once_leave_it_held_and_say_why(client: Client, held: Held, dina: User) -> None:
     image = held()
     client.force_login(dina)
