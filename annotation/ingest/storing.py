@@ -18,6 +18,7 @@ from annotation.hashes import keyed_pseudonym
 from annotation.imaging.kernels.codestreams import WARNINGS
 from annotation.imaging.kernels.deidentification import VERSION, as_file, deidentified, keyed_names
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind
+from annotation.imaging.kernels.orientation import turn_for
 from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
 from annotation.ingest.matching import (
@@ -51,10 +52,6 @@ class PreparedImage:
     @property
     def file_names(self) -> list[str]:
         return [self.object_name, *(rendition.name for rendition in self.renditions)]
-
-    @property
-    def warnings(self) -> list[dict[str, str]]:
-        return [{"code": code, "message": WARNINGS[code]} for code in self.image.warnings]
 
     @property
     def modality(self) -> str:
@@ -185,8 +182,10 @@ def _fill(image: Image, prepared: PreparedImage, *, actor: User | None, at: date
     image.bits_stored = attributes.bits_stored
     image.photometric_interpretation = "MONOCHROME1" if attributes.is_inverted else "MONOCHROME2"
     image.display = prepared.display
-    image.warnings = prepared.warnings
-    image.turn = attributes.turn
+    turn = turn_for(attributes.patient_orientation, ViewPosition(image.view_position))  # which a question may have said
+    image.turn = turn or Turn.NONE
+    codes = dict.fromkeys([*prepared.image.warnings, *(["orientation"] if turn is None else [])])
+    image.warnings = [{"code": code, "message": WARNINGS[code]} for code in codes]
     image.source_sha256, image.pixels_sha256 = prepared.source.sha256, prepared.pixels_sha256
     image.object_name, image.deidentification = prepared.object_name, VERSION
     image.simulated, image.ingested_at = simulated, at

@@ -153,6 +153,20 @@ def test_an_image_completes_what_the_question_file_left_out(ingest: Ingest, rele
     assert (exam.age_years, exam.sex, exam.images.get().view_position) == (61, "F", "AP")
 
 
+@pytest.mark.parametrize(("view", "turn", "n_warnings"), [("Lateral", "", 1), ("PA", "mirrored", 0)])
+def test_how_a_film_lies_is_judged_by_the_view_of_its_question(
+    ingest: Ingest, release: Path, noon: datetime, view: str, turn: str, n_warnings: int
+) -> None:
+    path = release / "metadata" / "test.json"
+    path.write_text(path.read_text().replace('"PA"', f'"{view}"'))
+    bring_questions(release, "One", noon)
+    film = make_dicom(ViewPosition=None, PatientOrientation=["R", "F"])
+    (release / "deid_png" / "two" / "a.png").write_bytes(film)
+    ingest(release / "deid_png" / "two")
+    image = Image.objects.exclude(state=ImageState.PENDING).get()
+    assert (image.turn, len(image.warnings)) == (turn, n_warnings)
+
+
 def test_pixels_of_an_image_do_not_mix_with_another(ingest: Ingest, release: Path, noon: datetime) -> None:
     bring_questions(release, "First", noon)
     ingest(release)
