@@ -36,6 +36,9 @@ def correct_view(image: Image, view: ViewPosition, laterality: str, *, actor: Us
     return True
 
 
+AT_ONCE = 1000
+
+
 class StatedView(Struct, frozen=True):
     """What files say of a view and no program understands, and how many images with it have a view now."""
 
@@ -58,15 +61,20 @@ def say_views(meanings: Sequence[tuple[StatedView, ViewPosition]], *, actor: Use
 
     The words stay out of the audit log: a file can hold a name in their place.
     """
-    n_changed = 0
-    for stated, view in meanings:
-        named = SourceIdentifier.objects.filter(kind=IdentifierKind.STATED_VIEW, value=stated.words)
-        images = Image.objects.filter(pk__in=named.values("image_id"), view_position=stated.view)
-        if view != stated.view and (n := images.update(view_position=view)):
-            facts = {"before": stated.view.value, "after": view.value, "images": n}
-            record("images.views_said", actor=actor, at=at, facts=facts)
-            n_changed += n
-    return n_changed
+    # all are found before one is changed, so that no image is changed twice
+    found = [(one.view, view, ids) for one, view in meanings if view != one.view and (ids := _images_of(one))]
+    for before, after, images in found:
+        for start in range(0, len(images), AT_ONCE):
+            Image.objects.filter(pk__in=images[start : start + AT_ONCE]).update(view_position=after)
+        facts = {"before": before.value, "after": after.value, "images": len(images)}
+        record("images.views_said", actor=actor, at=at, facts=facts)
+    return sum(len(images) for _before, _after, images in found)
+
+
+def _images_of(stated: StatedView) -> list[int]:
+    named = SourceIdentifier.objects.filter(kind=IdentifierKind.STATED_VIEW, value=stated.words)
+    images = images_of_banks().filter(pk__in=named.values("image_id"), view_position=stated.view)
+    return list(images.values_list("pk", flat=True))
 
 
 @transaction.atomic

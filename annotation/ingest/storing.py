@@ -20,6 +20,7 @@ from annotation.imaging.kernels.deidentification import VERSION, as_file, deiden
 from annotation.imaging.kernels.image_files import SourceImage, SourceKind
 from annotation.imaging.kernels.orientation import turn_for
 from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
+from annotation.imaging.kernels.views import OTHER_WORDS
 from annotation.ingest import storage
 from annotation.ingest.matching import (
     Source,
@@ -198,7 +199,7 @@ def _fill(image: Image, prepared: PreparedImage, *, actor: User | None, at: date
     identifiers = prepared.image.identifiers
     if identifiers.sop_uid:
         names.append(identifier(IdentifierKind.SOP_UID, identifiers.sop_uid, image=image, exam=exam))
-    if identifiers.missed_view:
+    if identifiers.missed_view not in ("", OTHER_WORDS):
         names.append(identifier(IdentifierKind.STATED_VIEW, identifiers.missed_view, image=image, exam=exam))
     SourceIdentifier.objects.bulk_create(names)
     facts = {"source_sha256": image.source_sha256, "deidentification": VERSION, "state": str(image.state)}

@@ -44,6 +44,7 @@ _CODES = {  # SNOMED CT, and SNOMED-RT as SRT, SNM3 and 99SDM have it
     **dict.fromkeys(("399038007", "399006002", "R-10210", "R-10212"), ViewPosition.OBLIQUE),  # posterior
     **dict.fromkeys(("399182000", "399236003", "399184004", "R-102C1", "R-10234", "R-10238"), ViewPosition.OBLIQUE),
 }
+OTHER_WORDS = "?"  # in place of words that are not shown: those of two files need not be the same
 _SHOWN = re.compile(r"[A-Z0-9 _,./-]{1,16}")
 
 
@@ -60,7 +61,7 @@ def view_of(file: DicomFile) -> tuple[ViewPosition, str]:
     found += [view_of_words(_text(file.values.get(0x00181400, b"")))]
     view = next((one for one in found if one is not ViewPosition.UNKNOWN), ViewPosition.UNKNOWN)
     missed = "" if view is not ViewPosition.UNKNOWN else stated or "".join(code for code, _item in coded[:1])
-    return view, missed if not missed or _SHOWN.fullmatch(missed) else "?"
+    return view, missed if not missed or _SHOWN.fullmatch(missed) else OTHER_WORDS
 
 
 def view_of_words(text: str) -> ViewPosition:
