@@ -42,6 +42,7 @@ WINDOW_SIDES = (96, 48, 24)  # of the places that get a window of their own, in 
 WINDOW_GAIN = 45.0  # grey levels for one standard deviation of the place
 LEAST_DEVIATION = 2.0  # of stored values; what is more even than this is not made louder
 MARGIN = 24  # black around the image, so that text cut by the edge is still found
+LEAST_MARK = 0.01  # of a side mark, of the image's longer side: corners of the image are read as smaller letters
 LARGEST_LETTER = 0.09  # a lone character that alarms; of the image's longer side
 TALLEST_WINDOWED = 0.08  # the same where every place has its own window: bones and heart show there like strokes
 TALLEST = 0.2  # of the picture's longer side: what is thicker in both directions is a shadow, not a line of text
@@ -242,6 +243,8 @@ def _search(picture: _Picture, shape: tuple[int, int], more: frozenset[str]) -> 
         judged = _judge(crops, more)
         if judged:
             finding = TextFinding(picture.box_in_image(np.asarray(corners), shape), *judged)
+            if max(finding.box[2:]) < LEAST_MARK * max(shape):
+                finding = replace(finding, side="")
             if not _is_a_large_blot(finding, shape):
                 found.append(finding)
     return found

@@ -90,6 +90,13 @@ def test_of_a_side_mark_only_the_side_is_kept(word: str, side: str) -> None:
     assert [finding.side for finding in find_text(image)] == [side]
 
 
+def test_a_bright_corner_is_no_side_mark() -> None:
+    image = shadow(440, 440)
+    image[-146:, :73] = 18
+    image[-3:, :2] = [[33, 18], [208, 42], [255, 190]]
+    assert [(finding.box[2:], finding.side) for finding in find_text(image)] == [((4, 4), "")]
+
+
 def test_a_film_upside_down_is_searched_as_it_would_be_seen() -> None:
     image = np.ascontiguousarray(written(shadow(300), "ZORA QUILL 1931", (60, 60), size=40, contrast=60)[::-1])
     x, y, width, _height = next(f.box for f in find_text(image, turn=Turn.UPENDED) if not f.is_allowed)
