@@ -141,6 +141,7 @@ def _fill_bank(place: Place) -> None:
         "turn": Turn.MIRRORED,
     }
     Image.objects.filter(pk=held.pk).update(**changes)
+    Image.objects.filter(pk=shown.pk).update(turn=Turn.MIRRORED, is_turned=False)
     stated = {"kind": IdentifierKind.STATED_VIEW, "value": "LIGGEND", "digest": 1}
     SourceIdentifier.objects.create(**stated, image_id=shown.pk, exam_id=shown.exam_id)
     place.things |= {"bank": bank, "empty": empty, "held": held, "image": shown}
