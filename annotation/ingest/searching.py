@@ -55,7 +55,8 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
     findings = find_text(pixels, words.words, Turn(image.turn) if image.waits_for_turn else Turn.NONE)
     with transaction.atomic():
         locked = Image.objects.select_for_update().get(pk=image.pk)
-        if locked.state not in (ImageState.CHECKING, ImageState.QUARANTINED):
+        is_of_it = locked.renditions.filter(pk=rendition.pk).exists()  # else it was made anew while it was searched
+        if locked.state not in (ImageState.CHECKING, ImageState.QUARANTINED) or not is_of_it:
             return ImageState(locked.state)
         locked.text_findings = [finding.as_json() for finding in findings]
         again = locked.state == ImageState.QUARANTINED

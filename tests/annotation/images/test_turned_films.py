@@ -93,6 +93,21 @@ def test_turned_and_undone_without_loss(held: Held, dina: User, noon: datetime, 
     assert [(one["turn"], one["turned"]) for one in facts] == [(turn, True), (turn, False)]
 
 
+def test_what_was_found_before_it_was_turned_is_not_stored(
+    held: Held, dina: User, noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = held(text_findings=[MARK])
+
+    def find(*_given: object) -> list[text.TextFinding]:
+        turn_it(image, dina, noon)
+        return [text.TextFinding((2, 2, 6, 8), True, 1, 0.99, "L")]
+
+    monkeypatch.setattr(text, "find_text", find)
+    searching.check_text(image, at=noon)
+    image.refresh_from_db()
+    assert [one["box"] for one in image.text_findings] == [[72, 2, 6, 8]]
+
+
 def test_blacking_out_keeps_what_was_done(held: Held, dina: User, noon: datetime) -> None:
     image = held()
     quarantine.show_turned(image, True, reason="the heart", actor=dina, at=noon)
