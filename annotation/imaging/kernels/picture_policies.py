@@ -6,7 +6,6 @@ is that of the screen, by the window with which the image first appears.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ STORED, QUARTER, BLANK = "stored-1", "quarter-1", "blank-1"
 LONGEST = re.compile(r"longest-(\d{2,5})-1")
 SMALLEST_SIDE, LARGEST_SIDE = 64, 8192
 BLANK_GREY = 128
-PNG_LEVEL = 1  # of zlib: level 6 takes five times as long for an eighth less
 
 
 class PicturePolicy(Struct, frozen=True):
@@ -68,10 +66,9 @@ def picture_of(payload: Payload, display: Mapping[str, Any], policy: PicturePoli
     import numpy as np  # not at every start
     from PIL import Image
 
-    from annotation.imaging.kernels.rendering import table_of
+    from annotation.imaging.kernels.rendering import grey_png, table_of, through_table
 
-    greys = np.full(payload.shape, BLANK_GREY, np.uint8) if policy.name == BLANK else table_of(display)[payload]
+    is_blank = policy.name == BLANK
+    greys = np.full(payload.shape, BLANK_GREY, np.uint8) if is_blank else through_table(payload, table_of(display))
     picture = policy.resized(Image.fromarray(greys))
-    file = io.BytesIO()
-    picture.save(file, "PNG", compress_level=PNG_LEVEL)
-    return file.getvalue(), picture.width, picture.height
+    return grey_png(np.asarray(picture)), picture.width, picture.height

@@ -13,8 +13,20 @@ import pytest
 import zstandard
 from PIL import Image
 
-from annotation.imaging.kernels.image_files import read_image
-from annotation.imaging.kernels.rendering import as_8bit, dsh, full_depth, gzip_of, payload_of, prepare, preview, undsh
+from annotation.imaging.kernels.image_files import read_image, read_png
+from annotation.imaging.kernels.rendering import (
+    ROWS_AT_ONCE,
+    as_8bit,
+    dsh,
+    full_depth,
+    grey_png,
+    gzip_of,
+    payload_of,
+    prepare,
+    preview,
+    through_table,
+    undsh,
+)
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.test_windowing import CURVE, lut
 
@@ -28,13 +40,33 @@ def by_the_book(payload: np.ndarray[Any, np.dtype[np.uint16]]) -> bytes:
     return np.concatenate([z[:, 0], z[:, 1]]).tobytes()
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (37, 51)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (37, 51), (2 * ROWS_AT_ONCE + 1, 5)])
 def test_the_payload_survives_bit_by_bit(shape: tuple[int, int]) -> None:
     payload = np.random.default_rng(0).integers(0, 65536, shape, dtype=np.uint16)
     rows, columns = shape
     assert dsh(payload) == by_the_book(payload)
     assert np.array_equal(undsh(dsh(payload), columns, rows), payload)
     assert np.array_equal(payload_of(full_depth(payload), columns, rows), payload)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (300, 200)])
+def test_a_png_keeps_every_grey(shape: tuple[int, int]) -> None:
+    greys = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    with Image.open(io.BytesIO(grey_png(greys))) as picture:
+        assert (picture.format, picture.mode) == ("PNG", "L")
+        assert np.array_equal(np.asarray(picture), greys)
+    strictly, warnings = read_png(grey_png(greys))  # sums of all chunks, and not a byte more than the rows
+    assert np.array_equal(strictly, greys)
+    assert warnings == []
+
+
+def test_every_value_goes_through_the_table_and_none_beside_it() -> None:
+    payload = np.random.default_rng(0).integers(0, 4096, (2 * ROWS_AT_ONCE + 1, 7), dtype=np.uint16)
+    table = np.random.default_rng(1).integers(0, 256, 4096, dtype=np.uint8)
+    assert np.array_equal(through_table(payload, table), table[payload])
+    payload[-1, -1] = 4096
+    with pytest.raises(IndexError):
+        through_table(payload, table)
 
 
 def test_zstd_and_gzip_carry_the_same_bytes() -> None:
