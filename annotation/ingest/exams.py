@@ -8,11 +8,13 @@ run twice: what came in before counts as a duplicate.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from annotation.models import Image, QuestionBank, User
 
 MOST_WORDS = 100
 ARCHIVE_TOTAL_BYTES = 8 * 1024**3
+AT_ONCE = 2  # images whose files are made while the next one is decoded: nearly all of it without Python's lock
 
 Watcher = Callable[[int, int], None]  # files done, files in all; may raise to stop between two units
 SearchText = Callable[[Image], object]  # searches a stored image for text and moves it on from `checking`
@@ -104,12 +107,16 @@ def ingest_paths(
     """
     units = find_units([path.absolute() if uploaded_from else path.resolve() for path in paths])
     result = IngestResult(n_waiting=missing_images(bank).count())
-    with Decoder(Path(settings.TEMP_ROOT)) as decoder:
-        run = _Run(decoder, result, bank, roots_of(bank), actor, at, uploaded_from, simulated)
-        for done, unit in enumerate(units):
+    with (
+        Decoder(Path(settings.TEMP_ROOT)) as decoder,
+        ThreadPoolExecutor(AT_ONCE) as beside,
+        closing(_Run(decoder, beside, result, bank, roots_of(bank), actor, at, uploaded_from, simulated)) as run,
+    ):
+        ahead = iter(units)
+        for done in range(len(units)):
             if watch:
                 watch(done, len(units))
-            for image in run.take(unit):
+            for image in run.take(ahead):
                 if search_text and image.state == ImageState.CHECKING:
                     search_text(image)
     if watch:
@@ -118,8 +125,25 @@ def ingest_paths(
 
 
 @dataclass
+class _Begun:
+    """A unit whose images are decoded and get their files, which are deleted again unless its rows are stored."""
+
+    unit: Found
+    n_files: int = 1
+    n_pixel_bytes: int = 0
+    images: dict[Source, Future[PreparedImage]] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def undo(self) -> None:
+        for one in self.images.values():
+            if not one.cancel() and not one.exception():
+                storage.remove(one.result().file_names)
+
+
+@dataclass
 class _Run:
     decoder: Decoder
+    beside: ThreadPoolExecutor
     result: IngestResult
     bank: QuestionBank | None
     roots: list[str]
@@ -127,74 +151,82 @@ class _Run:
     at: datetime
     uploaded_from: Path | None
     simulated: bool
+    begun: deque[_Begun] = field(default_factory=deque)
 
-    def take(self, unit: Found) -> list[Image]:
-        """Take one unit in; refused ones are noted in the result and in the audit log."""
+    def take(self, units: Iterator[Found]) -> list[Image]:
+        """Take the next unit in, while those after it are decoded and their files written. Call it once for each.
+
+        A refused one is noted in the result and in the audit log.
+        """
+        while len(self.begun) <= AT_ONCE and (unit := next(units, None)):
+            self.begun.append(_Begun(unit))
+            self._begin(self.begun[-1])
+        begun = self.begun[0]
+        images: list[Image] = []
+        try:
+            if not begun.refusals:
+                images = self._store([one.result() for one in begun.images.values()])
+        except ImageRefused as refused:
+            begun.n_files, begun.refusals = 1, [Refusal(self._name(begun.unit), refused.code)]
+        if begun.refusals:
+            begun.undo()
+        self.begun.popleft()
+        self.result.n_files += begun.n_files
+        for refusal in begun.refusals:
+            self._refuse(refusal)
+        return images
+
+    def close(self) -> None:
+        """Delete the files of units that were begun and not taken in."""
+        for begun in self.begun:
+            begun.undo()
+
+    def _begin(self, begun: _Begun) -> None:
+        unit = begun.unit
         try:
             if unit.refused:
                 raise ImageRefused(unit.refused)
-            return self._take_archive(unit) if unit.is_archive else self._take_file(unit)
+            if unit.is_archive:
+                self._begin_archive(begun)
+            else:
+                data = read_file(unit.path, settings.IMAGE_MAX_BYTES)
+                self._prepare(data, self._source(unit, data), begun)
         except ImageRefused as refused:
-            if not unit.is_archive or refused.code != "archive_member":
-                self.result.n_files += 1
-            self._refuse(self._name(unit), refused.code)
-            return []
+            begun.refusals.append(Refusal(self._name(unit), refused.code))
 
-    def _take_file(self, unit: Found) -> list[Image]:
-        data = read_file(unit.path, settings.IMAGE_MAX_BYTES)
-        with self._files_of_unit() as written:
-            images = self._store(self._prepare(data, self._source(unit, data), written))
-        self.result.n_files += 1
-        return images
-
-    def _take_archive(self, unit: Found) -> list[Image]:
+    def _begin_archive(self, begun: _Begun) -> None:
         """All members that are images, or none: one that is refused refuses the archive."""
         limits = ArchiveLimits(settings.IMAGE_MAX_BYTES, ARCHIVE_TOTAL_BYTES)
-        with open_archive(unit.path, limits) as archive, self._files_of_unit() as written:
+        with open_archive(begun.unit.path, limits) as archive:
             members = [name for name in archive.names if not is_companion(name)]
             if not members:
                 raise ImageRefused("archive_empty")
-            refused = False
             for name in members:
                 data = archive.read(name)
                 source = Source(name, "", name, hashlib.sha256(data).hexdigest())
                 try:
-                    self._prepare(data, source, written)
+                    self._prepare(data, source, begun)
                 except ImageRefused as refusal:
-                    refused = True
-                    self._refuse(f"{self._name(unit)}: {name}", refusal.code)
-                archive.check_decoded(sum(prepared.n_pixel_bytes for prepared in written))
-            if refused:
-                self.result.n_files += len(members)
-                raise ImageRefused("archive_member")
-            images = self._store(written)
-        self.result.n_files += len(members)
-        return images
+                    begun.refusals.append(Refusal(f"{self._name(begun.unit)}: {name}", refusal.code))
+                archive.check_decoded(begun.n_pixel_bytes)
+        begun.n_files = len(members)
+        if begun.refusals:
+            raise ImageRefused("archive_member")
 
-    @contextmanager
-    def _files_of_unit(self) -> Iterator[list[PreparedImage]]:
-        """The images whose files this unit has written; all are deleted again unless its rows are stored."""
-        written: list[PreparedImage] = []
-        try:
-            yield written
-        except BaseException:
-            for prepared in written:
-                storage.remove(prepared.file_names)
-            raise
-
-    def _prepare(self, data: bytes, source: Source, written: list[PreparedImage]) -> list[PreparedImage]:
-        """Decode and write files, unless the same bytes came in before and nothing waits for them."""
+    def _prepare(self, data: bytes, source: Source, begun: _Begun) -> None:
+        """Decode and begin to write files, unless the same bytes came in before and nothing waits for them."""
         if not data:
             raise ImageRefused("empty")
-        is_repeated = any(prepared.source.sha256 == source.sha256 for prepared in written)
+        is_repeated = any(other.sha256 == source.sha256 for other in begun.images)
         if (is_repeated or has_come_in(source)) and not pending_images(source, self.bank, self.roots):
             self.result.n_duplicates += 1
-            return written
+            return
         image = self.decoder.decode(data)
         if image.pixels.size > settings.IMAGE_MAX_PIXELS:
             raise ImageRefused("size")
-        written.append(prepare_image(image, source))
-        return written
+        begun.n_pixel_bytes += image.pixels.nbytes
+        wait(islice(reversed(begun.images.values()), AT_ONCE, AT_ONCE + 1))  # an archive may hold thousands
+        begun.images[source] = self.beside.submit(prepare_image, image, source)
 
     def _store(self, written: list[PreparedImage]) -> list[Image]:
         if not written:
@@ -223,7 +255,7 @@ class _Run:
             return unit.path.relative_to(self.uploaded_from).as_posix()
         return unit.name
 
-    def _refuse(self, name: str, code: str) -> None:
-        self.result.refusals.append(Refusal(name, code))
+    def _refuse(self, refusal: Refusal) -> None:
+        self.result.refusals.append(refusal)
         with transaction.atomic():
-            record("image.refused", actor=self.actor, at=self.at, facts={"code": code})
+            record("image.refused", actor=self.actor, at=self.at, facts={"code": refusal.code})

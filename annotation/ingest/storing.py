@@ -44,7 +44,6 @@ class PreparedImage:
     source: Source
     image: SourceImage  # without its pixels: an archive may hold thousands of images
     shape: tuple[int, ...]  # rows, columns
-    n_pixel_bytes: int
     pixels_sha256: str
     object_name: str
     display: dict[str, Any]
@@ -74,8 +73,7 @@ def prepare_image(image: SourceImage, source: Source) -> PreparedImage:
         storage.remove(written)
         raise
     without_pixels = replace(image, pixels=np.empty((0, 0), dtype=image.pixels.dtype))
-    shape, n_bytes = image.pixels.shape, image.pixels.nbytes
-    return PreparedImage(source, without_pixels, shape, n_bytes, pixels_sha256, written[0], display, renditions)
+    return PreparedImage(source, without_pixels, image.pixels.shape, pixels_sha256, written[0], display, renditions)
 
 
 def write_renditions(
@@ -101,7 +99,7 @@ def hash_pixels(image: SourceImage) -> str:
     """SHA-256 over size, type, photometric interpretation and pixels: what must be equal to be the same image."""
     rows, columns = image.pixels.shape
     digest = hashlib.sha256(f"{rows} {columns} {image.pixels.dtype.str} {image.attributes.is_inverted}".encode())
-    digest.update(image.pixels.tobytes())
+    digest.update(np.ascontiguousarray(image.pixels).data)
     return digest.hexdigest()
 
 

@@ -18,8 +18,9 @@ from annotation.imaging.kernels.image_files import SourceImage, read_image
 from annotation.ingest import source_files
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.matching import Source
+from annotation.ingest.sandbox import Decoder
 from annotation.ingest.source_files import ArchiveLimits, open_archive
-from annotation.ingest.storing import PreparedImage, prepare_image
+from annotation.ingest.storing import prepare_image
 from annotation.models import Image
 from readerstudy.predictions.kernels.streamed_predictions import read_predictions
 from tests.annotation.ingest.conftest import stored_files
@@ -41,15 +42,16 @@ def test_an_archive_of_flat_images_takes_no_more_than_its_budget(
     """14 images in 9 kB took 1.4 GB of memory and 961 MB of disk."""
     home = tmp_path / "media"
     settings.MEDIA_ROOT = home  # type: ignore[attr-defined]
-    decoded: list[str] = []
+    decoded: list[bytes] = []
     monkeypatch.setattr(source_files, "DECODED_SMALL", 3 * SIDE * SIDE * 2)
     monkeypatch.setattr(source_files, "DECODED_RATIO", 1)
 
-    def noted(image: SourceImage, source: Source) -> PreparedImage:
-        decoded.append(source.name)
-        return prepare_image(image, source)
+    def noted(decoder: Decoder, data: bytes) -> SourceImage:
+        decoded.append(data)
+        return decode(decoder, data)
 
-    monkeypatch.setattr("annotation.ingest.exams.prepare_image", noted)
+    decode = Decoder.decode
+    monkeypatch.setattr(Decoder, "decode", noted)
     path = tmp_path / "flat.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(9):
@@ -63,7 +65,7 @@ def test_an_archive_of_flat_images_takes_no_more_than_its_budget(
 def test_what_is_kept_of_an_image_while_its_archive_is_read_is_small(tmp_path: Path, settings: object) -> None:
     settings.MEDIA_ROOT = tmp_path  # type: ignore[attr-defined]
     prepared = prepare_image(read_image(flat(7)), Source("a.png", "", "a.png", ""))
-    assert (prepared.image.pixels.size, prepared.shape, prepared.n_pixel_bytes) == (0, (SIDE, SIDE), SIDE * SIDE * 2)
+    assert (prepared.image.pixels.size, prepared.shape) == (0, (SIDE, SIDE))
 
 
 def test_many_small_members_do_not_inflate_beyond_the_whole(tmp_path: Path) -> None:

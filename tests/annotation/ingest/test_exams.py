@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,12 @@ from PIL import Image as Picture
 from annotation.audit.recording import verify
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, ViewPosition
 from annotation.imaging.kernels.deidentification import VERSION
+from annotation.imaging.kernels.image_files import SourceImage
 from annotation.imaging.kernels.rendering import payload_of
-from annotation.ingest import storage, storing
-from annotation.ingest.exams import IngestResult
+from annotation.ingest import exams, storage, storing
+from annotation.ingest.exams import AT_ONCE, IngestResult
+from annotation.ingest.matching import Source
+from annotation.ingest.storing import PreparedImage, prepare_image
 from annotation.models import AuditEvent, Exam, Image, Rendition, SourceIdentifier, User
 from tests.annotation.imaging.dicomfiles import chest, make_dicom
 from tests.annotation.ingest.conftest import stored_files
@@ -219,8 +223,55 @@ def test_a_run_that_is_stopped_keeps_what_came_in(ingest: Ingest, tmp_path: Path
     with pytest.raises(Stopped):
         ingest(tmp_path / "in", watch=watch)
     assert Image.objects.count() == 1
+    assert len(stored_files(home)) == 3, "nothing of those whose files were being written"
     assert ingest(tmp_path / "in").as_json()["images"] == 2
     assert len(stored_files(home)) == 9
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_files_of_two_images_are_written_at_once(
+    ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archived: bool
+) -> None:
+    both = threading.Barrier(AT_ONCE, timeout=60)
+
+    def meeting(image: SourceImage, source: Source) -> PreparedImage:
+        both.wait()  # raises BrokenBarrierError where they come one after the other
+        return prepare_image(image, source)
+
+    monkeypatch.setattr(exams, "prepare_image", meeting)
+    folder = tmp_path / "in"
+    for number in range(2 * AT_ONCE):
+        write(folder, f"{number}.dcm", other(number))
+    if archived:
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            for path in sorted(folder.iterdir()):
+                archive.write(path, path.name)
+        folder = tmp_path / "a.zip"
+    assert ingest(folder).as_json()["images"] == 2 * AT_ONCE
+
+
+def test_a_full_disk_keeps_the_images_before_it_and_no_half_one(
+    ingest: Ingest, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(image: SourceImage, source: Source) -> PreparedImage:
+        if source.name.endswith("3.dcm"):
+            raise OSError("disk full")
+        return prepare_image(image, source)
+
+    monkeypatch.setattr(exams, "prepare_image", full)
+    for number in (1, 2, 3, 4, 5):
+        write(tmp_path, f"in/{number}.dcm", other(number))
+    with pytest.raises(OSError, match="disk full"):
+        ingest(tmp_path / "in")
+    assert Image.objects.count() == 2
+    assert len(stored_files(home)) == 6
+
+
+def test_refusals_come_in_the_order_of_the_files(ingest: Ingest, tmp_path: Path) -> None:
+    write(tmp_path, "in/1.dcm", other(1))
+    write(tmp_path, "in/2.dcm", other(2, SOPInstanceUID="1.2.3.1"))  # found when its rows are written
+    write(tmp_path, "in/3.dcm", make_dicom(Modality="CT"))  # found when it is decoded
+    assert [refusal.code for refusal in ingest(tmp_path / "in").refusals] == ["same_uid", "modality"]
 
 
 def test_names_of_the_source_stand_only_in_the_restricted_table(ingest: Ingest, tmp_path: Path) -> None:
