@@ -143,7 +143,7 @@ urlpatterns = [
         name="validator-run-act",
     ),
     path("banks/<slug:slug>/releases/", releases.bank_releases, name="bank-releases"),
-    path("banks/<slug:slug>/releases/<str:public_id>/<slug:what>/", releases.release_file, name="release-file"),
+    path("banks/<slug:slug>/releases/<str:public_id>/<slug:what>/", releases.release_file, name="bank-release-file"),
     path("banks/<slug:slug>/near-duplicates/", diversity.bank_near_duplicates, name="bank-near-duplicates"),
     path("banks/<slug:slug>/near-duplicates/compare/", diversity.bank_compare, name="bank-compare"),
     path("banks/<slug:slug>/near-duplicates/embed/", diversity.bank_embed, name="bank-embed"),

@@ -47,6 +47,7 @@ from annotation.models import (
 )
 from annotation.people.roles import add_role
 from annotation.quality.checking import check_revisions
+from annotation.quality.validity import set_gate
 from annotation.questionbank.importing import import_questions, locate
 from annotation.refusals import Refused
 from annotation.review.onlookers import judged_questions
@@ -85,6 +86,7 @@ def build_demonstration(
     bank = _fill_bank(exams, folder, coordinator=coordinator, at=at - timedelta(days=4), tell=tell, processes=processes)
     _rehearse(bank, reviewers, adjudicator, exams, coordinator=coordinator, at=at, tell=tell)
     build_parts(bank, exams=exams, folder=folder, coordinator=coordinator, at=at, tell=tell)
+    set_gate(bank, ("difficulty", "identifiers", "expert"), name="Release", actor=coordinator, at=at)
     with transaction.atomic():
         record(BUILT, actor=coordinator, at=at, subject=bank)
     return True

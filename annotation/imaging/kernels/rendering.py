@@ -303,9 +303,7 @@ def payload_of(rendition: bytes, width: int, height: int) -> Payload:
 def png_of(payload: Payload, *, bits: int, is_inverted: bool) -> bytes:
     """PNG without loss, bones white: 8 bit where the payload has no more, else 16 bit with the values as they are."""
     values = np.uint16((1 << bits) - 1) - payload if is_inverted else payload
-    file = io.BytesIO()
-    Image.fromarray(values.astype(np.uint8) if bits <= 8 else values).save(file, "PNG")
-    return file.getvalue()
+    return bytes(imagecodecs.png_encode(values.astype(np.uint8) if bits <= 8 else values, level=1))
 
 
 def grey_png(greys: NDArray[np.uint8]) -> bytes:

@@ -115,7 +115,7 @@ NOT = {
         "somebody has to look at the pixels before an image is let out",
     ),
     **_each(
-        "bank-releases release-file",
+        "bank-releases bank-release-file",
         "a release is written with its images by manage.py release_benchmark, on the server that holds them",
     ),
     **_each("views-said", "a program corrects each image, at api-image-view, once it knows what its files mean"),

@@ -219,11 +219,11 @@ def test_on_its_page_first_shown_then_released_then_taken(chest: QuestionBank, c
     assert made.released_by == cora
     assert "add up to 100" in markup(client.post(address, {**asked, "name": "Second", "train": 60}))
     assert not SeenKey.objects.exists()
-    got = client.post(reverse("release-file", args=[chest.slug, made.public_id, "files"]))
+    got = client.post(reverse("bank-release-file", args=[chest.slug, made.public_id, "files"]))
     with zipfile.ZipFile(BytesIO(b"".join(got))) as archive:
         assert archive.namelist()[-1] == "SHA256SUMS"
     assert SeenKey.objects.filter(person=cora).count() == N
-    keys = client.post(reverse("release-file", args=[chest.slug, made.public_id, "keys"]))
+    keys = client.post(reverse("bank-release-file", args=[chest.slug, made.public_id, "keys"]))
     assert keys.content == private_keys(made)
     assert AuditEvent.objects.filter(act="release.taken", actor=cora).count() == 2
     assert not is_unused(chest)

@@ -17,14 +17,17 @@ from msgspec.structs import replace
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.selected_questions import add_tag
 from annotation.enums import AssignmentState, Flag, IdentifierKind, ImageState, Role, RoundState, Turn
+from annotation.exports.kernels.splits import Split
 from annotation.ingest import storage
 from annotation.models import (
     Assignment,
+    Gate,
     Image,
     Invitation,
     Membership,
     Question,
     QuestionBank,
+    Release,
     Rendition,
     ReviewRound,
     Revision,
@@ -144,7 +147,14 @@ def _fill_bank(place: Place) -> None:
     Image.objects.filter(pk=shown.pk).update(turn=Turn.MIRRORED, is_turned=False)
     stated = {"kind": IdentifierKind.STATED_VIEW, "value": "LIGGEND", "digest": 1}
     SourceIdentifier.objects.create(**stated, image_id=shown.pk, exam_id=shown.exam_id)
-    place.things |= {"bank": bank, "empty": empty, "held": held, "image": shown}
+    gate = Gate.objects.create(
+        bank=bank, number=1, name=place.named("Gate"), parts=["expert", "identifiers"], set_at=timezone.now()
+    )
+    counts = {split.value: {"questions": 1, "patients": 1} for split in Split}
+    made = Release.objects.create(
+        bank=bank, gate=gate, name=place.named("First"), shares={}, seed=1, counts=counts, released_at=timezone.now()
+    )
+    place.things |= {"bank": bank, "empty": empty, "held": held, "image": shown, "release": made}
 
 
 def _generate(place: Place) -> None:
