@@ -34,22 +34,33 @@ def split_patients(
 ) -> dict[str, Split]:
     """The split of each patient, of whom the counts are their questions; who is ``known`` stays where they were.
 
-    In an order that the seed draws, each goes where most of their strata are missing: a hash of seed and patient, so
-    that a patient who comes or goes moves no other in the order.
+    In an order that the seed draws, a hash of seed and patient, each goes where most is missing of what they have: of
+    questions in all, of their tasks, and of their categories in these, each by its share, so that what is rare decides
+    no more than what is frequent.
     """
     wanted = {split: share / 100 for split, share in shares.items() if share}
-    total: Counter[Stratum] = sum(patients.values(), Counter())
+    parts = {patient: _parts(own) for patient, own in patients.items()}
+    total: Counter[Stratum] = sum(parts.values(), Counter())
     held = {split: Counter[Stratum]() for split in Split}
     found = {patient: known[patient] for patient in patients if patient in known}
     for patient, split in found.items():
-        held[split].update(patients[patient])
+        held[split].update(parts[patient])
     rest = [patient for patient in patients if patient not in found]
     for patient in sorted(rest, key=lambda one: sha256(f"{seed} {one}".encode()).digest()):
-        own = patients[patient]
+        own = parts[patient]
 
         def missing(split: Split, own: Counter[Stratum] = own) -> float:
-            return sum(n * (wanted[split] * total[one] - held[split][one]) / total[one] for one, n in own.items())
+            return sum(n * (1 - held[split][one] / (wanted[split] * total[one])) for one, n in own.items())
 
         found[patient] = max(wanted, key=missing)
         held[found[patient]].update(own)
+    return found
+
+
+def _parts(own: Counter[Stratum]) -> Counter[Stratum]:
+    """With all of them, and those of each task."""
+    found = own.copy()
+    for (task, _category), n in own.items():
+        found["", ""] += n
+        found[task, ""] += n
     return found

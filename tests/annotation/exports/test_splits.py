@@ -45,3 +45,11 @@ def test_who_is_known_stays() -> None:
 @pytest.mark.parametrize("shares", [{Split.TRAIN: 99}, {Split.TRAIN: 110, Split.TEST: -10}, {}])
 def test_shares_that_do_not_add_up_are_told(shares: dict[Split, int]) -> None:
     assert "add up to" in faults_of_shares(shares)
+
+
+def test_rare_categories_do_not_draw_everybody_into_the_largest_split() -> None:
+    """Found on a bank of 24 patients with a category each."""
+    patients = {f"p{n}": Counter({("a", f"rare {n}"): 2, ("b", "common"): 1}) for n in range(24)}
+    found = Counter(split_patients(patients, SHARES, 0, {}).values())
+    assert 15 <= found[Split.TRAIN] <= 18
+    assert all(2 <= found[split] <= 3 for split in (Split.VALID, Split.TEST, Split.PRIVATE))
