@@ -142,6 +142,7 @@ urlpatterns = [
         bank_validators.validator_run_act,
         name="validator-run-act",
     ),
+    path("banks/<slug:slug>/valid/", bank_validators.bank_valid, name="bank-valid"),
     path("banks/<slug:slug>/releases/", releases.bank_releases, name="bank-releases"),
     path("banks/<slug:slug>/releases/<str:public_id>/<slug:what>/", releases.release_file, name="bank-release-file"),
     path("banks/<slug:slug>/near-duplicates/", diversity.bank_near_duplicates, name="bank-near-duplicates"),

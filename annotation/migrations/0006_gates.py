@@ -46,6 +46,14 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint(fields=["bank", "number"], name="gate_once")],
             },
         ),
+        migrations.AddIndex(
+            "finding",
+            models.Index(
+                condition=models.Q(dismissed_at__isnull=False, superseded_at__isnull=True),
+                fields=["bank", "rule", "revision"],
+                name="finding_dismissed",
+            ),
+        ),
         migrations.RunPython(take_over, migrations.RunPython.noop),
         migrations.RemoveField("questionbank", "kept_out_by"),
     ]

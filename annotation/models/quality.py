@@ -75,6 +75,11 @@ class Finding(models.Model):
                 name="finding_of_bank",
                 condition=Q(dismissed_at__isnull=True, superseded_at__isnull=True),
             ),
+            models.Index(
+                fields=["bank", "rule", "revision"],
+                name="finding_dismissed",
+                condition=Q(dismissed_at__isnull=False, superseded_at__isnull=True),
+            ),
         )
 
     def __str__(self) -> str:

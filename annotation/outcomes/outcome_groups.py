@@ -24,7 +24,7 @@ from annotation.enums import _ as marked
 from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewRound, Settlement, User
 from annotation.quality.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
 from annotation.quality.kernels.rules import RULES
-from annotation.quality.validity import GateCount, count_gate, gate_is, gate_of, part_is
+from annotation.quality.validity import MOST_COUNTED, GateCount, count_gate, gate_is, gate_of, part_is
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
 from annotation.review.kernels.settling import Against
 from annotation.review.onlookers import (
@@ -316,7 +316,7 @@ def _validity_states(search: BankSearch) -> Choices:
     return [*whole, *parts]
 
 
-def valid_shown_to(person: User, bank: QuestionBank, *, n_questions: int) -> GateCount | None:
+def valid_shown_to(person: User, bank: QuestionBank, *, n_questions: int = MOST_COUNTED + 1) -> GateCount | None:
     """The counts of V(Q) for a coordinator who does not read in the bank; None also where it has no gate."""
     if not is_coordinator(person) or reads_in_bank(person.pk, bank.pk):
         return None

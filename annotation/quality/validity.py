@@ -205,13 +205,12 @@ def part_is(bank: QuestionBank, code: str, state: PartState) -> Q:
         return Q(question__state__in=BY_EXPERTS[state])
     if state == PartState.FAIL:
         return _has(_against(bank, [code]))
-    verdicts = Finding.objects.filter(bank=bank, rule=code, superseded_at=None)
     if state == PartState.UNDECIDED:
-        return _has(verdicts.filter(verdict=PartState.UNDECIDED))
+        return _judged(bank, code, (PartState.UNDECIDED,))
     if code in JUDGED and state == PartState.PASS:
-        return _has(verdicts.filter(Q(verdict=PartState.PASS) | Q(verdict=PartState.FAIL, dismissed_at__isnull=False)))
+        return _judged(bank, code, (PartState.PASS,), (PartState.PASS, PartState.FAIL))
     if code in JUDGED:
-        return ~_has(verdicts)
+        return ~_judged(bank, code, tuple(PartState))
     examined = _examined(bank, code)
     return (examined if state == PartState.PASS else ~examined) & ~_has(_against(bank, [code]))
 
@@ -229,6 +228,13 @@ def gate_is(bank: QuestionBank, parts: Collection[str], state: PartState) -> Q:
         return undecided & ~fails
     passes = ~fails & _all(part_is(bank, code, PartState.PASS) for code in parts)
     return passes if state == PartState.PASS else ~passes & ~undecided & ~fails
+
+
+def _judged(bank: QuestionBank, code: str, standing: Collection[str], dismissed: Collection[str] | None = None) -> Q:
+    """Those with one of these verdicts, which an index leads to by whether a person dismissed it."""
+    found = Finding.objects.filter(bank=bank, rule=code, superseded_at=None)
+    of_dismissed = found.filter(dismissed_at__isnull=False, verdict__in=dismissed or standing)
+    return _has(found.filter(dismissed_at=None, verdict__in=standing)) | _has(of_dismissed)
 
 
 def _has(found: QuerySet[Finding]) -> Q:
@@ -308,7 +314,8 @@ class GateCount(Struct, frozen=True):
     blocking: list[tuple[ValidityPart, PartState, int]]  # the parts of the gate with those that do not pass
 
 
-MOST_COUNTED = 5_000  # questions; of more the counts are a minute old at the most
+MOST_COUNTED = 5_000  # questions; of more it is counted beside the page, and kept for KEPT_SECONDS
+KEPT_SECONDS = 600
 SHOWN_BLOCKING = 3
 
 
@@ -328,5 +335,5 @@ def count_gate(bank: QuestionBank, hidden: QuerySet[Question], *, person: User, 
         if state != PartState.PASS and n
     ]
     blocking = sorted(found, key=lambda one: -one[2])[:SHOWN_BLOCKING]
-    cache.set(key, (counts, blocking), 60)
+    cache.set(key, (counts, blocking), KEPT_SECONDS)
     return GateCount(gate, counts, blocking)

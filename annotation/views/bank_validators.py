@@ -19,10 +19,12 @@ from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
 from annotation.models import Question, QuestionBank, ValidatorRun
+from annotation.outcomes.outcome_groups import valid_shown_to
 from annotation.quality.kernels.question_checks import BIAS, GATED, JUDGED, PARTS, RATING, STATED
-from annotation.quality.validity import count_parts, gate_of, n_failing, set_gate
+from annotation.quality.validity import MOST_COUNTED, count_parts, gate_of, n_failing, set_gate
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
+from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.taking_verdicts import (
@@ -178,3 +180,18 @@ def validator_run_act(request: AuthenticatedRequest, slug: str, public_id: str, 
 
     run_and_flash(request, done)
     return redirect("bank-validators", slug)
+
+
+def valid_context(request: AuthenticatedRequest, one: QuestionBank, n: int) -> dict[str, Any]:
+    """Of a large bank the counts come beside the page."""
+    gate = gate_of(one) if n > MOST_COUNTED and is_coordinator(request.user) else None
+    return {"counted_beside": gate, "valid": None if gate else valid_shown_to(request.user, one, n_questions=n)}
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def bank_valid(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The line of a bank's first screen that says how many of its questions are valid."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    context = {"bank": one, "valid": valid_shown_to(request.user, one)}
+    return render(request, "annotation/bank/_gate.html", context)

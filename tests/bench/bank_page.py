@@ -37,6 +37,10 @@ ASKED = {
     "finding, any": "finding=any",
     "finding, few": "finding=negative_stem",
     "finding, many": "finding=absolute_term",
+    "valid": "validity=pass",
+    "not valid": "validity=fail",
+    "not examined": "validity=not_examined",
+    "fails c1": "validity=c1-fail",
     "flag": "flag=hallucinated",
     "outcome": "outcome=answers_differ",
     "failed by all models": "failed=all",
@@ -74,6 +78,7 @@ def _measured(name: str, url: str) -> list[Row]:
         ),
         Row(f"{name}: median", median(every), "ms"),
         Row(f"{name}: failures of {N_MODELS} models at {N_ANSWERED:,} questions, counted once", told["counting"], "ms"),
+        Row(f"{name}: V(Q) of all by a gate of five parts, counted once", told["gate"], "ms", "60000"),
         Row(f"{name}: most queries: {told['most'][0]}", told["most"][1], "queries", "12"),
     ]
 
@@ -90,6 +95,7 @@ def run(n: int) -> dict[str, Any]:
 
     call_command("migrate", verbosity=0)
     bank = fill(n)
+    by_gate = _counted_by_gate(bank)
     client = coordinator()
     page = reverse("bank", args=[bank.slug])
     first: dict[str, float] = {}
@@ -120,7 +126,31 @@ def run(n: int) -> dict[str, Any]:
                     spent.append(1000 * (time.perf_counter() - begun))
             if os.environ.get("REXVQA_BENCH_VERBOSE"):
                 print(f"{max(spent):8.1f} {median(spent):8.1f}  {name}, {sort}", file=sys.stderr, flush=True)
-    return {"times": times, "most": most, "offset": _offset(bank), "counting": first["failed=all"]}
+    return {"times": times, "most": most, "offset": _offset(bank), "counting": first["failed=all"], "gate": by_gate}
+
+
+def _counted_by_gate(bank: Any) -> float:
+    """Milliseconds of V(Q) of all; c1 is judged of most."""
+    from django.utils import timezone
+
+    from annotation.models import Finding, Question, QuestionBank, Revision, User
+    from annotation.quality.validity import count_gate, set_gate
+    from annotation.questionbank.bulk import insert_rows, public_ids
+
+    now, source = timezone.now(), random.Random(3)
+    revisions = Revision.objects.filter(bank=bank).order_by("pk").values_list("pk", flat=True)
+    judged = [pk for pk in revisions if source.random() < 0.8]
+    names = ("public_id", "bank_id", "revision_id", "rule", "rule_version", "place", "detail", "verdict", "found_at")
+    verdicts = source.choices(("pass", "fail", "undecided"), (90, 8, 2), k=len(judged))
+    rows = zip(public_ids(len(judged)), judged, verdicts, strict=True)
+    insert_rows(
+        Finding, names, [(name, bank.pk, pk, "c1", 1, "question", "Said.", word, str(now)) for name, pk, word in rows]
+    )
+    QuestionBank.objects.filter(pk=bank.pk).update(compared_at=now)
+    set_gate(bank, ("c1", "difficulty", "diversity", "identifiers", "expert"), actor=None, at=now)
+    begun = time.perf_counter()
+    count_gate(bank, Question.objects.none(), person=User(pk=0), n_questions=1)
+    return 1000 * (time.perf_counter() - begun)
 
 
 def _offset(bank: Any) -> float:

@@ -45,7 +45,6 @@ from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.generation.report_sources import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
-from annotation.outcomes.outcome_groups import valid_shown_to
 from annotation.quality.checking import findings_of
 from annotation.quality.kernels.question_checks import DIVERSITY
 from annotation.quality.validity import gate_of, parts_of_question
@@ -68,6 +67,7 @@ from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import asked_sorting, numbered_page
 from annotation.templatetags.pages import kept_fragment
+from annotation.views.bank_validators import valid_context
 from annotation.views.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.review.round_outcomes import drawn_response
@@ -220,7 +220,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return render(request, "annotation/bank/_questions.html", context | {"is_part": True})
     context |= {
         "n_questions": n_questions(search.files),
-        "valid": valid_shown_to(request.user, one, n_questions=page.last_number),
+        **valid_context(request, one, page.last_number),
         "imports": search.files[:20],
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),

@@ -175,6 +175,19 @@ def test_the_first_screen_counts_and_each_count_leads_to_its_questions(
         assert client.get(address, {"validity": f"{part.code}-{state}"}).context["page"].n_found == n
 
 
+def test_of_a_large_bank_the_counts_come_beside_the_page(
+    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(bank, "c1", "c3")
+    client.force_login(cora)
+    monkeypatch.setattr("annotation.views.bank_validators.MOST_COUNTED", 2)
+    page = client.get(reverse("bank", args=[bank.slug])).content.decode()
+    address = reverse("bank-valid", args=[bank.slug])
+    assert f'hx-get="{address}"' in page
+    assert "by the gate" not in page
+    assert "?validity=fail" in client.get(address).content.decode()
+
+
 def test_only_what_passes_is_exported(bank: QuestionBank, tmp_path: Path) -> None:
     choice = BankChoice(BankForm.JSONL, only_valid=True)
     with pytest.raises(ExportRefused) as refused:

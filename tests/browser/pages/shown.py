@@ -313,6 +313,7 @@ NO_PAGE = {
     "reading-consent-copy": "a file",
     "rendition": "a file",
     "thumbnail": "a file",
+    "bank-valid": "a line of the page of a bank",
     "bank-export": "a file",
     "bank-source-ids": "a file",
     "question-template": "a file",
