@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -30,15 +30,17 @@ from annotation.quality.kernels.rules import (
     read_question,
     runs,
     runs_of,
+    words_of,
 )
 from annotation.quality.kernels.vocabulary import (
     ABSOLUTE_TERMS,
     COMMON_WORDS,
+    COMPARISON_PARTS,
+    COMPARISONS,
     FILLERS,
     NEGATIONS,
     NEGATIVE_WORDS,
     OTHER_OPTIONS,
-    PRIOR_WORDS,
     VERBS,
 )
 
@@ -145,21 +147,27 @@ _NEGATIVE = re.compile(
     r"(?<!at )(?<![*_>])\b(?:[Nn]ot|[Ee]xcept|[Ee]xcluding|[Ll]east|[Nn]ever|[Cc]annot|[Ff]alse|[Ii]ncorrect|[Uu]ntrue"
     r"|\w+n['’]t)\b(?![*_<])"
 )
-_EXAM = (
-    r"(?:exams?|examinations?|studies|study|radiographs?|films?|images?|imaging|x-rays?|scans?|CTs?|comparison|views?)"
-)
-_CHANGE = (
-    r"(?:change|increase|decrease|development|improvement|worsening|resolution|placement|removal|growth|progression)"
-)
-_PRIOR = re.compile(
-    rf"\b(?:(?:prior|previous|earlier|last|old)(?: [\w-]+)? {_EXAM}|priors|than (?:before|previously)"
-    r"|previously (?:seen|noted)"
-    rf"|compar(?:ed|ison) (?:with|to) (?:the |a |an )?(?:prior|previous|earlier|last|baseline)|comparison {_EXAM}"
-    rf"|interval {_CHANGE}|interval(?:ly)? (?:increased|decreased|improved|worsened)|again (?:seen|noted|demonstrated)"
-    r"|unchanged|newly|new(?!-|ly)|stable|since the|worsen(?:ed|ing)|improv(?:ed|ing|ement)|progress(?:ed|ion|ive)"
-    r"|resolv(?:ed|ing))\b",
-    re.IGNORECASE,
-)
+
+
+def _comparisons() -> Iterator[tuple[list[str], str]]:
+    """The words of which one is needed, and the pattern, still with the names of its parts."""
+    for table in re.split(r"\n(?=\w)", COMPARISONS.strip()):
+        needed, *patterns = table.split("\n    ")
+        yield needed.split(), "|".join(patterns)
+
+
+_COMPARED: dict[str, list[str]] = {}  # by word: the patterns that may hold it
+for _words, _pattern in _comparisons():
+    for _word in _words:
+        _COMPARED.setdefault(_word, []).append(_pattern)
+_COMPARING = frozenset(_COMPARED)
+
+
+@cache  # when one is needed: all of them take long at a start
+def _comparison(pattern: str) -> re.Pattern[str]:
+    while (filled := re.sub(r"<([A-Z]+2?3?)>", lambda part: f"(?:{COMPARISON_PARTS[part[1]]})", pattern)) != pattern:
+        pattern = filled
+    return re.compile(rf"(?<![\w-])(?:{pattern})(?!\w)", re.IGNORECASE)
 
 
 def check_negative_stem(read: ReadQuestion) -> Iterator[Flaw]:
@@ -172,16 +180,24 @@ def check_negative_stem(read: ReadQuestion) -> Iterator[Flaw]:
 
 def prior_words(text: str) -> str:
     """The first words that compare with an earlier exam; "" where there are none."""
-    match = _PRIOR.search(text)
-    return match.group() if match else ""
+    return _compares(text, words_of(text))
+
+
+def _compares(text: str, words: list[str]) -> str:
+    if _COMPARING.isdisjoint(words):
+        return ""
+    tried = {pattern for word in words for pattern in _COMPARED.get(word, ())}
+    line = " ".join(text.split())
+    matches = [match for pattern in tried if (match := _comparison(pattern).search(line))]
+    return min((match.start(), match.group()) for match in matches)[1] if matches else ""
 
 
 def check_prior(read: ReadQuestion) -> Iterator[Flaw]:
     if read.question.has_prior:
         return
     for place, text, words in _parts(read):
-        if not PRIOR_WORDS.isdisjoint(words) and (match := _PRIOR.search(text)):
-            yield flaw("mentions_prior", place, words=match.group())
+        if found := _compares(text, words):
+            yield flaw("mentions_prior", place, words=found)
 
 
 def _parts(read: ReadQuestion) -> Iterator[tuple[FindingPlace, str, list[str]]]:

@@ -94,7 +94,7 @@ _TABLE = (
     ),
     Rule(
         "mentions_prior",
-        1,
+        2,
         "mention of a prior",
         "“{words}” needs an earlier exam, and none is shown.",
         "Ask what these images alone can answer, or name the prior exam in the question file.",

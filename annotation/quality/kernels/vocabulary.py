@@ -27,11 +27,120 @@ VERBS = _words(
 )
 # They turn a stem round. “Absent” does not: it asks for an absence in plain words.
 NEGATIVE_WORDS = _words("not except excluding least never cannot false incorrect untrue")
-# Where none of them is found, no prior is mentioned.
-PRIOR_WORDS = _words(
-    "prior priors previous previously compared comparison interval unchanged newly new stable worsened worsening "
-    "improved improving improvement progressed progression progressive resolved resolving earlier again since last"
-)
+# What compares with an earlier exam: <NAME> stands for a part. Our own, measured by lists of sentences in
+# tests/annotation/quality: comparisons.txt and clean_sentences.txt.
+COMPARISON_PARTS = {
+    "EXAM": r"exams?|examinations?|studies|study|radiographs?|films?|images?|imaging|x-rays?|scans?|cts?|views?",
+    "FILM": r"radiographs?|films?|study|ct",
+    "BEFORE": r"prior|previous(?:ly)?|earlier|before|baseline|yesterday|last (?:film|exam|study|time|night|week)",
+    "DATE": r"\d+[/.]\d+|\d+(?:st|nd|rd|th)? <MONTH>|<MONTH> \d+|\w+ <PERIOD> (?:ago|earlier|before)|yesterday|<DAY>",
+    "MONTH": r"(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*",
+    "PERIOD": r"hours?|days?|weeks?|months?|years?",
+    "DAY": r"(?:mon|tues|wednes|thurs|fri|satur|sun)day",
+    "COMPLAINT": r"onset|dysp|breath|short|cough|fever|pain|fatigue|weak|symptom|hypox|ha?emop|wheez|infection|angina",
+    # What is said of a person, and what is called so.
+    "PERSON": r"(?! (?:(?:chest|acute|mild|severe|\w+ing) )?<COMPLAINT>)(?! (?:patient|york|bone|(?:left )?sup|duct))",
+    "OFTEN": r"(?:(?:now|since|also|all|not|both|further|again|almost|\w+ly) ){0,3}",
+    "TURNED": r"(?:in|de)creased|cleared|changed|(?:dis)?appeared|(?:re-?)?expanded|<TURNED2>|<TURNED3>",
+    "TURNED2": r"resolved|improved|worsened|(?:pro|re)gressed|grown|enlarged|shrunk|diminished|developed|spread",
+    "TURNED3": r"vanished|re-?accumulated|recurred|returned|migrated|moved|doubled|subsided|normali[sz]ed|become",
+    "THINGS": r" (?:a |an )?(?:\w+ )?(?:<COMPLAINT>|borders|calcified|fragments|walls|markings|surgery|margins)",
+    "DEVICE": r"tubes?|catheters?|lines?|drains?|leads?|wires?|pacemakers?|picc|cannulas?|balloon|device|port",
+    "HANDLED": r"removed|withdrawn|advanced|retracted|repositioned|exchanged|pulled back|taken out|placed|inserted",
+    "FLUID": r"effusions?|pneumothorax|fluid|air",
+    "WORSE": r"worse|better|larger|smaller|bigger|denser|wider|higher|lower|less|more",
+    "SIDE": r"left|right|side|bases?|apex|apices|view|one|lobes?|contralateral|other",
+    "SHOWN": r"seen|noted|visible|visuali[sz]ed|identified|demonstrated|described|evident|present|apparent|<SHOWN2>",
+    "SHOWN2": r"shown|reported|placed|known|there|appreciated|in place|in situ",
+    "OPACITY": r"opacity|opacities|consolidation|infiltrates?|o?edema|nodule|atelectasis|findings?|<FLUID>|<DEVICE>",
+    "MARKED": r"significant|relevant|appreciable|interval|substantial|major|definite|obvious|notable|real",
+    "GROWING": r"worsening|improving|(?:in|de)creasing|diminishing|enlarging|evolving|developing|resolving|growing",
+    "AGAIN": r"re-?demonstrat|re-?identif|revisuali[sz]",
+    "REST": r"of|the|uncertain|unclear|likely|possible|open|visible|sharp|within|most|an?|to|preserved",
+}
+# A line of words, one of which is in every match, and indented under it what is looked for.
+COMPARISONS = r"""
+prior previous earlier last old
+    (?:prior|previous|earlier|last|old)(?: [\w-]+)? <EXAM>
+    (?:prior|previous|earlier) (?:\w+ )?<OPACITY>
+prior previous earlier
+    (?:from|to|than|since|on|with|in|as) (?:the |a )?(?:prior|previous|earlier)(?: one| day| and)?(?=\W*$|[.,;:)]| the)
+priors comparison interim meantime meanwhile overnight unchanged unaltered yesterday's yesterday’s waxing
+    priors|interim|meantime|meanwhile|overnight|unchanged|unaltered|yesterday['’]s|waxing
+    comparison <EXAM>
+before previously yesterday
+    (?:than|as|like) (?:on |in |was )?(?:the )?(?:before|previously|yesterday)
+    previously <SHOWN>|<SHOWN> previously|(?:was|were) previously
+compared comparison relative contrast
+    (?:compared|comparison|relative|in contrast)(?: is made)? (?:with|to) (?:[\w-]+ ){0,6}?(?:<BEFORE>|<DATE>|<FILM>)
+since
+    since (?:the )?(?:last|prior|previous|earlier|admission|surgery|removal|placement|<DATE>|<FILM>|exam|then)
+interval
+    (?<!pr )(?<!qt )(?<!rr )(?<!an )interval(?:ly)?(?! between| is| was| of \d)
+again
+    once again|again,? <SHOWN>|again (?:is|are|shows?)|(?:is|are|was|were) again
+    (?<!.)again,
+new newly
+    newly(?! (?:married|diagnosed|admitted))
+    new(?!-)<PERSON>
+stable static
+    (?:is|are) static|static appearance
+    (?<!ally )stable(?! chest)<PERSON>(?! (?:without|after|and a))
+change changes changed
+    (?:little|(?:no|without)(?: \w+ly| any)?(?: <MARKED>)?) change(?! of the (?:spine|bone))
+    changes? (?:from|since|between the|over time|in (?:the )?(?:size|position|extent|appearance))
+    (?:not|has|have|had|what|which \w+) (?:has |have )?(?:significantly )?changed?(?! of| in)
+    how (?:has|have|did) (?:\w+ ){0,5}changed?|changed? (?:over time|since)
+similar same different identical
+    (?:similar|same|different|identical)(?: \w+){0,6} (?:to|as|from|than) (?:the |on |in |was )*<BEFORE>
+    not significantly different|(?:a|of) similar appearance (?:of|to)
+worsening improving increasing decreasing diminishing enlarging evolving developing resolving growing
+    <GROWING>(?! (?:toward|from|with|child|and o?ed|ly))<PERSON>
+progressive persistent persist persists persisting persisted recurrent residual
+    progressive(?! (?:massive|systemic|multifocal))<PERSON>
+    persist(?:ent|s|ing|ed)?<PERSON>
+    recurrent(?! laryngeal)<PERSON>|residual(?! volume)<PERSON>
+worsened improved resolved progressed
+    (?:worsened|improved|resolved|progressed)(?! by| inspiration would)
+improvement regression progression recurrence reaccumulation re-accumulation reexpansion re-expansion persistence
+    improvement|regression|progression|recurrence|re-?accumulation|re-?expansion|persistence
+resolution clearing
+    (?<!spatial )resolution(?= of)(?! of the (?:image|film|study))
+    (?<!throat )clearing(?= of|\W*$)
+redemonstrated redemonstration re-demonstrated re-demonstration reidentified re-identified revisualized revisualised
+    <AGAIN>\w+
+remains remain remained
+    remain(?:s|ed)? (?!<REST>\b)[\w-]+|(?:pneumothorax|effusion|opacity) remains(?= at| in|\W*$)
+still longer gone back continue continues continued
+    still (?:<SHOWN>|enlarged|in good)|no longer|(?:is|are|almost|has) gone|back to (?:normal|baseline)
+    continue[sd]? to (?:improve|increase|decrease|worsen|clear|grow|resolve|progress)
+been
+    there (?:has|have) been(?! (?:a |an )?(?:trauma|fall|injury))|been extubated
+    <DEVICE>(?: \w+){0,5} (?:has|have) <OFTEN>been <HANDLED>
+    <FLUID> (?:has|have) <OFTEN>been (?:drained|evacuated|aspirated|tapped)
+removal withdrawal
+    (?:after|following|status post)(?: the)? (?:removal|withdrawal) of (?:the |a )?(?:\w+ ){0,2}<DEVICE>
+has have had
+    (?:has|have|had) <OFTEN><TURNED>(?!<THINGS>)
+increased decreased enlarged diminished doubled
+    (?<!is )(?<!are )(?:(?:in|de)creased|enlarged|diminished|doubled) in (?:size|extent)(?= since|\W*$| over)
+    (?:(?:in|de)creased|enlarged|diminished) (?:since|over)
+worse better larger smaller bigger denser wider higher lower less more
+    (?:is|are|become|looks?|appears?) (?:\w+ly |much |somewhat )?(?:worse|better)(?= aerated| expanded| today|\W*$|,)
+    better (?:aerated|expanded)
+    (?:slightly|somewhat|mildly|minimally|much) (?:larger|smaller|denser|less|more)(?: conspicuous)?(?=\W*$|,)
+    <WORSE>(?: \w+){0,2} today
+than
+    than (?:[\w-]+ ){0,5}?(?:<BEFORE>|last)(?! (?:\w+ ){0,2}<SIDE>)
+now
+    (?:is|are) now (?!febrile|in pain|in distress|short|most|asked|the )\w+
+    now (?:<SHOWN>|involves?|lies|ends|shows?|measures|appears?|terminates)
+serial sequential subsequent later follow-up
+    (?:serial|sequential|subsequent|later) (?:\w+ )?<EXAM>
+    (?:on|at) (?:the )?follow-up|follow-up(?: \w+){0,3} (?:shows?|showed|demonstrates?|reveals?)
+exams studies examinations dates
+    between (?:the|these) (?:two |both )?(?:exams|studies|examinations|dates)
+"""
 # Words that every question of the chest may hold: in the stem they name no key.
 COMMON_WORDS = _words(
     "chest radiograph radiographs x-ray image images exam view views frontal lateral lung lungs finding findings "
