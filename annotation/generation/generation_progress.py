@@ -61,14 +61,14 @@ class GenerationProgress:
     @property
     def not_made(self) -> list[NotMade]:
         """By rule, in the order in which the rules are asked."""
-        counts = Counter((one["step"] == IMPORT, one["rule"]) for one in self.run.not_made)
+        counts = Counter((one["step"] == IMPORT, one["rule"], one.get("version", 1)) for one in self.run.not_made)
         order = list(RULES)
         found = sorted(counts.items(), key=lambda one: (one[0][0], order.index(one[0][1]) if not one[0][0] else 0))
         return [
             NotMade(code, None, FROM_IMPORT.format(code=code), n)
             if is_import
-            else NotMade(code, RULES[code].version, _(RULES[code].sentence), n)
-            for (is_import, code), n in found
+            else NotMade(code, version, _(RULES[code].sentence), n)
+            for (is_import, code, version), n in found
         ]
 
     @property

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -29,8 +29,10 @@ from annotation.enums import ImportKind
 from annotation.generation.generation_plans import ask_about
 from annotation.generation.kernels.answer_forms import (
     LETTER_RULE,
+    RULES,
     RULES_VERSION,
     NotInForm,
+    WrittenBullet,
     WrittenQuestion,
     fault_of,
     file_of,
@@ -107,8 +109,10 @@ def answers_of(batch: CallBatch) -> Iterator[Answer]:
 
 # --- what is made ---
 def not_made(step: str, report: int, rule: str, number: int = 0) -> dict[str, Any]:
-    """``report`` and ``number`` as people count them; 0: the answer as a whole."""
-    return {"step": step, "report": report, "number": number, "rule": rule}
+    """``report`` and ``number`` as people count them; 0: the answer as a whole. No version: the first."""
+    version = RULES[rule].version if rule in RULES else 1
+    kept = {"version": version} if version > 1 else {}
+    return {"step": step, "report": report, "number": number, "rule": rule, **kept}
 
 
 # --- findings ---
@@ -190,15 +194,24 @@ def replay(run: GenerationRun) -> MadeQuestions:
         return made
     reports = reports_with_texts(GenerationReport.objects.filter(run=run))
     fields = exam_fields_of(run, list(reports.values()))
-    usable = usable_bullets(reports)
+    usable = {
+        pk: [one for one in listed if _still_stands(one, reports[pk])] for pk, listed in usable_bullets(reports).items()
+    }
     sources = {bullet.call_id for listed in usable.values() for bullet in listed}
     calls = {one.pk: custom_id(one, run.bullets_batch) for one in ModelCall.objects.filter(pk__in=sources)}
     for answer in answers_of(run.questions_batch):
         report = reports[answer.report]
-        bullets = usable[answer.report]
+        bullets = usable.get(answer.report, [])
         history = _history(run, report, answer.call, [calls[one.call_id] for one in bullets[:1]])
         _make_of_answer(run, made, answer, report, bullets, fields[report.pk], history)
     return made
+
+
+def _still_stands(bullet: Bullet, report: GenerationReport) -> bool:
+    """By the rules of today, where it was taken by earlier ones: questions name the rules that they passed."""
+    polarity: Literal["present", "absent"] = "present" if bullet.polarity == Polarity.PRESENT else "absent"
+    written = WrittenBullet(bullet.quote, bullet.statement, polarity, False, bullet.location)
+    return not ground_bullet(written, text_of(report)).fault
 
 
 def _make_of_answer(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from annotation.call_enums import Polarity, PromptPurpose
 from annotation.enums import Task
+from annotation.generation.kernels.negation import fault_of_quote
 from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.quality.kernels.question_checks import prior_words
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, FieldRefused, split_options
@@ -263,7 +264,7 @@ def file_of(records: Mapping[str, Any]) -> bytes:
     return json.dumps(records, ensure_ascii=True, allow_nan=False, indent=1).encode() + b"\n"
 
 
-RULES_VERSION = "ground-1"
+RULES_VERSION = "ground-2"
 
 
 class GroundRule(NamedTuple):
@@ -280,8 +281,13 @@ _TABLE = (
     GroundRule("not_in_form", 1, "The answer does not have the form that was asked for."),
     GroundRule("no_bullets", 1, "No finding of the report can be used, so that no question was asked for."),
     # --- of a finding ---
-    GroundRule("quote_not_found", 1, "The quote is not in the report."),
-    GroundRule("compares_with_prior", 1, "The finding compares with an earlier exam, which nobody is shown."),
+    GroundRule("quote_not_found", 2, "The quote is not in the report, as whole words."),
+    GroundRule("compares_with_prior", 2, "The finding compares with an earlier exam, which nobody is shown."),
+    GroundRule("quote_too_short", 1, "The quote is too short to state anything."),
+    GroundRule("quote_not_whole", 1, "The quote is cut out of a statement that says more."),
+    GroundRule("only_possible", 1, "The report calls the finding possible, neither present nor absent."),
+    GroundRule("polarity_not_stated", 1, "The quote does not state the finding as the model says, present or absent."),
+    GroundRule("other_side", 1, "The finding is on another side than in the quote."),
     # --- of a question ---
     GroundRule("option_without_bullet", 1, "An option names no finding that supports it."),
     GroundRule("unknown_bullet", 1, "An option names a finding that is not in the list, or that a rule left out."),
@@ -320,13 +326,15 @@ class GroundedBullet(Struct, frozen=True):
 
 
 def find_quote(quote: str, report: str) -> QuoteSpan | None:
-    """The first place of the quote. White space and case count for nothing, everything else counts."""
+    """The first place of the quote, as whole words. White space and case count for nothing, everything else counts."""
+    return next(_places_of(quote, report), None)
+
+
+def _places_of(quote: str, report: str) -> Iterator[QuoteSpan]:
     wanted, _places = _folded(quote.strip())
     text, places = _folded(report)
-    start = text.find(wanted) if wanted else -1
-    if start < 0:
-        return None
-    return QuoteSpan(places[start], places[start + len(wanted) - 1] + 1)
+    for match in re.finditer(rf"(?<!\w)(?<!\w[-'’]){re.escape(wanted)}(?![-'’]?\w)" if wanted else r"(?!)", text):
+        yield QuoteSpan(places[match.start()], places[match.end() - 1] + 1)
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
@@ -345,11 +353,16 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 
 def ground_bullet(bullet: WrittenBullet, report: str) -> GroundedBullet:
-    """A comparison is one where the model says so, and where statement or quote has the words of one."""
-    place = find_quote(bullet.quote, report)
+    """A comparison is one where the model says so, and where statement or quote has the words of one.
+
+    Of several places of the quote the first counts that no rule objects to.
+    """
     compares = bullet.compares_with_prior or bool(prior_words(bullet.statement) or prior_words(bullet.quote))
-    fault = "quote_not_found" if place is None else "compares_with_prior" if compares else ""
-    return GroundedBullet(bullet, place, compares, fault)
+    found = [GroundedBullet(bullet, None, compares, "quote_not_found")]
+    for place in _places_of(bullet.quote, report):
+        fault = fault_of_quote(bullet.statement, bullet.location, bullet.polarity, report, *place)
+        found.append(GroundedBullet(bullet, place, compares, "compares_with_prior" if compares else fault))
+    return next((one for one in found if not one.fault), found[min(1, len(found) - 1)])
 
 
 def fault_of(question: WrittenQuestion, bullets: Mapping[int, Polarity]) -> str:

@@ -79,11 +79,64 @@ def test_a_grounded_finding_has_its_place() -> None:
         ({"compares_with_prior": True}, "compares_with_prior"),
         ({"statement": "The heart is larger than on the previous radiograph"}, "compares_with_prior"),
         ({"statement": "Unchanged cardiomegaly"}, "compares_with_prior"),
+        ({"quote": "heart"}, "quote_too_short"),
+        ({"quote": "No pleural effusion.", "statement": "Pleural effusion"}, "polarity_not_stated"),
+        ({"quote": "pleural effusion", "statement": "Pleural effusion"}, "quote_not_whole"),
+        ({"quote": "pleural effusion", "statement": "Pleural effusion", "polarity": "absent"}, "quote_not_whole"),
+        ({"polarity": "absent"}, "polarity_not_stated"),
     ],
 )
 def test_a_finding_is_left_out_by_rule(changes: dict[str, Any], fault: str) -> None:
     assert ground_bullet(bullet(**changes), REPORT).fault == fault
     assert fault in RULES
+
+
+STATED = (
+    "Findings: There is a small left pleural effusion with atelectasis, and the right lung is clear. No pneumothorax "
+    "or rib fracture. Possible nodule in the left apex. The mediastinum is normal. Pneumonia cannot be excluded. The "
+    "abnormal heart border is blurred; the trachea is midline.\n"
+    "Impression: 1. Cardiomegaly. 2. Rib fracture of the left side."
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "statement", "polarity", "fault"),
+    [
+        ("There is a small left pleural effusion", "Left effusion", "present", ""),
+        ("small left pleural effusion", "Left effusion", "present", ""),  # fillers alone are left out
+        ("effusion", "Effusion", "present", "quote_not_whole"),
+        ("the right lung is clear", "Clear right lung", "present", ""),
+        ("the right lung is clear", "Consolidation of the right lung", "absent", ""),
+        ("the right lung is clear", "Consolidation of the right lung", "present", "polarity_not_stated"),
+        ("No pneumothorax or rib fracture.", "No pneumothorax", "absent", ""),
+        ("No pneumothorax", "Pneumothorax", "absent", ""),
+        ("No pneumothorax", "Pneumothorax", "present", "polarity_not_stated"),
+        ("pneumothorax", "Pneumothorax", "present", "quote_not_whole"),
+        ("normal heart", "Normal heart", "present", "quote_not_found"),  # inside “abnormal heart border”
+        ("rib fracture", "Rib fracture", "present", "polarity_not_stated"),
+        ("rib fracture", "Rib fracture", "absent", "polarity_not_stated"),  # without its “no”
+        ("Rib fracture of the left side.", "Rib fracture", "present", ""),
+        ("Possible nodule in the left apex.", "Nodule of the left apex", "present", "only_possible"),
+        ("Pneumonia cannot be excluded.", "Pneumonia", "present", "only_possible"),
+        ("The mediastinum is normal.", "Widened mediastinum", "present", "polarity_not_stated"),
+        ("The mediastinum is normal.", "Widened mediastinum", "absent", ""),
+        ("The mediastinum is normal.", "Normal mediastinum", "absent", "polarity_not_stated"),
+        ("Cardiomegaly.", "Enlarged heart", "present", ""),
+        ("There is a small left pleural effusion", "Right effusion", "present", "other_side"),
+    ],
+)
+def test_a_quote_is_a_whole_statement_and_carries_its_polarity(
+    quote: str, statement: str, polarity: str, fault: str
+) -> None:
+    found = ground_bullet(bullet(quote=quote, statement=statement, polarity=polarity), STATED)
+    assert found.fault == fault
+    assert not fault or fault in RULES
+
+
+def test_of_several_places_the_one_counts_that_states_it() -> None:
+    report = "Findings: No cardiomegaly. Impression: Cardiomegaly."
+    found = ground_bullet(bullet(quote="cardiomegaly.", statement="Cardiomegaly"), report)
+    assert (found.fault, found.place) == ("", QuoteSpan(39, 52))
 
 
 def test_a_sound_negation_question_stands() -> None:

@@ -13,6 +13,9 @@ from annotation.call_enums import BatchState, EndpointPlace
 from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back
+from annotation.generation import making
+from annotation.generation.generation_progress import GenerationProgress
+from annotation.generation.kernels.answer_forms import GroundedBullet, find_quote
 from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
 from annotation.generation.report_sources import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
@@ -71,11 +74,14 @@ def questions_json(*questions: dict[str, Any]) -> str:
     return json.dumps({"questions": [{**QUESTION, **changes} for changes in questions]})
 
 
-FOUND = bullets_json(
+SOUND = (
     ("The heart is enlarged.", "Enlarged heart", "present"),
     ("A nodule lies in the right upper lobe.", "Nodule of the right upper lobe", "present"),
     ("The left hilum is prominent.", "Prominent left hilum", "present"),
     ("No pleural effusion.", "No pleural effusion", "absent"),
+)
+FOUND = bullets_json(
+    *SOUND,
     ("There is a fracture.", "Rib fracture", "present"),
     ("No pneumothorax.", "No new pneumothorax", "absent"),
 )
@@ -154,7 +160,7 @@ def test_the_history_leads_from_the_key_to_the_sentence_of_the_report(bank: Ques
         assert history["model"] == "stand-in-json"
         assert [one["name"] for one in history["prompts"]] == ["findings of a report v1", "questions from findings v1"]
         assert all(request_of(call_named(name)).sha256 for name in history["calls"])
-        assert history["rules"] == ["ground-1", "letter-1"]
+        assert history["rules"] == ["ground-2", "letter-1"]
 
 
 def test_a_question_that_nobody_generated_has_no_history(bank: QuestionBank) -> None:
@@ -301,6 +307,32 @@ def test_a_permission_that_ended_meanwhile_leaves_the_second_step_planned(bank: 
     SendingPermission.objects.update(withdrawn_at=None)
     with asked_server(place=EndpointPlace.MACHINE):
         start(run.questions_batch, actor=None, at=NOON)
+
+
+def test_what_earlier_rules_left_out_keeps_their_version(bank: QuestionBank) -> None:
+    run = begun(bank)
+    answer_with(run.bullets_batch, FOUND)
+    run = continued(run)
+    run.not_made.append({"step": "bullets", "report": 1, "number": 7, "rule": "quote_not_found"})
+    shown = [(one.rule, one.version, one.n) for one in GenerationProgress(run).not_made]
+    assert ("quote_not_found", 1, 1) in shown
+    assert ("quote_not_found", 2, 1) in shown
+
+
+def test_findings_that_earlier_rules_took_are_looked_at_again(
+    bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun(bank)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(
+            making, "ground_bullet", lambda one, text: GroundedBullet(one, find_quote(one.quote, text), False)
+        )
+        answer_with(run.bullets_batch, bullets_json(*SOUND, ("pleural effusion", "Effusion", "present")))
+        run = continued(run)
+    assert run.questions_batch is not None
+    answer_with(run.questions_batch, questions_json(options(), options(B=[5])))
+    run = continued(run)
+    assert (run.n_made, run.not_made[-1]["rule"]) == (1, "unknown_bullet")
 
 
 # --- rows ---

@@ -1,0 +1,241 @@
+"""Which words of a report are stated, denied, only possible, or called normal: NegEx in small. Pure.
+
+The algorithm is that of NegEx [1]_: a trigger denies what follows it, or what precedes it, until the sentence or a word
+ends the scope, or another trigger begins. The triggers are those of the published list [2]_ that reports of images can
+hold, and those of radiology that CheXpert's labeler [3]_ knows as patterns. As ConText [4]_ does, what is only possible
+is kept apart. Ours: a scope also ends where a clause with a verb of its own begins, since reports write commas for full
+stops.
+
+References
+----------
+.. [1] W. W. Chapman et al., J Biomed Inform 34 (2001) 301-310.
+.. [2] negex_triggers.txt, https://github.com/chapmanbe/negex (Apache-2.0).
+.. [3] J. Irvin et al., AAAI 33 (2019) 590-597; patterns/ of https://github.com/stanfordmlgroup/chexpert-labeler.
+.. [4] H. Harkema et al., J Biomed Inform 42 (2009) 839-851.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from annotation.enums import Word
+from annotation.quality.kernels.vocabulary import FILLERS, as_words
+
+# Separated by bars. PSEUDO: look like triggers. PRE and POST: deny what follows, what precedes. MAYBE: leave it open.
+PSEUDO = """no increase|no suspicious change|no significant change|no change|no interval change|no definite change|
+no significant interval change|not extend|not cause|not drain|gram negative|without difficulty|not necessarily|
+not only"""
+PRE = """absence of|cannot see|denied|denies|denying|fails to reveal|free of|negative for|never developed|no|not|
+neither|nor|no abnormal|no cause of|no evidence|no evidence of|no new evidence|no other evidence|no evidence to suggest|
+no findings of|no findings to indicate|no radiographic evidence of|no sign of|no signs of|no suggestion of|
+no suspicious|not appear|not appreciate|not associated with|not demonstrate|not exhibit|not have|not reveal|not see|
+not to be|rather than|to exclude|excludes|unremarkable for|with no|without|without any evidence of|without evidence|
+without evidence of|without indication of|without sign of|rules out|ruled out|ruled out for|can rule out|clear of|
+sufficient to rule out|resolution of|removal of|no definite|no obvious|lack of|lacks|lacking"""
+POST = """unlikely|free|was ruled out|is ruled out|are ruled out|have been ruled out|has been ruled out|absent|not seen|
+not visible|not present|not identified|not evident|not visualized|not visualised|not demonstrated|not appreciated|
+not noted|negative|is excluded|are excluded|no longer seen|has resolved|have resolved|has cleared|have cleared"""
+MAYBE_PRE = """rule out|r/o|evaluate for|may be|may represent|may reflect|might be|might represent|could be|possible|
+could represent|could reflect|possibly|possibility of|questionable|question of|cannot exclude|can not exclude|
+cannot rule out|not exclude|suspicious for|concerning for|concern for|versus|equivocal|perhaps"""
+MAYBE_POST = """did not rule out|not ruled out|not been ruled out|being ruled out|be ruled out|cannot be excluded|
+can not be excluded|not excluded|not be excluded|cannot be ruled out|is possible|are possible|is questionable"""
+# What ends a scope: [2], without the many causes and sources; the last line is ours.
+ENDS = """but|however|nevertheless|yet|though|although|still|aside from|except|apart from|secondary to|cause of|
+source of|as the cause of|as a cause of|reason for|etiology of|origin of|other possibilities of|
+positive for|due to|while|whereas|which|because|otherwise"""
+NORMAL_WORDS = as_words("normal unremarkable clear intact sharp patent midline limits preserved physiological")
+CLAUSE_VERBS = as_words(
+    "is are was were has have shows show lies lie appears appear remains remain ends terminates projects demonstrates "
+    "there suggests measures occupies"
+)
+SEEN = as_words("seen noted identified visible present evident visualized visualised demonstrated appreciated")
+_TOKEN = re.compile(r"[^\W_]+(?:[-'’/.][^\W_]+)*|[.,;:()?!]")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)]\s|[A-Z][A-Za-z ]{2,20}:))|\Z")
+_SIDE = re.compile(r"\b(?:left|right)\b")
+LEAST_QUOTE = 6  # letters
+_JOINERS = frozenset(("and", "or", ",", "with"))
+
+
+class Stated(Word):
+    """How a text states its words."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    POSSIBLE = "possible"
+    NORMAL = "normal"
+    UNCLEAR = "unclear"  # some of them so, some so
+
+
+class StatedWord(NamedTuple):
+    """``stated`` None: a trigger, or a sign."""
+
+    start: int
+    end: int
+    text: str
+    stated: Stated | None
+
+
+def _triggers() -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """By their first word, the longest first."""
+    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    tables = {"pseudo": PSEUDO, "pre": PRE, "post": POST, "maybe pre": MAYBE_PRE, "maybe post": MAYBE_POST, "end": ENDS}
+    for kind, table in tables.items():
+        for words in (tuple(phrase.split()) for phrase in table.replace("\n", "").split("|")):
+            found.setdefault(words[0], []).append((words, kind))
+    return {word: sorted(listed, key=lambda one: -len(one[0])) for word, listed in found.items()}
+
+
+_TRIGGERS = _triggers()
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each, the sign at its end included."""
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        if text[start : match.end()].strip():
+            yield start, match.end()
+        start = match.end()
+
+
+def stated_words(text: str) -> list[StatedWord]:
+    """Of the whole text, sentence by sentence."""
+    return [one for start, end in sentences(text) for one in _of_sentence(text, start, end)]
+
+
+def _of_sentence(text: str, start: int, end: int) -> list[StatedWord]:
+    tokens = list(_TOKEN.finditer(text, start, end))
+    words = [token.group().lower() for token in tokens]
+    stated: list[Stated | None] = [Stated.PRESENT if word[0].isalnum() else None for word in words]
+    marks, ends = _marks(words), _clause_starts(words)
+    for first, after, kind in marks:
+        if kind in ("pre", "maybe pre"):
+            _state(stated, _until(after, len(words), marks, ends), kind)
+        elif kind in ("post", "maybe post"):
+            before = [place for place in (*ends, *(m[1] for m in marks)) if place <= first]
+            _state(stated, range(max(before, default=0), first), kind)
+    for first, after, kind in marks:
+        if kind not in ("pseudo", "end"):
+            stated[first:after] = [None] * (after - first)
+    _call_normal(words, stated)
+    return [
+        StatedWord(token.start(), token.end(), word, how)
+        for token, word, how in zip(tokens, words, stated, strict=True)
+    ]
+
+
+def _marks(words: list[str]) -> list[tuple[int, int, str]]:
+    """First place, place after, kind; none overlaps another."""
+    found, place = [], 0
+    while place < len(words):
+        for phrase, kind in _TRIGGERS.get(words[place], ()):
+            if tuple(words[place : place + len(phrase)]) == phrase:
+                found.append((place, place + len(phrase), kind))
+                place += len(phrase) - 1
+                break
+        place += 1
+    return found
+
+
+def _clause_starts(words: list[str]) -> list[int]:
+    """Where a clause with a verb of its own begins: behind a semicolon, and a comma or “and” before such a verb."""
+    starts = []
+    for place, word in enumerate(words):
+        if word in (";", ":", "(", ")"):
+            starts.append(place + 1)
+        elif word in (",", "and") and (rest := words[place + 1 : place + 2]) and rest[0] not in ("or", "nor"):
+            part = [*words[place + 1 :], "."]
+            part = part[: next(n for n, one in enumerate(part) if n and one in (",", "and", ";", ".", ":"))]
+            verbs = [n for n, one in enumerate(part) if one in CLAUSE_VERBS]
+            if verbs and not SEEN.intersection(part[verbs[0] + 1 : verbs[0] + 2]) and "not" not in part[verbs[0] :]:
+                starts.append(place + 1)
+    return starts
+
+
+def _until(after: int, end: int, marks: list[tuple[int, int, str]], ends: list[int]) -> range:
+    stops = [place for place in (*ends, *(first for first, _after, kind in marks if kind != "post")) if place >= after]
+    return range(after, min(stops, default=end))
+
+
+def _state(stated: list[Stated | None], places: range, kind: str) -> None:
+    for place in places:
+        if stated[place] is not None:
+            stated[place] = Stated.POSSIBLE if kind.startswith("maybe") else Stated.ABSENT
+
+
+def _call_normal(words: list[str], stated: list[Stated | None]) -> None:
+    """What is neither denied nor left open, between the signs around a word of normality."""
+    edges = [-1, *(n for n, word in enumerate(words) if not word[0].isalnum() or word in ("but", "with")), len(words)]
+    for before, after in pairwise(edges):
+        if not NORMAL_WORDS.isdisjoint(words[before + 1 : after]):
+            for place in range(before + 1, after):
+                if stated[place] is Stated.PRESENT:
+                    stated[place] = Stated.NORMAL
+
+
+def words_about(text: str) -> frozenset[str]:
+    """Words of a text that name something, in the singular."""
+    return frozenset(_singular(match.group().lower()) for match in _TOKEN.finditer(text)) - FILLERS
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "is", "us")) else word
+
+
+def how_stated(words: list[StatedWord], about: frozenset[str] = frozenset()) -> Stated:
+    """Of those words that are ``about`` something, or of all of them where none is."""
+    content = [one for one in words if one.stated is not None and one.text not in FILLERS]
+    named = [one for one in content if _singular(one.text) in about] or content
+    found = {one.stated for one in named if one.stated is not None}
+    if found == {Stated.NORMAL, Stated.PRESENT}:
+        return Stated.PRESENT
+    return found.pop() if len(found) == 1 else Stated.UNCLEAR
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether nothing but fillers is left of the clause around ``text[start:end]``."""
+    first, last = next(((a, b) for a, b in sentences(text) if a <= start < b), (start, end))
+    last = next((b for a, b in sentences(text) if a < end <= b), last)
+    return not (_left_over(text, first, start, -1) or _left_over(text, end, last, 1))
+
+
+def _left_over(text: str, start: int, end: int, step: int) -> bool:
+    """``step``: 1 where the clause goes on behind the quote, -1 where it began before."""
+    for word in [match.group().lower() for match in _TOKEN.finditer(text, start, end)][::step]:
+        if not word[0].isalnum() or word in _JOINERS or word in _ENDING:
+            return False
+        if word not in FILLERS:
+            return True
+    return False
+
+
+_ENDING = frozenset(phrase for phrase in ENDS.replace("\n", "").split("|") if " " not in phrase)
+
+
+def fault_of_quote(statement: str, location: str, polarity: str, report: str, start: int, end: int) -> str:
+    """Why ``report[start:end]`` does not state the finding with this polarity, as the code of a rule; "": it does."""
+    quote, about = report[start:end], words_about(statement)
+    if sum(character.isalpha() for character in quote) < LEAST_QUOTE:
+        return "quote_too_short"
+    if not is_whole(report, start, end):
+        return "quote_not_whole"
+    stated = how_stated([one for one in stated_words(report) if start <= one.start < end], about)
+    if stated is Stated.POSSIBLE:
+        return "only_possible"
+    carried = how_stated(stated_words(quote), about) is stated
+    if not carried or polarity not in _polarities(stated, how_stated(stated_words(statement))):
+        return "polarity_not_stated"
+    told, said = (set(_SIDE.findall(text.casefold())) for text in (f"{statement} {location}", quote))
+    return "other_side" if told and said and told.isdisjoint(said) else ""
+
+
+def _polarities(stated: Stated, named: Stated) -> tuple[str, ...]:
+    """Which fit; of what is called normal, what the statement names normal is present, and anything else absent."""
+    if stated is Stated.NORMAL:
+        return ("present",) if named is Stated.NORMAL else ("absent",)
+    if stated is Stated.ABSENT:
+        return ("absent",)
+    return ("present",) if stated is Stated.PRESENT and named is not Stated.ABSENT else ()
