@@ -87,15 +87,22 @@ def chat_answer(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_Findings = list[tuple[str, str, str]]
+
+
 def _value_of(schema: dict[str, Any], text: str, draw: random.Random) -> Any:
     """What keeps to it; findings and questions are made of what the text states."""
     names = [*schema.get("properties", ())]
     if names == ["bullets"]:
-        return {"bullets": [_bullet(one) for one in re.split(r"[.\n]", text.rpartition("Report:")[2]) if one.strip()]}
+        stated = re.split(r"\.(?:\s|$)|\n", text.rpartition("Report:")[2])
+        return {"bullets": [_bullet(one) for one in stated if one.strip()]}
     if names == ["questions"]:
         found, wanted = _FINDING.findall(text), re.search(r"Write (\d+) questions", text)
-        n_questions = int(wanted[1]) if wanted and len(found) >= 4 else 0
-        return {"questions": [_question(n, draw.sample(found, 4)) for n in range(1, n_questions + 1)]}
+        present, absent = ([one for one in found if one[1] == polarity] for polarity in ("present", "absent"))
+        both = (("presence", present, absent), ("negation", absent, present))
+        sides = [one for one in both if one[1] and len(one[2]) >= 3]
+        n_questions = int(wanted[1]) if wanted and sides else 0
+        return {"questions": [_question(n, *draw.choice(sides), draw) for n in range(1, n_questions + 1)]}
     if names:
         return {name: _value_of(schema["properties"][name], text, draw) for name in names}
     return draw.choice(schema.get("enum", [NOBODY]))
@@ -107,11 +114,13 @@ def _bullet(sentence: str) -> dict[str, Any]:
     return {"quote": words, "statement": words, "polarity": polarity, "compares_with_prior": False, "location": ""}
 
 
-def _question(number: int, findings: list[tuple[str, str, str]]) -> dict[str, Any]:
-    """Which of them is there; where all or none are, the first counts as the key."""
-    key = next((letter for letter, one in zip("ABCD", findings, strict=True) if one[1] == "present"), "A")
-    options = [{"text": words, "bullets": [int(n)]} for n, _polarity, words in findings]
-    question = {"task": "presence", "stem": f"What do the images show ({number})?", "options": options, "key": key}
+def _question(number: int, task: str, right: _Findings, wrong: _Findings, draw: random.Random) -> dict[str, Any]:
+    """Which of them is there, or is not."""
+    findings = [draw.choice(right), *draw.sample(wrong, 3)]
+    texts = [re.sub(r"(?i)^no ", "", words) for _n, _polarity, words in findings]
+    options = [{"text": text, "bullets": [int(one[0])]} for text, one in zip(texts, findings, strict=True)]
+    stem = f"What do the images show ({number})?" if task == "presence" else f"Which of these is absent ({number})?"
+    question = {"task": task, "stem": stem, "options": options, "key": "A"}
     names = dict.fromkeys(("category", "subcategory", "question_class"), "Simulated")
     return {**question, **names, "explanation": NOBODY, "difficulty": "easy"}
 

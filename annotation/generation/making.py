@@ -231,9 +231,10 @@ def _make_of_answer(
     if answer.text is None:
         made.not_made.append(not_made(QUESTIONS, report.number, "no_answer"))
     polarities = {one.number: Polarity(one.polarity) for one in bullets}
+    statements = {one.number: one.statement for one in bullets}
     for number, as_written in enumerate(written[: run.per_exam], start=1):
         question = texts_without_letters(as_written)
-        fault = fault_of(question, polarities) if question else "not_in_form"
+        fault = fault_of(question, polarities, statements) if question else "not_in_form"
         if question is None or fault:
             made.not_made.append(not_made(QUESTIONS, report.number, fault, number))
             continue

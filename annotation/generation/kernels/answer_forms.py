@@ -21,8 +21,10 @@ from msgspec import Struct
 from annotation.call_enums import Polarity, PromptPurpose
 from annotation.enums import Task
 from annotation.generation.kernels.negation import fault_of_quote
+from annotation.generation.kernels.option_polarity import PolarOption, fault_of_polarity
 from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.quality.kernels.question_checks import prior_words
+from annotation.quality.kernels.question_checks import check_same_text, prior_words
+from annotation.quality.kernels.rules import CheckedQuestion, read_question
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, FieldRefused, split_options
 
 MOST_QUESTIONS = 10  # of one exam
@@ -172,6 +174,9 @@ QUESTIONS = ShippedPrompt(
         "states.\n"
         "- task negation asks which finding is absent: the key stands on findings marked absent, and each of the other "
         "three options on findings marked present.\n"
+        "- task presence asks which finding is present: the key stands on findings marked present, and each of the "
+        "other three options on findings marked absent.\n"
+        "- In the other tasks no option but the key may be true.\n"
         "- Do not mention the report, an earlier exam, or the letter of an option.\n"
         "- explanation: why the key is right, in one or two sentences.\n"
         "- category, subcategory and question_class: the disease group, the finding, and what is asked of the reader.\n"
@@ -291,13 +296,18 @@ _TABLE = (
     # --- of a question ---
     GroundRule("option_without_bullet", 1, "An option names no finding that supports it."),
     GroundRule("unknown_bullet", 1, "An option names a finding that is not in the list, or that a rule left out."),
-    GroundRule("negation_key_not_absent", 1, "The key of a negation question is not stated as absent."),
+    GroundRule("negation_key_not_absent", 2, "The key of a negation question is not stated as absent."),
     GroundRule(
         "negation_distractor_not_present",
-        1,
+        2,
         "A distractor of a negation question is not stated as present: not mentioned is not the same.",
     ),
-    GroundRule("equal_options", 1, "Two options say the same."),
+    GroundRule("asks_for_presence", 1, "A negation question asks for what is present."),
+    GroundRule("asks_for_absence", 1, "The stem asks for what is absent, and the task is another."),
+    GroundRule("key_not_present", 1, "The key is not stated as present."),
+    GroundRule("distractor_not_absent", 1, "A distractor of a question of presence is not stated as absent."),
+    GroundRule("several_right", 1, "A distractor states what the report states, too."),
+    GroundRule("equal_options", 2, "Two options say the same."),
     GroundRule("names_letter", 1, "Stem or explanation names an option by its letter, and the letter is drawn."),
 )
 RULES = {rule.code: rule for rule in _TABLE}
@@ -365,26 +375,24 @@ def ground_bullet(bullet: WrittenBullet, report: str) -> GroundedBullet:
     return next((one for one in found if not one.fault), found[min(1, len(found) - 1)])
 
 
-def fault_of(question: WrittenQuestion, bullets: Mapping[int, Polarity]) -> str:
+def fault_of(
+    question: WrittenQuestion, bullets: Mapping[int, Polarity], statements: Mapping[int, str] | None = None
+) -> str:
     """The code of the first rule that the question breaks, "" for none. ``bullets``: usable ones by number."""
     if not all(option.bullets for option in question.options):
         return "option_without_bullet"
     if any(number not in bullets for option in question.options for number in option.bullets):
         return "unknown_bullet"
-    if Task(question.task) is Task.NEGATION and (fault := _fault_of_negation(question, bullets)):
+    told = statements or {}
+    options = [
+        PolarOption(option.text, {number: (bullets[number], told.get(number, "")) for number in option.bullets})
+        for option in question.options
+    ]
+    if fault := fault_of_polarity(Task(question.task), question.stem, options, question.key_place):
         return fault
-    if len({" ".join(option.text.casefold().split()) for option in question.options}) < len(question.options):
+    checked = CheckedQuestion(question.stem, tuple(option.text for option in question.options), question.key_place)
+    if next(check_same_text(read_question(checked)), None):
         return "equal_options"
     if _LETTER.search(question.stem) or _LETTER.search(question.explanation):
         return "names_letter"
     return ""
-
-
-def _fault_of_negation(question: WrittenQuestion, bullets: Mapping[int, Polarity]) -> str:
-    polarities: Sequence[set[Polarity]] = [
-        {bullets[number] for number in option.bullets} for option in question.options
-    ]
-    if polarities[question.key_place] != {Polarity.ABSENT}:
-        return "negation_key_not_absent"
-    others = [found for place, found in enumerate(polarities) if place != question.key_place]
-    return "" if all(found == {Polarity.PRESENT} for found in others) else "negation_distractor_not_present"

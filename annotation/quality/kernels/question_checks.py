@@ -30,6 +30,7 @@ from annotation.quality.kernels.rules import (
     read_question,
     runs,
     runs_of,
+    usual_words,
     words_of,
 )
 from annotation.quality.kernels.vocabulary import (
@@ -40,6 +41,7 @@ from annotation.quality.kernels.vocabulary import (
     FILLERS,
     NEGATIONS,
     NEGATIVE_WORDS,
+    OPPOSITES,
     OTHER_OPTIONS,
     VERBS,
 )
@@ -59,10 +61,12 @@ _UNIT = re.compile(r"%|percent|[mc]m\b|degrees|°")
 
 
 def check_same_text(read: ReadQuestion) -> Iterator[Flaw]:
+    """In whatever order, unless the words name both sides or heights: these may be the other way round."""
     texts: dict[tuple[str, ...], int] = {}
     for number, words in enumerate(read.options):
-        text = tuple(word for word in words if word not in FILLERS)
-        first = texts.setdefault(text, number)
+        text = [word for word in usual_words(words) if word not in FILLERS]
+        same = text if any(opposites.issubset(text) for opposites in OPPOSITES) else sorted(text)
+        first = texts.setdefault(tuple(same), number)
         if first != number and text:
             yield flaw("duplicate_options", LETTERS[number], first=LETTERS[first], second=LETTERS[number])
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from annotation.enums import FindingPlace, OptionLetter
 from annotation.quality.kernels.identifiers import IDENTIFIERS
-from annotation.quality.kernels.vocabulary import FILLERS
+from annotation.quality.kernels.vocabulary import FILLERS, SYNONYMS
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 
@@ -52,7 +52,7 @@ class Rule(NamedTuple):
 _TABLE = (
     Rule(
         "duplicate_options",
-        1,
+        2,
         "options of the same text",
         "Options {first} and {second} say the same.",
         "Replace one of them.",
@@ -197,6 +197,41 @@ Run = tuple[str, ...]
 def words_of(text: str) -> list[str]:
     """Words and numbers in small letters; a hyphen or an apostrophe inside joins."""
     return _WORD.findall(text.lower())
+
+
+def singular(word: str) -> str:
+    return word[:-1] if word[-1] == "s" and word[-2:] not in ("ss", "is", "us") else word
+
+
+def _replacements() -> dict[str, list[tuple[list[str], list[str]]]]:
+    """By the first word of a phrase, the longest first: the phrase, and the usual one."""
+    found: dict[str, list[tuple[list[str], list[str]]]] = {}
+    for usual, *others in (line.split("|") for line in SYNONYMS.strip().splitlines()):
+        for phrase in ([singular(word) for word in other.split()] for other in others):
+            found.setdefault(phrase[0], []).append((phrase, usual.split()))
+    return {word: sorted(listed, key=lambda one: -len(one[0])) for word, listed in found.items()}
+
+
+_USUAL = _replacements()
+_SYNONYMOUS = frozenset(_USUAL)
+
+
+def usual_words(words: list[str]) -> list[str]:
+    """The same in the usual words, in the singular: “enlarged hearts” is “cardiomegaly”."""
+    words = [singular(word) for word in words]
+    if _SYNONYMOUS.isdisjoint(words):
+        return words
+    found, place = list[str](), 0
+    while place < len(words):
+        for phrase, usual in _USUAL.get(words[place], ()):
+            if words[place : place + len(phrase)] == phrase:
+                found += usual
+                place += len(phrase)
+                break
+        else:
+            found.append(words[place])
+            place += 1
+    return found
 
 
 @lru_cache(maxsize=8)  # neighbouring questions share an exam

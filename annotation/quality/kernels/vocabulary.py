@@ -21,6 +21,8 @@ ABSOLUTE_TERMS = as_words(
 )
 # Where none of them is found, an option does not refer to others; “B & C” has no word between its letters.
 OTHER_OPTIONS = as_words("above these those option options answer answers choice choices listed given and or b c d")
+# Where an option has both of them, the order of its words says which is which.
+OPPOSITES = (as_words("left right"), as_words("upper lower"), as_words("above below"), as_words("anterior posterior"))
 # An option of three words or more that has one is a sentence.
 VERBS = as_words(
     "is are was were has have shows show lies suggests extends projects appears remains ends reach reaches lies lie"
@@ -147,6 +149,79 @@ COMMON_WORDS = as_words(
     "patient left right bilateral upper lower middle side zone lobe no not yes both normal absent within most "
     "likely one part parts zone zones region base side sides field fields"
 )
+# A stem that asks for what is not there, and one that asks for what is.
+ASKS_FOR_ABSENCE = (
+    r"\b(?:absent|missing|lacking|(?:is|are|do|does|was|were|can) not|not (?:\w+ )?(?:present|seen|visible|shown|there)"
+    r"|(?<!the )absence|excluded|ruled out|except|excepting|(?:is|are|does|do|was|were)n['’]t|cannot be|free of)\b"
+)
+ASKS_FOR_PRESENCE = (
+    r"\b(?:which|what)\b[^?]*\b(?:is|are) (?:\w+ )?(?:present|seen|visible|shown|demonstrated|identified|evident|found"
+    r"|noted|depicted|apparent|detected)\b|what do(?:es)? (?:the|these|this) [\w -]+ (?:show|demonstrate|reveal)"
+)
+# Names of places: an option that says no more than where does not state a finding.
+PLACE_WORDS = as_words(
+    "hilum hila hilar apex apices apical base bases basal basilar lingula lobes mediastinum mediastinal carina trachea "
+    "atrium ventricle vena cava superior inferior diaphragm hemidiaphragm costophrenic angle retrocardiac fissure "
+    "minor major rib ribs clavicle spine heart aorta perihilar peripheral central above below behind over projecting"
+)
+# Phrases that say the same, the usual one first. In the manner of RadLex (radlex.org), of whose names and synonyms most
+# are; others of the mentions of CheXpert's labeler (https://github.com/stanfordmlgroup/chexpert-labeler) and of the
+# glossary of the Fleischner Society (Hansell et al., Radiology 246 (2008) 697-722).
+SYNONYMS = """
+pleural effusion|pleural fluid|hydrothorax|fluid in the pleural space|fluid in pleural space|pleural collection
+pneumothorax|air in the pleural space|air in pleural space|pleural air|intrapleural air|collapsed lung with pleural air
+cardiomegaly|enlarged heart|heart enlargement|cardiac enlargement|enlarged cardiac silhouette|enlarged heart size
+cardiomegaly|enlargement of the heart|enlargement of the cardiac silhouette|heart is enlarged|enlarged cardiac shadow
+pulmonary edema|lung edema|pulmonary oedema|edema of the lungs|fluid overload of the lungs|wet lungs
+edema|oedema
+consolidation|airspace opacification|air space opacification|airspace consolidation|air space consolidation
+consolidation|airspace disease|air space disease|alveolar consolidation|airspace opacity|air space opacity
+atelectasis|volume loss|loss of volume|lung collapse|collapse of the lung|pulmonary collapse|atelectatic change
+opacity|density|opacification|shadowing
+infiltrate|infiltration
+nodule|pulmonary nodule|lung nodule|coin lesion|nodular opacity
+mass|lung mass|pulmonary mass|space-occupying lesion
+emphysema|emphysematous change|emphysematous changes
+hyperinflation|overinflation|hyperexpansion|hyperinflated lungs|hyperexpanded lungs|overexpanded lungs
+low lung volume|underinflation|hypoinflation|poor inspiration|poor inspiratory effort|shallow inspiration
+subcutaneous emphysema|surgical emphysema|soft tissue gas|subcutaneous gas|subcutaneous air
+pneumoperitoneum|free air under the diaphragm|free intraperitoneal air|subdiaphragmatic free air|free abdominal air
+pneumoperitoneum|free air beneath the diaphragm|free air below the diaphragm|intraperitoneal free air
+pneumomediastinum|mediastinal emphysema|mediastinal air|air in the mediastinum|mediastinal gas
+fracture|broken bone|bony break|break of the bone
+rib fracture|broken rib|fractured rib|fracture of a rib|fracture of the rib
+scoliosis|lateral curvature of the spine|curved spine
+hiatal hernia|hiatus hernia|gastric hernia|intrathoracic stomach
+pleural thickening|thickened pleura|thickening of the pleura|pachypleuritis
+pulmonary fibrosis|lung fibrosis|fibrosis of the lung|pulmonary scarring|lung scarring|scarring of the lung
+widened mediastinum|mediastinal widening|widening of the mediastinum|broad mediastinum
+hilar enlargement|enlarged hilum|prominent hilum|hilar prominence|enlarged hila|prominent hila
+lymphadenopathy|adenopathy|enlarged lymph node|lymph node enlargement
+vascular congestion|pulmonary congestion|pulmonary vascular congestion|vascular prominence|pulmonary venous congestion
+congestive heart failure|heart failure|cardiac failure|cardiac decompensation|chf
+endotracheal tube|et tube|ett|tracheal tube|breathing tube
+nasogastric tube|ng tube|enteric tube|gastric tube|feeding tube
+chest tube|thoracostomy tube|pleural drain|chest drain|intercostal drain|pleural catheter
+central venous catheter|central line|central venous line|cvc|central catheter
+pacemaker|cardiac pacemaker|pacing device|cardiac pacing device
+granuloma|calcified granuloma|calcified nodule
+raised hemidiaphragm|elevated hemidiaphragm|elevation of the hemidiaphragm|high hemidiaphragm|raised diaphragm
+calcified aorta|aortic calcification|aortic atherosclerosis|calcification of the aorta|atherosclerotic aorta
+tortuous aorta|aortic tortuosity|unfolded aorta|aortic unfolding
+metastasis|secondary tumor|secondary deposit|metastatic deposit|metastatic lesion
+cancer|carcinoma|malignancy|malignant tumor|malignant tumour|malignant neoplasm
+tumor|tumour|neoplasm
+pneumonia|lung infection|pulmonary infection|infection of the lung|chest infection
+tuberculosis|tb
+cavity|cavitation|cavitary lesion|cavitating lesion
+bulla|bullous change|air cyst
+osteopenia|bone demineralization|demineralised bone|demineralized bone|reduced bone density
+left|left-sided|leftsided|left-side
+right|right-sided|rightsided|right-side
+bilateral|both-sided|on both sides|both sides|bilaterally
+small|tiny|minimal|minor|trace|slight
+large|big|massive|sizeable
+"""
 # Their first letters.
 MONTHS = as_words("jan feb mar apr may jun jul aug sep oct nov dec")
 # Words in capitals that name no person.

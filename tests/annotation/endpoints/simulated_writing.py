@@ -1,7 +1,7 @@
 """What the simulated model that keeps to schemas writes of a report: findings and questions of its own sentences. Pure.
 
 A seeded share of it is at fault as models are: quotes that nobody wrote, distractors that the report does not mention,
-and questions of presence with two right options, which no rule of grounding sees.
+and questions of presence with two right options.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def _questions(findings: Sequence[Finding], n_questions: int, draw: random.Rando
             made.append(_question("negation", "Which of these is absent on the images?", key, wrong, draw))
         elif len(findings) >= 4 and present:
             key = draw.choice(present)
-            wrong = draw.sample([one for one in findings if one != key], 3)
+            rest = [one for one in findings if one != key]
+            wrong = draw.sample(absent if len(absent) >= 3 and draw.randrange(UNGROUNDED) else rest, 3)
             if draw.randrange(UNGROUNDED) == 0:
                 wrong[0] = max(one[0] for one in findings) + 1, "present", "A finding that nobody reported"
             made.append(_question("presence", f"What do the images show ({number + 1})?", key, wrong, draw))

@@ -37,7 +37,7 @@ LOCAL = Endpoint("local", "http://127.0.0.1:8000/v1", EndpointPlace.MACHINE)
 HOSTED = Endpoint("big-one", "https://models.example.org/v1")
 SECRET = "sk-planted-9f8e7d6c5b"
 REPORT = """Findings: The heart is enlarged. A nodule lies in the right upper lobe. The left hilum is prominent.
-Impression: Cardiomegaly. No pleural effusion."""
+Impression: Sternal wires. No pleural effusion."""
 
 
 @pytest.fixture(autouse=True)

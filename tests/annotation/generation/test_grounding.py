@@ -160,8 +160,90 @@ def test_a_question_is_not_made_where_its_options_stand_on_nothing(asked: Writte
     assert fault in RULES
 
 
-def test_other_tasks_may_offer_what_is_absent() -> None:
-    assert fault_of(question([1], [4], [5], [4], task="presence"), BULLETS) == ""
+SEEN, LIKELY, WHERE = "Which finding is present?", "What is the most likely diagnosis?", "Where is the nodule?"
+
+
+@pytest.mark.parametrize(
+    ("task", "stem", "stands_on", "fault"),
+    [
+        ("presence", SEEN, ([1], [4], [5], [4]), ""),
+        ("presence", SEEN, ([4], [1], [5], [4]), "key_not_present"),
+        ("presence", SEEN, ([1, 4], [5], [5], [4]), "key_not_present"),
+        ("presence", SEEN, ([1], [2], [5], [4]), "distractor_not_absent"),
+        ("presence", SEEN, ([1], [2], [3], [3]), "distractor_not_absent"),
+        ("presence", SEEN, ([1], [4, 2], [5], [4]), "distractor_not_absent"),
+        ("presence", "Which finding is ABSENT?", ([4], [1], [2], [3]), "asks_for_absence"),
+        ("presence", "Which of these is not seen?", ([4], [1], [2], [3]), "asks_for_absence"),
+        ("location", "All of these are seen except", ([4], [1], [2], [3]), "asks_for_absence"),
+        ("differential", "Which finding is ABSENT?", ([1], [4], [4], [5]), "asks_for_absence"),
+        ("negation", SEEN, ([4], [1], [2], [3]), "asks_for_presence"),
+        ("differential", LIKELY, ([1], [4], [5], [4]), ""),
+        ("differential", LIKELY, ([1], [1], [1], [1]), ""),  # four readings of one finding
+        ("differential", LIKELY, ([4], [1], [5], [2]), "key_not_present"),
+        ("differential", LIKELY, ([1], [2], [3], [2]), "several_right"),
+        ("differential", SEEN, ([1], [2], [5], [4]), "distractor_not_absent"),
+        ("location", WHERE, ([2], [1], [3], [2]), ""),
+        ("location", WHERE, ([4], [1], [3], [2]), "key_not_present"),
+        ("geometric", SEEN, ([1], [2], [3], [3]), "distractor_not_absent"),
+    ],
+)
+def test_one_option_alone_is_right_in_every_task(
+    task: str, stem: str, stands_on: tuple[list[int], ...], fault: str
+) -> None:
+    assert fault_of(question(*stands_on, task=task, stem=stem), BULLETS) == fault
+    assert not fault or fault in RULES
+
+
+def written(*options: tuple[str, int], **changes: Any) -> WrittenQuestion:
+    return question(options=[WrittenOption(text=text, bullets=[number]) for text, number in options], **changes)
+
+
+STATEMENTS = {
+    1: "The heart is enlarged",
+    2: "A nodule in the right upper lobe",
+    3: "The left hilum is prominent",
+    4: "No pleural effusion",
+    5: "No pneumothorax",
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ((("Right upper lobe", 2), ("Left hilum", 3), ("Behind the heart", 1), ("Lower lobe", 2)), ""),
+        ((("Right upper lobe", 2), ("Prominent left hilum", 3), ("Lingula", 2), ("Lower lobe", 2)), "several_right"),
+        ((("Right upper lobe", 2), ("No pleural effusion", 4), ("Lingula", 2), ("Lower lobe", 2)), "several_right"),
+    ],
+)
+def test_a_distractor_that_states_a_finding_of_the_report_is_right(
+    options: tuple[tuple[str, int], ...], fault: str
+) -> None:
+    assert fault_of(written(*options, task="location", stem=WHERE), BULLETS, STATEMENTS) == fault
+
+
+def test_an_option_may_itself_deny() -> None:
+    """“No pneumothorax” is right where it is absent, and wrong where it is there."""
+    sound = (("Enlarged heart", 1), ("Pleural effusion", 4), ("Pneumothorax", 5), ("No nodule", 2))
+    assert fault_of(written(*sound, task="presence", stem=SEEN), BULLETS) == ""
+    twice = (("Enlarged heart", 1), ("Pleural effusion", 4), ("No pneumothorax", 5), ("No nodule", 2))
+    assert fault_of(written(*twice, task="presence", stem=SEEN), BULLETS) == "distractor_not_absent"
+    absent = (("No effusion", 4), ("Enlarged heart", 1), ("Nodule", 2), ("Prominent hilum", 3))
+    assert fault_of(written(*absent), BULLETS) == "negation_key_not_absent"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Pleural fluid", "Hydrothorax"),
+        ("Cardiomegaly", "Enlarged heart"),
+        ("Left-sided effusions", "Effusion on the left"),
+        ("Pulmonary oedema", "Lung edema"),
+        ("Chest drain", "Thoracostomy tube"),
+    ],
+)
+def test_synonyms_are_equal_options(one: str, other: str) -> None:
+    options = ((one, 4), ("Rib fracture", 1), (other, 2), ("Mass", 3))
+    assert fault_of(written(*options), BULLETS) == "equal_options"
 
 
 def test_no_two_options_say_the_same() -> None:
