@@ -21,10 +21,10 @@ from msgspec import Struct
 from annotation.call_enums import Polarity, PromptPurpose
 from annotation.enums import Task
 from annotation.generation.kernels.negation import fault_of_quote
-from annotation.generation.kernels.option_polarity import PolarOption, fault_of_polarity
+from annotation.generation.kernels.question_faults import PolarOption, fault_of_polarity, fault_of_words
 from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.quality.kernels.question_checks import check_same_text, prior_words
-from annotation.quality.kernels.rules import CheckedQuestion, read_question
+from annotation.quality.kernels.question_checks import prior_words
+from annotation.quality.kernels.rules import CheckedQuestion
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, FieldRefused, split_options
 
 MOST_QUESTIONS = 10  # of one exam
@@ -308,11 +308,15 @@ _TABLE = (
     GroundRule("distractor_not_absent", 1, "A distractor of a question of presence is not stated as absent."),
     GroundRule("several_right", 1, "A distractor states what the report states, too."),
     GroundRule("equal_options", 2, "Two options say the same."),
-    GroundRule("names_letter", 1, "Stem or explanation names an option by its letter, and the letter is drawn."),
+    GroundRule("names_letter", 2, "Stem or explanation names an option by its letter or place, which is drawn."),
+    GroundRule("identifier", 1, "A text holds what looks like a name, date, number or address of a person."),
+    GroundRule("key_in_stem", 1, "The stem names the key."),
+    GroundRule("mentions_prior", 1, "A text compares with an earlier exam, which nobody is shown."),
+    GroundRule("mentions_report", 1, "A text mentions the report, which nobody is shown."),
+    GroundRule("refers_to_options", 1, "An option refers to other options."),
+    GroundRule("number_not_stated", 1, "Stem, key or explanation gives a measure that no finding has."),
 )
 RULES = {rule.code: rule for rule in _TABLE}
-
-_LETTER = re.compile(r"\b(?:option|answer|choice)s?\W{0,3}(?:is\W{0,3})?[A-D]\b|\([A-D]\)", re.IGNORECASE)
 
 
 class QuoteSpan(NamedTuple):
@@ -390,9 +394,6 @@ def fault_of(
     ]
     if fault := fault_of_polarity(Task(question.task), question.stem, options, question.key_place):
         return fault
-    checked = CheckedQuestion(question.stem, tuple(option.text for option in question.options), question.key_place)
-    if next(check_same_text(read_question(checked)), None):
-        return "equal_options"
-    if _LETTER.search(question.stem) or _LETTER.search(question.explanation):
-        return "names_letter"
-    return ""
+    texts = tuple(option.text for option in question.options)
+    checked = CheckedQuestion(question.stem, texts, question.key_place, question.explanation)
+    return fault_of_words(checked, options[question.key_place], " ".join(told.values()))

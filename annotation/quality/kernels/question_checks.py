@@ -43,6 +43,8 @@ from annotation.quality.kernels.vocabulary import (
     NEGATIVE_WORDS,
     OPPOSITES,
     OTHER_OPTIONS,
+    REPORT_MENTIONS,
+    REPORT_WORDS,
     VERBS,
 )
 
@@ -63,8 +65,8 @@ _UNIT = re.compile(r"%|percent|[mc]m\b|degrees|°")
 def check_same_text(read: ReadQuestion) -> Iterator[Flaw]:
     """In whatever order, unless the words name both sides or heights: these may be the other way round."""
     texts: dict[tuple[str, ...], int] = {}
-    for number, words in enumerate(read.options):
-        text = [word for word in usual_words(words) if word not in FILLERS]
+    for number, words in enumerate(read.usual):
+        text = [word for word in words if word not in FILLERS]
         same = text if any(opposites.issubset(text) for opposites in OPPOSITES) else sorted(text)
         first = texts.setdefault(tuple(same), number)
         if first != number and text:
@@ -155,9 +157,8 @@ _NEGATIVE = re.compile(
 
 def _comparisons() -> Iterator[tuple[list[str], str]]:
     """The words of which one is needed, and the pattern, still with the names of its parts."""
-    for table in re.split(r"\n(?=\w)", COMPARISONS.strip()):
-        needed, *patterns = table.split("\n    ")
-        yield needed.split(), "|".join(patterns)
+    for words, patterns in re.findall(r"((?:^\w.*\n)+)((?: .*\n)+)", COMPARISONS, re.MULTILINE):
+        yield words.split(), "|".join(line.strip() for line in patterns.splitlines())
 
 
 _COMPARED: dict[str, list[str]] = {}  # by word: the patterns that may hold it
@@ -204,6 +205,15 @@ def check_prior(read: ReadQuestion) -> Iterator[Flaw]:
             yield flaw("mentions_prior", place, words=found)
 
 
+_REPORT = re.compile(REPORT_MENTIONS, re.IGNORECASE)
+
+
+def check_mention_of_report(read: ReadQuestion) -> Iterator[Flaw]:
+    for place, text, words in _parts(read):
+        if not REPORT_WORDS.isdisjoint(words) and (match := _REPORT.search(text)):
+            yield flaw("mentions_report", place, words=match.group())
+
+
 def _parts(read: ReadQuestion) -> Iterator[tuple[FindingPlace, str, list[str]]]:
     """All text of the question, without the report."""
     question = read.question
@@ -213,20 +223,29 @@ def _parts(read: ReadQuestion) -> Iterator[tuple[FindingPlace, str, list[str]]]:
 
 
 def check_key_in_stem(read: ReadQuestion) -> Iterator[Flaw]:
-    """Half or more of what the key says for itself is in the stem, and nothing that another option says so."""
+    """Half or more of what the key says for itself is in the stem, or all of it in a row, and of no other option."""
     key = read.question.key
     if key is None or key >= len(read.content):
         return
-    stem = frozenset(read.stem) - COMMON_WORDS
-    if stem.isdisjoint(read.content[key]):
+    in_stem = usual_words(read.stem)
+    words = read.usual[key]
+    if frozenset(words).isdisjoint(in_stem):
         return
-    own = [_own_words(read.content, number) for number in range(len(read.content))]
-    named = own[key] & stem
-    if not named or 2 * len(named) < len(own[key]):
-        return
-    if all(stem.isdisjoint(words) for number, words in enumerate(own) if number != key):
-        words = " ".join(word for word in read.options[key] if word in named)
-        yield flaw("key_in_stem", FindingPlace.STEM, words=words)
+    content = [frozenset(option) - FILLERS for option in read.usual]
+    stem = frozenset(in_stem) - COMMON_WORDS
+    own = [_own_words(content, number) for number in range(len(content))]
+    others = [number for number in range(len(content)) if number != key]
+    if (named := own[key] & stem) and 2 * len(named) >= len(own[key]):
+        if all(stem.isdisjoint(own[number]) for number in others):
+            yield flaw("key_in_stem", FindingPlace.STEM, words=" ".join(word for word in words if word in named))
+    elif _in_a_row(words, in_stem) and not any(_in_a_row(read.usual[number], in_stem) for number in others):
+        yield flaw("key_in_stem", FindingPlace.STEM, words=" ".join(words))
+
+
+def _in_a_row(option: list[str], stem: list[str]) -> bool:
+    """Two words or more, without regard to fillers."""
+    said, row = ([word for word in words if word not in FILLERS] for words in (option, stem))
+    return len(said) > 1 and any(row[place : place + len(said)] == said for place in range(len(row) - len(said) + 1))
 
 
 def _own_words(options: list[frozenset[str]], number: int) -> frozenset[str]:
@@ -293,6 +312,7 @@ CHECKS: tuple[Callable[[ReadQuestion], Iterator[Flaw]], ...] = (
     check_kinds,
     check_negative_stem,
     check_prior,
+    check_mention_of_report,
     check_key_in_stem,
     check_report,
     check_identifiers,

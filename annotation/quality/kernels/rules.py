@@ -100,8 +100,15 @@ _TABLE = (
         "Ask what these images alone can answer, or name the prior exam in the question file.",
     ),
     Rule(
-        "key_in_stem",
+        "mentions_report",
         1,
+        "mention of the report",
+        "“{words}” sends the reader to the report, which nobody is shown.",
+        "Ask what the images show, and say it by what they show.",
+    ),
+    Rule(
+        "key_in_stem",
+        2,
         "key named in the stem",
         "The stem names the key: it contains “{words}”, and no other option does.",
         "Take the words out of the stem, or put them into other options, too.",
@@ -200,7 +207,7 @@ def words_of(text: str) -> list[str]:
 
 
 def singular(word: str) -> str:
-    return word[:-1] if word[-1] == "s" and word[-2:] not in ("ss", "is", "us") else word
+    return word[:-1] if word[-1:] == "s" and word[-2:] not in ("ss", "is", "us") else word
 
 
 def _replacements() -> dict[str, list[tuple[list[str], list[str]]]]:
@@ -218,7 +225,7 @@ _SYNONYMOUS = frozenset(_USUAL)
 
 def usual_words(words: list[str]) -> list[str]:
     """The same in the usual words, in the singular: “enlarged hearts” is “cardiomegaly”."""
-    words = [singular(word) for word in words]
+    words = [singular(word) if word[-1] == "s" else word for word in words]
     if _SYNONYMOUS.isdisjoint(words):
         return words
     found, place = list[str](), 0
@@ -252,17 +259,25 @@ class ReadQuestion(Struct, frozen=True):
     options: list[list[str]]
     explanation: list[str]
     content: list[frozenset[str]]  # of each option
+    usual: list[list[str]]  # of each option, synonyms by their usual words
 
 
 def read_question(question: CheckedQuestion) -> ReadQuestion:
-    options = [words_of(option) for option in question.options]
+    options = [_read_option(option) for option in question.options]
     return ReadQuestion(
         question,
         words_of(question.stem),
-        options,
+        [words for words, _content, _usual in options],
         words_of(question.explanation),
-        [frozenset(words) - FILLERS for words in options],
+        [content for _words, content, _usual in options],
+        [usual for _words, _content, usual in options],
     )
+
+
+@lru_cache(maxsize=4096)  # many questions have the same options
+def _read_option(option: str) -> tuple[list[str], frozenset[str], list[str]]:
+    words = words_of(option)
+    return words, frozenset(words) - FILLERS, usual_words(words)
 
 
 def compared_text(stem: str, options: Iterable[str]) -> str:

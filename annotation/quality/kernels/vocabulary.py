@@ -60,7 +60,7 @@ COMPARISON_PARTS = {
     "AGAIN": r"re-?demonstrat|re-?identif|revisuali[sz]",
     "REST": r"of|the|uncertain|unclear|likely|possible|open|visible|sharp|within|most|an?|to|preserved",
 }
-# A line of words, one of which is in every match, and indented under it what is looked for.
+# Lines of words, one of which is in every match, and indented under them what is looked for.
 COMPARISONS = r"""
 prior previous earlier last old
     (?:prior|previous|earlier|last|old)(?: [\w-]+)? <EXAM>
@@ -122,7 +122,9 @@ been
     <FLUID> (?:has|have) <OFTEN>been (?:drained|evacuated|aspirated|tapped)
 removal withdrawal
     (?:after|following|status post)(?: the)? (?:removal|withdrawal) of (?:the |a )?(?:\w+ ){0,2}<DEVICE>
-has have had
+increased decreased cleared changed appeared disappeared expanded reexpanded re-expanded resolved improved worsened
+progressed regressed grown enlarged shrunk diminished developed spread vanished reaccumulated re-accumulated recurred
+returned migrated moved doubled subsided normalised normalized become
     (?:has|have|had) <OFTEN><TURNED>(?!<THINGS>)
 increased decreased enlarged diminished doubled
     (?<!is )(?<!are )(?:(?:in|de)creased|enlarged|diminished|doubled) in (?:size|extent)(?= since|\W*$| over)
@@ -157,6 +159,38 @@ ASKS_FOR_ABSENCE = (
 ASKS_FOR_PRESENCE = (
     r"\b(?:which|what)\b[^?]*\b(?:is|are) (?:\w+ )?(?:present|seen|visible|shown|demonstrated|identified|evident|found"
     r"|noted|depicted|apparent|detected)\b|what do(?:es)? (?:the|these|this) [\w -]+ (?:show|demonstrate|reveal)"
+)
+# A capital letter from A to D after one of these, or before one of those, names no option.
+LETTER_NAMES = as_words(
+    "vitamin hepatitis kerley type group lobe stage grade class child-pugh stanford influenza segment factor protein "
+    "score zone haemophilia hemophilia killip"
+)
+LETTER_THINGS = as_words("line lines cell cells spine dimer wave waves streptococcus streptococci ring")
+# After an “A” that begins a sentence, they say that it is an option and no article.
+LETTER_VERBS = as_words(
+    "is was are were and or fits fit would could cannot does has shows names describes matches because since alone "
+    "states contradicts implies but not remains seems"
+)
+# An option by its place. Letters are drawn anew, so that the place changes, too.
+OPTION_BY_PLACE = (
+    r"\b(?:first|second|third|fourth|last|1st|2nd|3rd|4th) (?:two |three )?(?:option|answer|choice|alternative"
+    r"|distractor|statement)s?\b"
+    r"|\b(?:option|answer|choice|alternative)s? (?:no\.? ?|number |#)?(?:one|two|three|four|[1-4]|i{1,3}|iv)\b"
+    r"|\bthe (?:first|second|third|fourth|last)(?: two| three)? (?:is|are|fits?|would|does|do|can)\b"
+    r"|\b(?:option|answer|choice|letter)s?\W{0,3}(?:is\W{0,3})?(?:[b-d]|a(?! [a-z]))\b|\([a-d]\)"
+)
+# What says that somebody read the report.
+REPORT_MENTIONS = (
+    r"\b(?:the|this|its|radiology|written|official|original|accompanying|per|by|in) (?:radiolog\w+ |radiograph\w* "
+    r"|written |imaging |chest )?reports?\b|\baccording to the (?:text|findings|impression|radiologist)"
+    r"|\bas (?:reported|documented|dictated)\b|\b(?:impression|findings) (?:section|states?|says?)\b"
+    r"|\bradiologist(?:['’]s)? (?:report|note|state|describe|impression|mention|said|found)"
+    r"|\b(?:finding (?:no\.? ?|number |#)|bullet )\d+\b|\b(?:is|are|was|were|been) reported(?! by the patient)\b"
+)
+# Where none of them is found, no report is mentioned.
+REPORT_WORDS = as_words(
+    "report reports reported documented dictated text findings impression radiologist radiologist's radiologist’s "
+    "finding bullet"
 )
 # Names of places: an option that says no more than where does not state a finding.
 PLACE_WORDS = as_words(

@@ -87,7 +87,7 @@ def _question(task: str, stem: str, key: Finding, wrong: Sequence[Finding], draw
         "stem": stem,
         "options": [{"text": _name(one), "bullets": [one[0]]} for one in options],
         "key": "ABCD"[options.index(key)],
-        "explanation": f"Simulated: the report states that this is {key[1]}: {key[2]}.",
+        "explanation": f"Simulated: it is {key[1]}, and nobody looked at an image.",
         "category": "Simulated",
         "subcategory": "",
         "question_class": "Clinical Assessment",

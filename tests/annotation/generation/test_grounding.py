@@ -39,7 +39,7 @@ def question(*stands_on: list[int], **changes: Any) -> WrittenQuestion:
         "stem": "Which finding is absent?",
         "options": [WrittenOption(text=f"Finding {n}", bullets=numbers) for n, numbers in enumerate(stands_on)],
         "key": "A",
-        "explanation": "The report states that there is no pleural effusion.",
+        "explanation": "Both costophrenic angles are sharp.",
     }
     return WrittenQuestion(**given | changes)
 
@@ -256,15 +256,85 @@ def test_no_two_options_say_the_same() -> None:
     assert fault_of(question(options=options), BULLETS) == "equal_options"
 
 
-@pytest.mark.parametrize("words", ["Option B is wrong here.", "The answer is (C).", "Choice: d fits the images best."])
-def test_no_text_names_a_letter_that_will_be_drawn(words: str) -> None:
+LETTERS = (
+    "A is right, B and C are not.",
+    "The first option fits the images best.",
+    "Option B is wrong here.",
+    "The answer is (C).",
+    "Choice: d fits the images best.",
+    "Unlike C, the key fits.",
+    "It is not A.",
+    "A: the angles are sharp.",
+    "Options 1 and 2 are seen.",
+    "The second is not seen.",
+)
+NO_LETTERS = (
+    "Vitamin D and hepatitis B say nothing; a finding in lobe A is not meant.",
+    "A small effusion is seen. A nodule lies above it.",
+    "Kerley B lines are seen, and the first rib is broken.",
+    "The answer is a pneumothorax, and the other options are not seen.",
+    "The C spine and C7 are not seen; a D-dimer was not taken.",
+)
+
+
+@pytest.mark.parametrize("words", LETTERS)
+def test_no_text_names_a_letter_or_place_that_will_be_drawn(words: str) -> None:
     assert fault_of(question([4], [1], [2], [3], explanation=words), BULLETS) == "names_letter"
-    assert fault_of(question([4], [1], [2], [3], stem=words), BULLETS) == "names_letter"
+    assert fault_of(question([4], [1], [2], [3], stem=f"Which is absent? {words}"), BULLETS) == "names_letter"
 
 
-def test_vitamin_d_is_no_letter_of_an_option() -> None:
-    words = "Vitamin D and hepatitis B say nothing; a finding in lobe A is not meant."
+@pytest.mark.parametrize("words", NO_LETTERS)
+def test_other_letters_and_articles_name_no_option(words: str) -> None:
     assert fault_of(question([4], [1], [2], [3], explanation=words), BULLETS) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("According to the report the angles are sharp.", "mentions_report"),
+        ("The report states it.", "mentions_report"),
+        ("As described in the radiology report, it is clear.", "mentions_report"),
+        ("Finding number 4 says so.", "mentions_report"),
+        ("Dr. Quillfeather saw sharp angles.", "identifier"),
+        ("Zora Quillfeather has sharp angles.", "identifier"),
+        ("The angles were sharp on 03.02.2024.", "identifier"),
+        ("Call 617 555 0134 for the sharp angles.", "identifier"),
+        ("The angles of MRN 77410093 are sharp.", "identifier"),
+        ("The effusion has cleared.", "mentions_prior"),
+        ("The angles remain in place, which is persistent.", "mentions_prior"),
+    ],
+)
+def test_what_no_text_of_a_model_may_say(words: str, fault: str) -> None:
+    assert fault_of(question([4], [1], [2], [3], explanation=words), BULLETS) == fault
+    assert fault_of(question([4], [1], [2], [3], stem=f"Which finding is absent? {words}"), BULLETS) == fault
+    assert fault in RULES
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"stem": "Given the enlarged heart, which finding is present?"}, "key_in_stem"),
+        ({"stem": "The cardiac silhouette is large. Which is present: cardiomegaly?"}, "key_in_stem"),
+        ({"stem": "Which finding is present in this 3 cm lesion?"}, "number_not_stated"),
+        ({"explanation": "The ratio is high, and the tube ends 4 cm above the carina."}, "number_not_stated"),
+        ({"explanation": "More than 50 % of the chest is heart."}, ""),
+    ],
+)
+def test_stem_and_explanation_of_a_question_of_presence(changes: dict[str, str], fault: str) -> None:
+    options = (("Enlarged heart", 1), ("Pleural effusion", 4), ("Pneumothorax", 5), ("Rib fracture", 4))
+    asked = written(*options, **{"task": "presence", "stem": SEEN} | changes)
+    assert fault_of(asked, BULLETS, STATEMENTS) == fault
+
+
+def test_the_key_is_on_the_side_of_its_finding() -> None:
+    options = (("Right hilum", 3), ("Left hilum", 3), ("Left apex", 3), ("Right base", 3))
+    asked = written(*options, task="location", stem="Where is the prominence?")
+    assert fault_of(asked, BULLETS, STATEMENTS) == "other_side"
+
+
+def test_no_option_refers_to_others() -> None:
+    options = (("Pleural effusion", 4), ("Enlarged heart", 1), ("Nodule", 2), ("Both of these", 3))
+    assert fault_of(written(*options), BULLETS) == "refers_to_options"
 
 
 def test_each_rule_has_a_version_and_a_sentence() -> None:

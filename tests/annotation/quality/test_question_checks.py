@@ -39,6 +39,7 @@ def options(*texts: str) -> dict[str, Any]:
 
 REPORT = "There is a small left pleural effusion with adjacent atelectasis of the lower lobe. No pneumothorax."
 
+UPPER = options("Right upper lobe", "Right lower lobe", "Left upper lobe", "Left lower lobe")
 FIRES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("duplicate_options", options("Effusion", "The effusion.", "Mass", "Nodule"), ["B"]),
     ("duplicate_options", options("Cardiomegaly", "Enlarged heart", "Mass", "Nodule"), ["B"]),
@@ -56,6 +57,10 @@ FIRES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("mentions_prior", {"stem": "Compared to the previous radiograph, what has changed?"}, ["stem"]),
     ("mentions_prior", options("Unchanged effusion", "Mass", "Interval increase of the nodule", "Cyst"), ["A", "C"]),
     ("mentions_prior", {"explanation": "The effusion has worsened since the last exam."}, ["explanation"]),
+    ("mentions_report", {"stem": "According to the report, what is seen?"}, ["stem"]),
+    ("mentions_report", {"explanation": "It is so, as the radiologist reported it."}, ["explanation"]),
+    ("key_in_stem", {"stem": "Beside the left pleural effusion, which finding is seen?"}, ["stem"]),
+    ("key_in_stem", {"stem": "Where is the opacity of the right upper lobe?"} | UPPER, ["stem"]),
     ("key_in_stem", {"stem": "The effusion of this patient is called what?"}, ["stem"]),
     ("report_copied", {"stem": "A small left pleural effusion with adjacent what?", "report": REPORT}, ["stem"]),
     ("report_copied", {"explanation": f"We see: {REPORT}", "report": REPORT}, ["explanation"]),
@@ -82,6 +87,7 @@ SILENT: list[tuple[str, dict[str, Any]]] = [
     ("negative_stem", {"stem": "Which of at least two findings is seen?"}),
     ("mentions_prior", {"stem": "Compared to the previous radiograph, what has changed?", "has_prior": True}),
     ("mentions_prior", options("Prior sternotomy", "Mass", "Nodule", "Cyst")),
+    ("mentions_report", {"stem": "A patient reports chest pain. What is seen?"}),
     ("key_in_stem", {"stem": "Is the fracture or the effusion on the left?"}),
     ("report_copied", {"stem": "What is seen in the left lower lobe?", "report": REPORT}),
     ("short_explanation", {"explanation": "x" * 20}),

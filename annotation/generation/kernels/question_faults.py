@@ -1,9 +1,13 @@
-"""Which options of a question the findings make right, in every task. Pure."""
+"""What is wrong with a question of a model: options that the findings make right, and what no text of it may say. Pure.
+
+Words are looked for by the checks of quality, whose findings only mark an imported question: what a model writes is
+refused, since it can be asked again.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -11,12 +15,18 @@ from msgspec import Struct
 from annotation.call_enums import Polarity
 from annotation.enums import Task
 from annotation.generation.kernels.negation import Stated, stated_words
-from annotation.quality.kernels.rules import usual_words, words_of
+from annotation.quality.kernels.identifiers import spot_identifiers
+from annotation.quality.kernels.question_checks import check
+from annotation.quality.kernels.rules import CheckedQuestion, usual_words, words_of
 from annotation.quality.kernels.vocabulary import (
     ASKS_FOR_ABSENCE,
     ASKS_FOR_PRESENCE,
     COMMON_WORDS,
     FILLERS,
+    LETTER_NAMES,
+    LETTER_THINGS,
+    LETTER_VERBS,
+    OPTION_BY_PLACE,
     PLACE_WORDS,
 )
 
@@ -89,3 +99,64 @@ def _several_right(task: Task, key: PolarOption, others: Sequence[PolarOption]) 
     if any(one.states_its_finding and not one.denies for one in stand) or any(_is_denial(one) for one in others):
         return True
     return task is Task.DIFFERENTIAL and len(stand) == len(others)
+
+
+# --- words ---
+# Findings of the checks for which a question of a model is refused, and the code of the rule here.
+REFUSED_FOR = {
+    "duplicate_options": "equal_options",
+    "all_of_the_above": "refers_to_options",
+    "mentions_prior": "mentions_prior",
+    "mentions_report": "mentions_report",
+    "key_in_stem": "key_in_stem",
+}
+_SENTENCE_START = re.compile(r"(^|[.?!:]\s+)(?=[A-Z])")
+_LETTER = re.compile(r"(?:([\w'’-]+)[ ,(]+)?(?<![\w'’.-])([A-D])(?![\w-])(?:['’]s)?(\W{0,2})(\w*)")
+_MEASURE = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)[ -]?(mm|cm|ml|degrees?|°)(?!\w)")
+_SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
+
+
+def fault_of_words(question: CheckedQuestion, key: PolarOption, stated: str) -> str:
+    """The code of a rule that the texts break; "" for none. ``stated``: all usable findings, "" if not known."""
+    found = {REFUSED_FOR.get(one.rule, "identifier") for one in check(question, 0) if _is_refused(one.rule)}
+    if "equal_options" in found:
+        return "equal_options"
+    texts = (question.stem, question.explanation)
+    if any(names_option(text) for text in texts):
+        return "names_letter"
+    if any(spot_identifiers(_SENTENCE_START.sub(r"\1so ", text)) for text in texts):
+        found.add("identifier")
+    if found:
+        return min(found)
+    if stated and _other_measures((*texts, key.text), stated):
+        return "number_not_stated"
+    return "other_side" if _is_turned(key) else ""
+
+
+def _is_refused(rule: str) -> bool:
+    return rule in REFUSED_FOR or rule.startswith("identifier_")
+
+
+def names_option(text: str) -> bool:
+    """By its letter, or by its place: both are drawn anew. “Kerley B lines” and the article “A” name none."""
+    if _compiled(OPTION_BY_PLACE, re.IGNORECASE).search(text):
+        return True
+    for before, letter, signs, after in _LETTER.findall(text):
+        if before.lower() in LETTER_NAMES or after in LETTER_THINGS:
+            continue
+        if letter != "A" or before or signs != " " or after in LETTER_VERBS or after in ("B", "C", "D"):
+            return True
+    return False
+
+
+def _other_measures(texts: Iterable[str], stated: str) -> bool:
+    """A number with its unit that no finding has."""
+    told = set(_MEASURE.findall(stated))
+    return any(not told.issuperset(_MEASURE.findall(text)) for text in texts)
+
+
+def _is_turned(key: PolarOption) -> bool:
+    """The key names one side, and its findings only the other."""
+    said = {side.lower() for side in _SIDE.findall(key.text)}
+    told = {side.lower() for _polarity, words in key.bullets.values() for side in _SIDE.findall(words)}
+    return bool(said and told and said.isdisjoint(told))
