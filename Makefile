@@ -114,6 +114,7 @@ proof-audit: setup-dev
 
 proof-exams: setup-dev
 	@$(BIN)/python -m tests.annotation.validators.exam_table
+	@$(BIN)/python -m tests.annotation.generation.planted_table --write
 
 proof-api: setup-dev
 	@PROOF_REQUESTS=$${PROOF_REQUESTS:-20000} $(BIN)/python -m pytest -q -s -n 0 tests/fuzzing

@@ -21,8 +21,14 @@ from msgspec import Struct
 from annotation.call_enums import Polarity, PromptPurpose
 from annotation.enums import Task
 from annotation.generation.kernels.negation import fault_of_quote
-from annotation.generation.kernels.question_faults import PolarOption, fault_of_polarity, fault_of_words
+from annotation.generation.kernels.question_faults import (
+    PolarOption,
+    fault_of_polarity,
+    fault_of_words,
+    names_another_finding,
+)
 from annotation.prompts.kernels.filling import ShippedPrompt
+from annotation.quality.kernels.identifiers import spot_identifiers
 from annotation.quality.kernels.question_checks import prior_words
 from annotation.quality.kernels.rules import CheckedQuestion
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, FieldRefused, split_options
@@ -292,7 +298,8 @@ _TABLE = (
     GroundRule("quote_not_whole", 1, "The quote is cut out of a statement that says more."),
     GroundRule("only_possible", 1, "The report calls the finding possible, neither present nor absent."),
     GroundRule("polarity_not_stated", 1, "The quote does not state the finding as the model says, present or absent."),
-    GroundRule("other_side", 1, "The finding is on another side than in the quote."),
+    GroundRule("statement_not_in_quote", 1, "The statement has no word of its quote."),
+    GroundRule("contradicts_quote", 1, "Side, height or size of the finding are others than in the quote."),
     # --- of a question ---
     GroundRule("option_without_bullet", 1, "An option names no finding that supports it."),
     GroundRule("unknown_bullet", 1, "An option names a finding that is not in the list, or that a rule left out."),
@@ -315,6 +322,8 @@ _TABLE = (
     GroundRule("mentions_report", 1, "A text mentions the report, which nobody is shown."),
     GroundRule("refers_to_options", 1, "An option refers to other options."),
     GroundRule("number_not_stated", 1, "Stem, key or explanation gives a measure that no finding has."),
+    GroundRule("contradicts_finding", 1, "Side, height or size of the key are others than in its findings."),
+    GroundRule("another_finding", 1, "An option has no word of the findings that it names."),
 )
 RULES = {rule.code: rule for rule in _TABLE}
 
@@ -396,4 +405,9 @@ def fault_of(
         return fault
     texts = tuple(option.text for option in question.options)
     checked = CheckedQuestion(question.stem, texts, question.key_place, question.explanation)
-    return fault_of_words(checked, options[question.key_place], " ".join(told.values()))
+    if fault := fault_of_words(checked, options[question.key_place], " ".join(told.values())):
+        return fault
+    labels = f"{question.category}. {question.subcategory}. {question.question_class}"
+    if any(one.identifier.letter != "A" for one in spot_identifiers(labels)):  # in titles, two capitals are no name
+        return "identifier"
+    return "another_finding" if names_another_finding(Task(question.task), options) else ""

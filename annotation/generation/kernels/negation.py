@@ -22,9 +22,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from annotation.enums import Word
-from annotation.quality.kernels.vocabulary import FILLERS, as_words
+from annotation.quality.kernels.rules import are_contrary, usual_words, words_of
+from annotation.quality.kernels.vocabulary import COMMON_WORDS, FILLERS, as_words
 
-# Separated by bars. PSEUDO: look like triggers. PRE and POST: deny what follows, what precedes. MAYBE: leave it open.
+# Separated by bars. PSEUDO: look like triggers. PRE, POST, BOTH: deny what follows, precedes. MAYBE: leave it open.
 PSEUDO = """no increase|no suspicious change|no significant change|no change|no interval change|no definite change|
 no significant interval change|not extend|not cause|not drain|gram negative|without difficulty|not necessarily|
 not only"""
@@ -38,11 +39,13 @@ sufficient to rule out|resolution of|removal of|no definite|no obvious|lack of|l
 POST = """unlikely|free|was ruled out|is ruled out|are ruled out|have been ruled out|has been ruled out|absent|not seen|
 not visible|not present|not identified|not evident|not visualized|not visualised|not demonstrated|not appreciated|
 not noted|negative|is excluded|are excluded|no longer seen|has resolved|have resolved|has cleared|have cleared"""
+BOTH = """is not|are not|was not|were not|does not|do not|isn't|aren't"""
 MAYBE_PRE = """rule out|r/o|evaluate for|may be|may represent|may reflect|might be|might represent|could be|possible|
 could represent|could reflect|possibly|possibility of|questionable|question of|cannot exclude|can not exclude|
 cannot rule out|not exclude|suspicious for|concerning for|concern for|versus|equivocal|perhaps"""
-MAYBE_POST = """did not rule out|not ruled out|not been ruled out|being ruled out|be ruled out|cannot be excluded|
-can not be excluded|not excluded|not be excluded|cannot be ruled out|is possible|are possible|is questionable"""
+MAYBE_POST = """did not rule out|is not excluded|are not excluded|is not ruled out|are not ruled out|not ruled out|
+not been ruled out|being ruled out|be ruled out|cannot be excluded|can not be excluded|not excluded|not be excluded|
+cannot be ruled out|is possible|are possible|is questionable"""
 # What ends a scope: [2], without the many causes and sources; the last line is ours.
 ENDS = """but|however|nevertheless|yet|though|although|still|aside from|except|apart from|secondary to|cause of|
 source of|as the cause of|as a cause of|reason for|etiology of|origin of|other possibilities of|
@@ -55,8 +58,7 @@ CLAUSE_VERBS = as_words(
 SEEN = as_words("seen noted identified visible present evident visualized visualised demonstrated appreciated")
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’/.][^\W_]+)*|[.,;:()?!]")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)]\s|[A-Z][A-Za-z ]{2,20}:))|\Z")
-_SIDE = re.compile(r"\b(?:left|right)\b")
-LEAST_QUOTE = 6  # letters
+LEAST_QUOTE = 4  # letters
 _JOINERS = frozenset(("and", "or", ",", "with"))
 
 
@@ -82,7 +84,15 @@ class StatedWord(NamedTuple):
 def _triggers() -> dict[str, list[tuple[tuple[str, ...], str]]]:
     """By their first word, the longest first."""
     found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    tables = {"pseudo": PSEUDO, "pre": PRE, "post": POST, "maybe pre": MAYBE_PRE, "maybe post": MAYBE_POST, "end": ENDS}
+    tables = {
+        "pseudo": PSEUDO,
+        "pre": PRE,
+        "post": POST,
+        "both": BOTH,
+        "maybe pre": MAYBE_PRE,
+        "maybe post": MAYBE_POST,
+        "end": ENDS,
+    }
     for kind, table in tables.items():
         for words in (tuple(phrase.split()) for phrase in table.replace("\n", "").split("|")):
             found.setdefault(words[0], []).append((words, kind))
@@ -112,9 +122,9 @@ def _of_sentence(text: str, start: int, end: int) -> list[StatedWord]:
     stated: list[Stated | None] = [Stated.PRESENT if word[0].isalnum() else None for word in words]
     marks, ends = _marks(words), _clause_starts(words)
     for first, after, kind in marks:
-        if kind in ("pre", "maybe pre"):
+        if kind in ("pre", "both", "maybe pre"):
             _state(stated, _until(after, len(words), marks, ends), kind)
-        elif kind in ("post", "maybe post"):
+        if kind in ("post", "both", "maybe post"):
             before = [place for place in (*ends, *(m[1] for m in marks)) if place <= first]
             _state(stated, range(max(before, default=0), first), kind)
     for first, after, kind in marks:
@@ -142,17 +152,18 @@ def _marks(words: list[str]) -> list[tuple[int, int, str]]:
 
 def _clause_starts(words: list[str]) -> list[int]:
     """Where a clause with a verb of its own begins: behind a semicolon, and a comma or “and” before such a verb."""
-    starts = []
+    starts = [0]
     for place, word in enumerate(words):
         if word in (";", ":", "(", ")"):
             starts.append(place + 1)
-        elif word in (",", "and") and (rest := words[place + 1 : place + 2]) and rest[0] not in ("or", "nor"):
+        elif word in (",", "and") and words[place + 1 : place + 2] not in (["or"], ["nor"]):
             part = [*words[place + 1 :], "."]
             part = part[: next(n for n, one in enumerate(part) if n and one in (",", "and", ";", ".", ":"))]
-            verbs = [n for n, one in enumerate(part) if one in CLAUSE_VERBS]
-            if verbs and not SEEN.intersection(part[verbs[0] + 1 : verbs[0] + 2]) and "not" not in part[verbs[0] :]:
+            verb = next((n for n, one in enumerate(part) if one in CLAUSE_VERBS), None)
+            is_of_a_list = verb is not None and SEEN.intersection(part[verb + 1 : verb + 3])
+            if verb is not None and (not is_of_a_list or CLAUSE_VERBS.intersection(words[starts[-1] : place])):
                 starts.append(place + 1)
-    return starts
+    return starts[1:]
 
 
 def _until(after: int, end: int, marks: list[tuple[int, int, str]], ends: list[int]) -> range:
@@ -199,13 +210,15 @@ def is_whole(text: str, start: int, end: int) -> bool:
     """Whether nothing but fillers is left of the clause around ``text[start:end]``."""
     first, last = next(((a, b) for a, b in sentences(text) if a <= start < b), (start, end))
     last = next((b for a, b in sentences(text) if a < end <= b), last)
-    return not (_left_over(text, first, start, -1) or _left_over(text, end, last, 1))
+    begins = _TOKEN.search(text, start)
+    is_first = begins is not None and begins.group().lower() in ("without", "with", "but")
+    return (is_first or not _left_over(text, first, start, -1)) and not _left_over(text, end, last, 1)
 
 
 def _left_over(text: str, start: int, end: int, step: int) -> bool:
     """``step``: 1 where the clause goes on behind the quote, -1 where it began before."""
     for word in [match.group().lower() for match in _TOKEN.finditer(text, start, end)][::step]:
-        if not word[0].isalnum() or word in _JOINERS or word in _ENDING:
+        if not word[0].isalnum() or word in _JOINERS or word in _ENDING or (step > 0 and word == "without"):
             return False
         if word not in FILLERS:
             return True
@@ -228,8 +241,20 @@ def fault_of_quote(statement: str, location: str, polarity: str, report: str, st
     carried = how_stated(stated_words(quote), about) is stated
     if not carried or polarity not in _polarities(stated, how_stated(stated_words(statement))):
         return "polarity_not_stated"
-    told, said = (set(_SIDE.findall(text.casefold())) for text in (f"{statement} {location}", quote))
-    return "other_side" if told and said and told.isdisjoint(said) else ""
+    if stated is not Stated.NORMAL and not have_words_in_common(statement, quote):
+        return "statement_not_in_quote"
+    return "contradicts_quote" if are_contrary(f"{statement} {location}", quote) else ""
+
+
+def have_words_in_common(one: str, other: str) -> bool:
+    """Words other than sides and fillers, by their first letters, synonyms also by their usual words."""
+    return not _named(one).isdisjoint(_named(other))
+
+
+def _named(text: str) -> frozenset[str]:
+    said = words_of(text)
+    words = frozenset((*said, *usual_words(said)))
+    return frozenset(word[:5] for word in words - FILLERS - COMMON_WORDS or words)
 
 
 def _polarities(stated: Stated, named: Stated) -> tuple[str, ...]:

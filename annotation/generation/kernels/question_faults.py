@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from annotation.call_enums import Polarity
 from annotation.enums import Task
-from annotation.generation.kernels.negation import Stated, stated_words
+from annotation.generation.kernels.negation import Stated, have_words_in_common, stated_words
 from annotation.quality.kernels.identifiers import spot_identifiers
 from annotation.quality.kernels.question_checks import check
-from annotation.quality.kernels.rules import CheckedQuestion, usual_words, words_of
+from annotation.quality.kernels.rules import CheckedQuestion, are_contrary, usual_words, words_of
 from annotation.quality.kernels.vocabulary import (
     ASKS_FOR_ABSENCE,
     ASKS_FOR_PRESENCE,
@@ -43,6 +43,10 @@ class PolarOption(Struct, frozen=True):
     @property
     def polarities(self) -> set[Polarity]:
         return {polarity for polarity, _statement in self.bullets.values()}
+
+    @property
+    def statements(self) -> str:
+        return ". ".join(statement for _polarity, statement in self.bullets.values())
 
     @property
     def denies(self) -> bool:
@@ -89,6 +93,13 @@ def _is_denial(option: PolarOption) -> bool:
     return option.polarities == ABSENT and option.denies
 
 
+def names_another_finding(task: Task, options: Sequence[PolarOption]) -> bool:
+    """Where an option is a finding, it has a word of one that it stands on."""
+    known = [one for one in options if any(statement for _polarity, statement in one.bullets.values())]
+    is_asked = task in (Task.PRESENCE, Task.NEGATION)
+    return is_asked and not all(have_words_in_common(one.text, one.statements) for one in known)
+
+
 def _is_untrue(option: PolarOption) -> bool:
     return option.polarities == (PRESENT if option.denies else ABSENT)
 
@@ -113,7 +124,6 @@ REFUSED_FOR = {
 _SENTENCE_START = re.compile(r"(^|[.?!:]\s+)(?=[A-Z])")
 _LETTER = re.compile(r"(?:([\w'’-]+)[ ,(]+)?(?<![\w'’.-])([A-D])(?![\w-])(?:['’]s)?(\W{0,2})(\w*)")
 _MEASURE = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)[ -]?(mm|cm|ml|degrees?|°)(?!\w)")
-_SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 
 def fault_of_words(question: CheckedQuestion, key: PolarOption, stated: str) -> str:
@@ -130,7 +140,7 @@ def fault_of_words(question: CheckedQuestion, key: PolarOption, stated: str) -> 
         return min(found)
     if stated and _other_measures((*texts, key.text), stated):
         return "number_not_stated"
-    return "other_side" if _is_turned(key) else ""
+    return "contradicts_finding" if stated and are_contrary(key.text, key.statements) else ""
 
 
 def _is_refused(rule: str) -> bool:
@@ -153,10 +163,3 @@ def _other_measures(texts: Iterable[str], stated: str) -> bool:
     """A number with its unit that no finding has."""
     told = set(_MEASURE.findall(stated))
     return any(not told.issuperset(_MEASURE.findall(text)) for text in texts)
-
-
-def _is_turned(key: PolarOption) -> bool:
-    """The key names one side, and its findings only the other."""
-    said = {side.lower() for side in _SIDE.findall(key.text)}
-    told = {side.lower() for _polarity, words in key.bullets.values() for side in _SIDE.findall(words)}
-    return bool(said and told and said.isdisjoint(told))

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from annotation.enums import FindingPlace, OptionLetter
 from annotation.quality.kernels.identifiers import IDENTIFIERS
-from annotation.quality.kernels.vocabulary import FILLERS, SYNONYMS
+from annotation.quality.kernels.vocabulary import CONTRARIES, FILLERS, SYNONYMS
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 
@@ -214,7 +214,7 @@ def _replacements() -> dict[str, list[tuple[list[str], list[str]]]]:
     """By the first word of a phrase, the longest first: the phrase, and the usual one."""
     found: dict[str, list[tuple[list[str], list[str]]]] = {}
     for usual, *others in (line.split("|") for line in SYNONYMS.strip().splitlines()):
-        for phrase in ([singular(word) for word in other.split()] for other in others):
+        for phrase in ([singular(word) for word in re.split("[ -]", other)] for other in others):
             found.setdefault(phrase[0], []).append((phrase, usual.split()))
     return {word: sorted(listed, key=lambda one: -len(one[0])) for word, listed in found.items()}
 
@@ -225,6 +225,8 @@ _SYNONYMOUS = frozenset(_USUAL)
 
 def usual_words(words: list[str]) -> list[str]:
     """The same in the usual words, in the singular: “enlarged hearts” is “cardiomegaly”."""
+    if any("-" in word for word in words):
+        words = [part for word in words for part in word.split("-")]
     words = [singular(word) if word[-1] == "s" else word for word in words]
     if _SYNONYMOUS.isdisjoint(words):
         return words
@@ -239,6 +241,16 @@ def usual_words(words: list[str]) -> list[str]:
             found.append(words[place])
             place += 1
     return found
+
+
+def are_contrary(one: str, other: str) -> bool:
+    """Left and right, upper and lower, small and large: one text has only this of them, the other only that."""
+    words, others = frozenset(usual_words(words_of(one))), frozenset(usual_words(words_of(other)))
+    for group in CONTRARIES:
+        here, there = ({n for n, same in enumerate(group) if same & text} for text in (words, others))
+        if here and there and here.isdisjoint(there):
+            return True
+    return False
 
 
 @lru_cache(maxsize=8)  # neighbouring questions share an exam

@@ -23,6 +23,16 @@ ABSOLUTE_TERMS = as_words(
 OTHER_OPTIONS = as_words("above these those option options answer answers choice choices listed given and or b c d")
 # Where an option has both of them, the order of its words says which is which.
 OPPOSITES = (as_words("left right"), as_words("upper lower"), as_words("above below"), as_words("anterior posterior"))
+# What a thing cannot be at once.
+CONTRARIES = (
+    (as_words("left"), as_words("right")),
+    (as_words("upper apical apex apices"), as_words("middle mid lingula"), as_words("lower basal basilar base")),
+    (
+        as_words("small mild mildly"),
+        as_words("moderate moderately"),
+        as_words("large severe severely marked extensive"),
+    ),
+)
 # An option of three words or more that has one is a sentence.
 VERBS = as_words(
     "is are was were has have shows show lies suggests extends projects appears remains ends reach reaches lies lie"
@@ -76,7 +86,7 @@ before previously yesterday
 compared comparison relative contrast
     (?:compared|comparison|relative|in contrast)(?: is made)? (?:with|to) (?:[\w-]+ ){0,6}?(?:<BEFORE>|<DATE>|<FILM>)
 since
-    since (?:the )?(?:last|prior|previous|earlier|admission|surgery|removal|placement|<DATE>|<FILM>|exam|then)
+    since (?:the )?(?:last|prior|previous|earlier|admission|surgery|removal|placement|<DATE>|<EXAM>|then)
 interval
     (?<!pr )(?<!qt )(?<!rr )(?<!an )interval(?:ly)?(?! between| is| was| of \d)
 again
@@ -91,7 +101,7 @@ stable static
 change changes changed
     (?:little|(?:no|without)(?: \w+ly| any)?(?: <MARKED>)?) change(?! of the (?:spine|bone))
     changes? (?:from|since|between the|over time|in (?:the )?(?:size|position|extent|appearance))
-    (?:not|has|have|had|what|which \w+) (?:has |have )?(?:significantly )?changed?(?! of| in)
+    (?:has|have|had|what|which \w+) (?:has |have )?(?:not )?(?:\w+ly )?changed(?! of| in)|did not change
     how (?:has|have|did) (?:\w+ ){0,5}changed?|changed? (?:over time|since)
 similar same different identical
     (?:similar|same|different|identical)(?: \w+){0,6} (?:to|as|from|than) (?:the |on |in |was )*<BEFORE>
@@ -183,7 +193,8 @@ OPTION_BY_PLACE = (
 REPORT_MENTIONS = (
     r"\b(?:the|this|its|radiology|written|official|original|accompanying|per|by|in) (?:radiolog\w+ |radiograph\w* "
     r"|written |imaging |chest )?reports?\b|\baccording to the (?:text|findings|impression|radiologist)"
-    r"|\bas (?:reported|documented|dictated)\b|\b(?:impression|findings) (?:section|states?|says?)\b"
+    r"|\bas (?:reported|documented|dictated)\b|\b(?:noted|stated|described|mentioned|listed|documented|given) in the "
+    r"(?:findings?|impression|text|report)\b|\b(?:impression|findings) (?:section|states?|says?|mentions?|reads?)\b"
     r"|\bradiologist(?:['’]s)? (?:report|note|state|describe|impression|mention|said|found)"
     r"|\b(?:finding (?:no\.? ?|number |#)|bullet )\d+\b|\b(?:is|are|was|were|been) reported(?! by the patient)\b"
 )

@@ -79,7 +79,9 @@ def test_a_grounded_finding_has_its_place() -> None:
         ({"compares_with_prior": True}, "compares_with_prior"),
         ({"statement": "The heart is larger than on the previous radiograph"}, "compares_with_prior"),
         ({"statement": "Unchanged cardiomegaly"}, "compares_with_prior"),
-        ({"quote": "heart"}, "quote_too_short"),
+        ({"quote": "is"}, "quote_too_short"),
+        ({"quote": "heart"}, "quote_not_whole"),
+        ({"statement": "Fracture of the clavicle"}, "statement_not_in_quote"),
         ({"quote": "No pleural effusion.", "statement": "Pleural effusion"}, "polarity_not_stated"),
         ({"quote": "pleural effusion", "statement": "Pleural effusion"}, "quote_not_whole"),
         ({"quote": "pleural effusion", "statement": "Pleural effusion", "polarity": "absent"}, "quote_not_whole"),
@@ -122,7 +124,8 @@ STATED = (
         ("The mediastinum is normal.", "Widened mediastinum", "absent", ""),
         ("The mediastinum is normal.", "Normal mediastinum", "absent", "polarity_not_stated"),
         ("Cardiomegaly.", "Enlarged heart", "present", ""),
-        ("There is a small left pleural effusion", "Right effusion", "present", "other_side"),
+        ("There is a small left pleural effusion", "Right effusion", "present", "contradicts_quote"),
+        ("There is a small left pleural effusion", "Large left effusion", "present", "contradicts_quote"),
     ],
 )
 def test_a_quote_is_a_whole_statement_and_carries_its_polarity(
@@ -321,7 +324,7 @@ def test_what_no_text_of_a_model_may_say(words: str, fault: str) -> None:
     ],
 )
 def test_stem_and_explanation_of_a_question_of_presence(changes: dict[str, str], fault: str) -> None:
-    options = (("Enlarged heart", 1), ("Pleural effusion", 4), ("Pneumothorax", 5), ("Rib fracture", 4))
+    options = (("Enlarged heart", 1), ("Pleural effusion", 4), ("Pneumothorax", 5), ("Effusion of both sides", 4))
     asked = written(*options, **{"task": "presence", "stem": SEEN} | changes)
     assert fault_of(asked, BULLETS, STATEMENTS) == fault
 
@@ -329,7 +332,18 @@ def test_stem_and_explanation_of_a_question_of_presence(changes: dict[str, str],
 def test_the_key_is_on_the_side_of_its_finding() -> None:
     options = (("Right hilum", 3), ("Left hilum", 3), ("Left apex", 3), ("Right base", 3))
     asked = written(*options, task="location", stem="Where is the prominence?")
-    assert fault_of(asked, BULLETS, STATEMENTS) == "other_side"
+    assert fault_of(asked, BULLETS, STATEMENTS) == "contradicts_finding"
+
+
+def test_an_option_is_a_finding_that_it_names() -> None:
+    options = (("Enlarged heart", 1), ("Pleural effusion", 5), ("Pneumothorax", 4), ("Pleural fluid of the left", 4))
+    assert fault_of(written(*options, task="presence", stem=SEEN), BULLETS, STATEMENTS) == "another_finding"
+
+
+def test_no_label_holds_a_number_of_a_person() -> None:
+    sound = question([4], [1], [2], [3], category="Heart and Great Vessels", subcategory="Pleural Effusion")
+    assert fault_of(sound, BULLETS) == ""
+    assert fault_of(question([4], [1], [2], [3], question_class="MRN 77410093"), BULLETS) == "identifier"
 
 
 def test_no_option_refers_to_others() -> None:

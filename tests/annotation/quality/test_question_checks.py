@@ -44,7 +44,11 @@ FIRES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("duplicate_options", options("Effusion", "The effusion.", "Mass", "Nodule"), ["B"]),
     ("duplicate_options", options("Cardiomegaly", "Enlarged heart", "Mass", "Nodule"), ["B"]),
     ("duplicate_options", options("Pleural fluid", "Mass", "Nodule", "Hydrothorax"), ["D"]),
-    ("duplicate_options", options("Left effusion", "Effusions on the left side", "Left-sided effusion", "Mass"), ["C"]),
+    (
+        "duplicate_options",
+        options("Left effusion", "Effusions on the left side", "Left-sided effusion", "Mass"),
+        ["B", "C"],
+    ),
     ("overlapping_options", options("Effusion", "Small effusion", "Mass", "Nodule"), ["B"]),
     ("overlapping_options", options("10-20 mm", "15-30 mm", "31-40 mm", "41-50 mm"), ["B"]),
     ("longest_is_key", options("A moderately large effusion of the left side", "Mass", "Nodule", "Fracture"), ["A"]),
