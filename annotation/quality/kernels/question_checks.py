@@ -172,7 +172,7 @@ _COMPARING = frozenset(_COMPARED)
 def _comparison(pattern: str) -> re.Pattern[str]:
     while (filled := re.sub(r"<([A-Z]+2?3?)>", lambda part: f"(?:{COMPARISON_PARTS[part[1]]})", pattern)) != pattern:
         pattern = filled
-    return re.compile(rf"(?<![\w-])(?:{pattern})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?<![\w-])(?:{pattern})(?!\w)")
 
 
 def check_negative_stem(read: ReadQuestion) -> Iterator[Flaw]:
@@ -193,8 +193,9 @@ def _compares(text: str, words: list[str]) -> str:
         return ""
     tried = {pattern for word in words for pattern in _COMPARED.get(word, ())}
     line = " ".join(text.split())
-    matches = [match for pattern in tried if (match := _comparison(pattern).search(line))]
-    return min((match.start(), match.group()) for match in matches)[1] if matches else ""
+    lower = line.lower()
+    spans = [match.span() for pattern in tried if (match := _comparison(pattern).search(lower))]
+    return line[slice(*min(spans))] if spans else ""
 
 
 def check_prior(read: ReadQuestion) -> Iterator[Flaw]:
@@ -229,10 +230,10 @@ def check_key_in_stem(read: ReadQuestion) -> Iterator[Flaw]:
         return
     in_stem = usual_words(read.stem)
     words = read.usual[key]
-    if frozenset(words).isdisjoint(in_stem):
+    stem = frozenset(in_stem) - COMMON_WORDS - FILLERS
+    if stem.isdisjoint(words) and not FILLERS.issuperset(frozenset(words).difference(in_stem)):
         return
     content = [frozenset(option) - FILLERS for option in read.usual]
-    stem = frozenset(in_stem) - COMMON_WORDS
     own = [_own_words(content, number) for number in range(len(content))]
     others = [number for number in range(len(content)) if number != key]
     if (named := own[key] & stem) and 2 * len(named) >= len(own[key]):

@@ -225,8 +225,8 @@ _SYNONYMOUS = frozenset(_USUAL)
 
 def usual_words(words: list[str]) -> list[str]:
     """The same in the usual words, in the singular: “enlarged hearts” is “cardiomegaly”."""
-    if any("-" in word for word in words):
-        words = [part for word in words for part in word.split("-")]
+    if "-" in (joined := " ".join(words)):
+        words = joined.replace("-", " ").split()
     words = [singular(word) if word[-1] == "s" else word for word in words]
     if _SYNONYMOUS.isdisjoint(words):
         return words

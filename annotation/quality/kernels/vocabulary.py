@@ -139,11 +139,13 @@ returned migrated moved doubled subsided normalised normalized become
 increased decreased enlarged diminished doubled
     (?<!is )(?<!are )(?:(?:in|de)creased|enlarged|diminished|doubled) in (?:size|extent)(?= since|\W*$| over)
     (?:(?:in|de)creased|enlarged|diminished) (?:since|over)
-worse better larger smaller bigger denser wider higher lower less more
+today
+    <WORSE>(?: \w+){0,2} today
+slightly somewhat mildly minimally much
+    (?:slightly|somewhat|mildly|minimally|much) (?:larger|smaller|denser|less|more)(?: conspicuous)?(?=\W*$|,)
+worse better
     (?:is|are|become|looks?|appears?) (?:\w+ly |much |somewhat )?(?:worse|better)(?= aerated| expanded| today|\W*$|,)
     better (?:aerated|expanded)
-    (?:slightly|somewhat|mildly|minimally|much) (?:larger|smaller|denser|less|more)(?: conspicuous)?(?=\W*$|,)
-    <WORSE>(?: \w+){0,2} today
 than
     than (?:[\w-]+ ){0,5}?(?:<BEFORE>|last)(?! (?:\w+ ){0,2}<SIDE>)
 now
