@@ -51,6 +51,7 @@ from annotation.questionbank.kernels.fields import join_options
 from annotation.questionbank.priors import Patients, patients_of
 
 AT_ONCE = 500
+MOST_NAME = 100
 PRIVATE_KEYS = "private_keys.json"
 Watch = Callable[[int, int], object]
 
@@ -98,8 +99,9 @@ def plan_release(wanted: ReleaseWanted) -> ReleasePlan:
         raise ExportRefused("identifiers", _("The gate of a release has to ask for “identifiers”."), status=422)
     if fault := faults_of_shares(wanted.shares):
         raise ExportRefused("shares", fault, status=422, field="shares")
-    if not wanted.name.strip():
-        raise ExportRefused("no_name", _("Give the release a name."), status=422, field="name")
+    if not 1 <= len(wanted.name.strip()) <= MOST_NAME:
+        sentence = _("Give the release a name of at most %(n)d characters.") % {"n": MOST_NAME}
+        raise ExportRefused("no_name", sentence, status=422, field="name")
     if Release.objects.filter(bank=bank, name=wanted.name.strip()).exists():
         sentence = _("“%(bank)s” has a release “%(name)s” already: a release is never changed.")
         raise ExportRefused("name_taken", sentence % {"bank": bank.name, "name": wanted.name}, status=422, field="name")
@@ -187,7 +189,7 @@ def release(wanted: ReleaseWanted, *, actor: User | None, at: datetime) -> Relea
     made = Release.objects.create(
         bank=wanted.bank,
         gate=plan.gate,
-        name=wanted.name.strip()[:100],
+        name=wanted.name.strip(),
         shares={split.value: share for split, share in wanted.shares.items()},
         seed=wanted.seed,
         counts=counts,
@@ -320,8 +322,12 @@ def path_of(exam: str, image: Image) -> str:
 
 
 def _changes(made: Release) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Of each released question that people changed: when, why, and in which round."""
+    """Of each released question that people changed: when, why, and in which round.
+
+    A reason can name the key, so that those of the private split stay here.
+    """
     rows = ReleasedQuestion.objects.filter(release=made)
+    private = set(_rows(made, Split.PRIVATE).values_list("revision__question", flat=True))
     edits = Edit.objects.filter(revision__question__in=rows.values("revision__question"))
     newest = dict(rows.values_list("revision__question", "revision__number"))
     found: dict[str, list[dict[str, str]]] = defaultdict(list)
@@ -329,7 +335,8 @@ def _changes(made: Release) -> Iterator[tuple[str, list[dict[str, str]]]]:
         question = edit.revision.question
         if edit.revision.number <= newest[question.pk]:
             prompted = edit.settlement.round.name if edit.settlement else ""
-            one = {"day": f"{edit.made_at:%Y-%m-%d}", "why": edit.reason, "round": prompted}
+            why = {} if question.pk in private else {"why": edit.reason}
+            one = {"day": f"{edit.made_at:%Y-%m-%d}", **why, "round": prompted}
             found[f"q{question.public_id}"].append(one)
     yield from found.items()
 

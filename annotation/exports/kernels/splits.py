@@ -25,7 +25,8 @@ Stratum = tuple[str, str]  # task and category
 def faults_of_shares(shares: Shares) -> str:
     """What is wrong, in a sentence; empty: nothing."""
     if any(share < 0 for share in shares.values()) or sum(shares.values()) != 100:
-        return f"The shares of the splits are whole percent that add up to 100; these add up to {sum(shares.values())}."
+        told = ", ".join(f"{split} {share}" for split, share in shares.items())
+        return f"The shares of the splits are whole percent, none below 0, that add up to 100; these are {told}."
     return ""
 
 

@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rich.progress import MofNCompleteColumn
 
+from annotation.exports.bank_export import check_empty
 from annotation.exports.kernels.splits import Split
 from annotation.exports.releases import ReleaseWanted, note_taken, plan_as_json, plan_release, release, write_release
 from annotation.management.base import ActCommand, progress_bar
@@ -36,8 +37,7 @@ class Command(ActCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
         folder, keys = (Path(options[name]).resolve() if options[name] else None for name in ("output", "keys"))
-        if folder and keys and keys.is_relative_to(folder):
-            raise CommandError("--keys: name a file outside of the folder that is given away.", returncode=2)
+        _check_places(folder, keys, images=options["images"], is_dry=options["dry_run"])
         if options["again"]:
             there = Release.objects.filter(bank=bank)
             made = there.filter(name=options["name"]).first()
@@ -57,3 +57,17 @@ class Command(ActCommand):
             with progress_bar("images", MofNCompleteColumn, quiet=not options["images"]) as watch:
                 n_images = write_release(made, folder, images=options["images"], keys=keys, watch=watch)
             self.stdout.write(f"{folder}: {n_images} images")
+
+
+def _check_places(folder: Path | None, keys: Path | None, *, images: str, is_dry: bool) -> None:
+    """Before anything is released, which cannot be taken back. Raises CommandError and ExportRefused."""
+    if folder is None:
+        for option, given in (("--images", images), ("--keys", keys)):
+            if given and not is_dry:
+                raise CommandError(f"{option}: name the folder to write with --output.", returncode=2)
+        return
+    if keys and keys.is_relative_to(folder):
+        raise CommandError("--keys: name a file outside of the folder that is given away.", returncode=2)
+    if keys and (keys.exists() or not keys.parent.is_dir()):
+        raise CommandError("--keys: name a new file, in a folder that exists.", returncode=2)
+    check_empty(folder)

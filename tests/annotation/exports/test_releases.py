@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
+from msgspec.structs import replace
 from PIL import Image as Picture
 from pytest_django import Settings
 
@@ -38,6 +39,7 @@ from annotation.models import (
 )
 from annotation.quality.validity import set_gate
 from annotation.questionbank.bank_life import is_unused
+from annotation.questionbank.editing import revise, wording_of
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.pages import markup
@@ -105,6 +107,18 @@ def test_the_private_split_holds_no_answer_and_its_keys_are_apart(chest: Questio
         assert one == {"correct_answer": truth.key, "correct_answer_explanation": truth.explanation}
 
 
+def test_why_a_private_question_was_changed_stays_here(chest: QuestionBank, noon: datetime, cora: User) -> None:
+    made = release(wanted(chest), actor=None, at=noon)
+    for one in ReleasedQuestion.objects.filter(release=made).select_related("revision__question"):
+        question = one.revision.question
+        wording = replace(wording_of(one.revision), stem=f"Which finding is seen, {question.number}?")
+        revise(question, wording, "B was right, not A", based_on=1, actor=cora, at=noon)
+    second = release(wanted(chest, "Second"), actor=None, at=noon)
+    changes, records = json.loads(dict(files_of(second))["changes.json"]), records_of(second)
+    told = {split: [changes[name][0].get("why") for name in records[split]] for split in ("train", "private")}
+    assert told == {"train": ["B was right, not A"] * 4, "private": [None] * 4}
+
+
 def test_it_is_the_same_whenever_it_is_written_and_says_when_it_cannot_be(chest: QuestionBank, noon: datetime) -> None:
     made = release(wanted(chest), actor=None, at=noon)
     first = dict(files_of(made))
@@ -146,6 +160,8 @@ def test_a_later_release_moves_nobody_and_says_what_changed(chest: QuestionBank,
     ("changes", "code"),
     [
         ({"shares": {Split.TRAIN: 90}}, "shares"),
+        ({"shares": {Split.TRAIN: 110, Split.VALID: -10}}, "shares"),
+        ({"name": "n" * 101}, "no_name"),
         ({"name": " "}, "no_name"),
         ({"name": "First"}, "name_taken"),
     ],
@@ -206,6 +222,27 @@ def test_the_command_tells_before_it_does(chest: QuestionBank, tmp_path: Path) -
         )
     with pytest.raises(CommandError, match="There is no release"):
         call_command("release_benchmark", bank="Chest", name="x", again=True)
+
+
+def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_released(
+    chest: QuestionBank, tmp_path: Path
+) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "there").write_text("x")
+    places = [
+        {"output": str(full)},
+        {"output": str(tmp_path / "no" / "folder")},
+        {"output": str(tmp_path / "o"), "keys": str(tmp_path / "no" / "keys.json")},
+        {"output": str(tmp_path / "o"), "keys": str(full / "there")},
+        {"keys": str(tmp_path / "keys.json")},
+        {"images": "full"},
+    ]
+    for place in places:
+        with pytest.raises(CommandError):
+            call_command("release_benchmark", bank="Chest", name="First", **place)
+    assert not Release.objects.exists()
+    assert [one.name for one in full.iterdir()] == ["there"]
 
 
 def test_on_its_page_first_shown_then_released_then_taken(chest: QuestionBank, client: Client, cora: User) -> None:
