@@ -77,6 +77,7 @@ class ReleasePlan(Struct):
     difficulties: dict[str, Counter[Split]] = field(default_factory=dict)
     n_alone: int = 0  # exams without a patient, each a patient of its own
     left_out: Counter[str] = field(default_factory=Counter)  # by why
+    n_kept: int = 0  # patients who keep the split of an earlier release, whatever seed and shares
     before: Release | None = None  # the newest of the bank, whose patients keep their splits
     n_before: Counter[str] = field(default_factory=Counter)  # of its questions: same, reworded, gone; and new ones
 
@@ -134,6 +135,7 @@ def plan_as_json(plan: ReleasePlan) -> dict[str, Any]:
         "questions": told(plan.questions),
         "patients": told(plan.patients),
         "exams_without_patient": plan.n_alone,
+        "patients_who_keep_their_split": plan.n_kept,
         "not_passing_the_gate": plan.n_not_passing,
         "left_out": dict(plan.left_out),
         "tables": {label: {name: told(counts) for name, counts in rows.items()} for label, rows in plan.tables},
@@ -149,9 +151,10 @@ def _fill(plan: ReleasePlan, rows: list[tuple[Any, ...]]) -> None:
         patients[name][task, category] += 1
         of_revision[pk] = name
         alone |= set() if known.is_known(patient, pseudonym) else {pseudonym}
-    found = split_patients(patients, plan.wanted.shares, plan.wanted.seed, _known_splits(plan.before, known))
+    settled = _known_splits(plan.before, known)
+    found = split_patients(patients, plan.wanted.shares, plan.wanted.seed, settled)
     plan.splits = {pk: found[patient] for pk, patient in of_revision.items()}
-    plan.patients, plan.n_alone = Counter(found.values()), len(alone)
+    plan.patients, plan.n_alone, plan.n_kept = Counter(found.values()), len(alone), len(found.keys() & settled.keys())
     labels = {word.value: word.label for word in Difficulty} | {"": _("unknown")}
     for pk, task, category, difficulty, *_rest in rows:
         split = plan.splits[pk]

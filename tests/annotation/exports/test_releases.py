@@ -21,7 +21,7 @@ from pytest_django import Settings
 
 from annotation.enums import ImageState
 from annotation.exports.kernels.splits import Split
-from annotation.exports.releases import ReleaseWanted, files_of, plan_release, private_keys, release
+from annotation.exports.releases import ReleaseWanted, files_of, plan_as_json, plan_release, private_keys, release
 from annotation.exports.tables import ExportRefused
 from annotation.imaging.kernels import text
 from annotation.models import (
@@ -154,6 +154,7 @@ def test_a_later_release_moves_nobody_and_says_what_changed(chest: QuestionBank,
     before = dict(ReleasedQuestion.objects.filter(release=first).values_list("revision", "split"))
     assert all(before[pk] == split for pk, split in plan.splits.items())
     assert (plan.n_before["same"], plan.n_before["gone"], plan.n_before["new"]) == (N - 1, 1, 0)
+    assert (plan.n_kept, plan_as_json(plan)["patients_who_keep_their_split"]) == (4, 4)
 
 
 @pytest.mark.parametrize(
