@@ -330,6 +330,10 @@ def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
     if word not in DECISIONS or not selected:
         messages.warning(request, _("Select at least one image that is in quarantine."))
         return redirect("quarantine")
+    if word == "release":
+        selected = _without_turns(request, selected)
+        if not selected:
+            return redirect("quarantine")
     form = ReasonForm(request.POST if is_confirmed(request) else None)
     if not form.is_valid():
         return _ask(request, word, selected, form)
@@ -378,6 +382,21 @@ def _confirm_undo(n: int, studies: list[str]) -> Confirmation:
         label=label,
         back=reverse("quarantine"),
     )
+
+
+def _without_turns(request: AuthenticatedRequest, selected: list[Image]) -> list[Image]:
+    """Those that can be released with others: where two pictures are there, a person opens the film and chooses."""
+    n = sum(image.waits_for_turn for image in selected)
+    if n:
+        sentence = ngettext(
+            "%(n)s film lies otherwise than usual by its file and stays here: open it and choose which of the two "
+            "pictures is right.",
+            "%(n)s films lie otherwise than usual by their files and stay here: open each and choose which of the two "
+            "pictures is right.",
+            n,
+        )
+        messages.warning(request, sentence % {"n": n})
+    return [image for image in selected if not image.waits_for_turn]
 
 
 def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: ReasonForm) -> HttpResponse:

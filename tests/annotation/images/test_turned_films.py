@@ -206,12 +206,21 @@ def test_a_side_mark_says_nothing_of_a_film_that_may_be_lateral(
     assert quarantine.mark_against(image, False) is speaks
 
 
-def test_many_at_once_leave_it_held_and_say_why(client: Client, held: Held, dina: User) -> None:
-    image = held()
+def test_many_at_once_leave_it_held_and_say_so_before_a_reason_is_asked_for(
+    client: Client, held: Held, make_image: MakeImage, dina: User
+) -> None:
+    image, other = held(), make_image(ImageState.QUARANTINED)
     client.force_login(dina)
-    sent = {"decision": "release", "image": [image.public_id], "confirmed": "yes", "reason": "fine"}
-    page = markup(client.post(reverse("quarantine-decide"), sent, follow=True))
-    assert "open it and choose which of the two pictures is right" in page
+    alone = {"decision": "release", "image": [image.public_id]}
+    page = markup(client.post(reverse("quarantine-decide"), alone, follow=True))
+    assert "1 film lies otherwise than usual by its file and stays here: open it and choose" in page
+    both = alone | {"image": [image.public_id, other.public_id]}
+    page = markup(client.post(reverse("quarantine-decide"), both))
+    assert "1 film lies otherwise" in page
+    assert image.public_id not in page
+    client.post(reverse("quarantine-decide"), both | {"confirmed": "yes", "reason": "fine"})
+    states = [Image.objects.get(pk=one.pk).state for one in (image, other)]
+    assert states == [ImageState.QUARANTINED, ImageState.AVAILABLE]
     assert not searching.quarantined_for_words().exists()
 
 
