@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
@@ -113,6 +114,20 @@ class Command(ActCommand):
             (_("stored"), report["stored"]),
         ):
             self.stdout.write(f"  {label:<28}{number:>10,}")
+        if n := len(report["other_order"]):
+            sentence = ngettext(
+                "  %(n)d record lists its options in another order; its letter was translated.",
+                "  %(n)d records list their options in another order; their letters were translated.",
+                n,
+            )
+            self.stdout.write(sentence % {"n": n})
+        if n := len(report["two_answers"]):
+            sentence = ngettext(
+                "  %(n)d answer names two options: none was taken.",
+                "  %(n)d answers name two options: none was taken.",
+                n,
+            )
+            self.stdout.write(sentence % {"n": n})
         for label, ids in ((_("missing"), report["missing"]), (_("unknown"), report["unknown"])):
             for one in ids[:SHOWN]:
                 self.stdout.write(f"  {label}: {one}")

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotation.models import AnswerKey, Question
+from annotation.models import AnswerKey, Question, Revision
 from annotation.questionbank.priors import keys_of_questions
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
 from tests.annotation.questionbank.files import run_import
@@ -62,6 +62,19 @@ def test_it_says_what_it_did(file: Path) -> None:
     out = io.StringIO()
     call_command("import_predictions", str(file), "--model", "M", "--bank", "Bank", stdout=out)
     assert "stored already as run 1" in out.getvalue()
+
+
+def test_it_says_which_letters_were_translated_and_which_answers_name_two(tmp_path: Path) -> None:
+    keyed_bank(2)
+    first, *others = Revision.objects.get(question__number=1).options
+    moved = {"options": [*others, first], "model_prediction": "A"}
+    records = {"1": moved, "2": {"model_prediction": "It is option A or option B"}}
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(records))
+    out = io.StringIO()
+    call_command("import_predictions", str(path), "--model", "M", "--bank", "bank", stdout=out)
+    assert "1 record lists its options in another order; its letter was translated." in out.getvalue()
+    assert "1 answer names two options: none was taken." in out.getvalue()
 
 
 def test_a_dry_run_on_a_study(file: Path) -> None:
