@@ -66,22 +66,29 @@ class IngestResult:
         """Images of this run that questions waited for."""
         return len(self.image_ids) - len(self.unmet_ids)
 
-    @property
-    def n_quarantined(self) -> int:
-        """Images of this run that are in quarantine now."""
-        ids = self.image_ids
-        chunks = (ids[start : start + 500] for start in range(0, len(ids), 500))
-        return sum(Image.objects.filter(pk__in=chunk, state=ImageState.QUARANTINED).count() for chunk in chunks)
+    def said(self) -> tuple[Counter[str], Counter[str]]:
+        """Of the images of this run: why some are in quarantine now, and what was warned of."""
+        reasons, warnings = Counter[str](), Counter[str]()
+        for start in range(0, len(self.image_ids), 500):
+            images = Image.objects.filter(pk__in=self.image_ids[start : start + 500])
+            held = images.filter(state=ImageState.QUARANTINED)
+            reasons.update(held.values_list("state_reason", flat=True))
+            told = images.exclude(warnings=[]).values_list("warnings", flat=True)
+            warnings.update(one["message"] for found in told for one in found)
+        return reasons, warnings
 
     def as_json(self) -> dict[str, Any]:
         views = self.missed_views.most_common(MOST_WORDS)
+        reasons, warnings = self.said()
         return {
             "files": self.n_files,
             "exams": len(self.exam_ids),
             "images": len(self.image_ids),
             "duplicates": self.n_duplicates,
-            "quarantined": self.n_quarantined,
+            "quarantined": reasons.total(),
             "refused": [refusal.as_json() for refusal in self.refusals],
+            **({"reasons": dict(reasons.most_common())} if reasons else {}),
+            **({"warnings": dict(warnings.most_common())} if warnings else {}),
             **({"views": [{"words": words, "images": n} for words, n in views]} if views else {}),
             **({"waiting": self.n_waiting, "met": self.n_met} if self.n_waiting else {}),
         }

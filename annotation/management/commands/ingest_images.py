@@ -70,6 +70,10 @@ class Command(ActCommand):
                 self.stdout.write(f"  {label:<12}{facts[label]:>8,}")
             if result.n_waiting:
                 self.stdout.write(_("  met {met:,} of {waiting:,} images that questions wait for").format(**facts))
+            for reason, n in facts.get("reasons", {}).items():
+                self.stdout.write(_("  {n:,} in quarantine: {reason}").format(n=n, reason=reason))
+            for sentence, n in facts.get("warnings", {}).items():
+                self.stdout.write(_("  {n:,} with a warning: {sentence}").format(n=n, sentence=sentence))
             for view in facts.get("views", []):
                 self.stdout.write(_("  view {words!r} not understood: {images:,} images").format(**view))
             if facts.get("views"):

@@ -35,6 +35,17 @@ def test_the_result_is_json_and_images_are_searched(home: Path, tmp_path: Path) 
     assert Image.objects.get().state == ImageState.AVAILABLE
 
 
+def test_why_images_wait_and_what_was_warned_of_is_printed(home: Path, tmp_path: Path) -> None:
+    fields = {"a": {"PatientOrientation": ["R", "F"]}, "b": {"ViewPosition": "ZP", "SOPInstanceUID": "1.2.3"}}
+    for n, (name, values) in enumerate(fields.items()):
+        (tmp_path / f"{name}.dcm").write_bytes(make_dicom(chest(200, 160 + n), **values))
+    told = run(tmp_path)
+    assert "1 in quarantine: By its file it lies otherwise than usual." in told
+    assert "1 with a warning: " in told
+    facts = json.loads(run(tmp_path / "b.dcm", "--json"))
+    assert not {"reasons", "warnings"} & facts.keys()
+
+
 def test_views_that_are_not_understood_are_printed(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.dcm"
     path.write_bytes(make_dicom(ViewPosition="04"))
