@@ -193,6 +193,7 @@ def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpRespons
         "unknown": run.report.get("unknown", [])[:SHOWN],
         "form": ReasonForm(),
         "changed": changed_letters(run),
+        "read_again": run.entry.runs.filter(report__read_from=run.public_id).first() if run.rule != RULE else None,
         "rule": RULE,
         "may_change": run.entry.state == EntryState.LISTED and may_change_model(request.user, run.entry),
     }

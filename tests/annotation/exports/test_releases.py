@@ -256,6 +256,9 @@ def test_on_its_page_first_shown_then_released_then_taken(chest: QuestionBank, c
     made = Release.objects.get()
     assert made.released_by == cora
     assert "add up to 100" in markup(client.post(address, {**asked, "name": "Second", "train": 60}))
+    again = markup(client.post(address, {**asked, "name": "Second", "seed": 2}))
+    assert "4 patients keep the split of an earlier release" in again
+    assert f"Since “First”: {N} as they were, 0 reworded, 0 gone, 0 new." in again
     assert not SeenKey.objects.exists()
     got = client.post(reverse("bank-release-file", args=[chest.slug, made.public_id, "files"]))
     with zipfile.ZipFile(BytesIO(b"".join(got))) as archive:

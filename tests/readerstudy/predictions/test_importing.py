@@ -297,6 +297,9 @@ def test_a_run_is_read_again_as_a_run_of_its_own_and_tells_every_letter_that_cha
     assert (new.number, new.is_named, new.n_missing, new.file_sha256) == (2, False, 0, old.file_sha256)
     assert changed_letters(new) == [(1, "A", "B"), (2, "", "C")]
     assert "Letters that changed" in client.get(f"/models/runs/{new.public_id}/").content.decode()
+    page = client.get(f"/models/runs/{old.public_id}/").content.decode()
+    assert f"/models/runs/{new.public_id}/" in page
+    assert "Read again by extract-2" not in page
     assert read_again(old, actor=cora, at=NOON) == new, "once is enough"
     with refuses(PredictionsRefused, "same_rule"):
         read_again(new, actor=cora, at=NOON)
