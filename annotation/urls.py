@@ -6,7 +6,7 @@ from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.views import adjudication, bank_validators, comments, diversity, endpoints, prompts, releases
 from annotation.views import samples as sampling
-from annotation.views.ingest import quarantine, uploads
+from annotation.views.ingest import quarantine, quarantine_words, uploads
 from annotation.views.people import account, invitations, people, second_factors, signing_in
 from annotation.views.questionbank import bank, chosen, question_imports
 from annotation.views.review import cases, round_acts, round_outcomes, rounds, worklist
@@ -198,8 +198,8 @@ urlpatterns = [
     path("quarantine/", quarantine.quarantine, name="quarantine"),
     path("quarantine/renditions/<str:name>", uploads.quarantine_rendition, name="quarantine-rendition"),
     path("quarantine/decide/", quarantine.quarantine_decide, name="quarantine-decide"),
-    path("quarantine/words/", quarantine.quarantine_words, name="quarantine-words"),
-    path("quarantine/words/remove/", quarantine.quarantine_word_remove, name="quarantine-word-remove"),
+    path("quarantine/words/", quarantine_words.quarantine_words, name="quarantine-words"),
+    path("quarantine/words/remove/", quarantine_words.quarantine_word_remove, name="quarantine-word-remove"),
     path("quarantine/undo/", quarantine.quarantine_undo, name="quarantine-undo"),
     path("quarantine/<str:public_id>/", quarantine.quarantined_image, name="quarantined-image"),
     path("quarantine/<str:public_id>/release/", quarantine.quarantine_release, name="quarantine-release"),
