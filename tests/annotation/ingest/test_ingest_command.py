@@ -36,7 +36,10 @@ def test_the_result_is_json_and_images_are_searched(home: Path, tmp_path: Path) 
 
 
 def test_why_images_wait_and_what_was_warned_of_is_printed(home: Path, tmp_path: Path) -> None:
-    fields = {"a": {"PatientOrientation": ["R", "F"]}, "b": {"ViewPosition": "ZP", "SOPInstanceUID": "1.2.3"}}
+    fields: dict[str, dict[str, Any]] = {
+        "a": {"PatientOrientation": ["R", "F"]},
+        "b": {"ViewPosition": "ZP", "SOPInstanceUID": "1.2.3"},
+    }
     for n, (name, values) in enumerate(fields.items()):
         (tmp_path / f"{name}.dcm").write_bytes(make_dicom(chest(200, 160 + n), **values))
     told = run(tmp_path)
