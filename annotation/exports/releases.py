@@ -240,12 +240,10 @@ def files_of(made: Release) -> Iterator[tuple[str, bytes]]:
 
 
 def private_keys(made: Release) -> bytes:
-    """Key and explanation of each question of the private split, which are in none of its files."""
-    keys = AnswerKey.objects.filter(pk__in=_rows(made, Split.PRIVATE).values("revision"))
-    rows = keys.values_list("pk", "key", "explanation")
-    texts = {pk: {"correct_answer": key, "correct_answer_explanation": why} for pk, key, why in rows}
-    names = _rows(made, Split.PRIVATE).values_list("revision", "revision__question__public_id")
-    return _as_json({f"q{public_id}": texts[pk] for pk, public_id in names})
+    """What is held back of each question of the private split, and is in none of its files: key, explanation, report,
+    and the category, by which many a key can be guessed."""
+    records = _records(made, Split.PRIVATE)
+    return _as_json({name: {own: one[own] for own in HELD_BACK if own in one} for name, one in records})
 
 
 def _rows(made: Release, split: Split) -> QuerySet[ReleasedQuestion]:
@@ -259,7 +257,11 @@ def _as_json(content: Mapping[str, Any]) -> bytes:
 def _contents(made: Release) -> Iterator[tuple[str, bytes]]:
     for split in Split:
         if made.counts[split.value]["questions"]:
-            records = dict(_records(made, split))
+            held = HELD_BACK if split == Split.PRIVATE else ()
+            records = {
+                name: {own: value for own, value in one.items() if own not in held}
+                for name, one in _records(made, split)
+            }
             yield f"metadata/{split}_vqa_data.json", _as_json(records)
     yield "changes.json", _as_json(dict(_changes(made)))
     yield "README.md", "".join(f"{line}\n" for line in _card(made)).encode()
@@ -274,10 +276,10 @@ def _records(made: Release, split: Split) -> Iterator[tuple[str, dict[str, Any]]
         images = images_of_release(found)
         for one in found:
             revision = one.revision
-            yield f"q{revision.question.public_id}", _record(revision, truths[revision.pk], images, split)
+            yield f"q{revision.question.public_id}", _record(revision, truths[revision.pk], images)
 
 
-def _record(revision: Revision, truth: AnswerKey, images: Mapping[int, list[Image]], split: Split) -> dict[str, Any]:
+def _record(revision: Revision, truth: AnswerKey, images: Mapping[int, list[Image]]) -> dict[str, Any]:
     exam, report = revision.question.exam, truth.report
     shown = [one for one in images[exam.pk] if one.public_id not in revision.left_out]
     made: dict[str, Any] = {
@@ -302,12 +304,13 @@ def _record(revision: Revision, truth: AnswerKey, images: Mapping[int, list[Imag
         "ImageViewPosition": [_VIEWS.get(one.view_position) for one in shown],
         "prior_study": exam.prior.pseudonym if exam.prior else None,
     }
-    if split == Split.PRIVATE:
-        made = {name: value for name, value in made.items() if name not in _HELD_BACK}
     return {name: value for name, value in made.items() if value is not None}
 
 
-_HELD_BACK = ("correct_answer", "correct_answer_explanation", "Indication", "Comparison", "Findings", "Impression")
+HELD_BACK = (
+    *("correct_answer", "correct_answer_explanation", "category", "subcategory", "class"),
+    *("Indication", "Comparison", "Findings", "Impression"),
+)
 _VIEWS = {**{view.value: view.value.upper() for view in ViewPosition}, ViewPosition.UNKNOWN.value: None}
 
 

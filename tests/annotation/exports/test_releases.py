@@ -21,7 +21,15 @@ from pytest_django import Settings
 
 from annotation.enums import ImageState
 from annotation.exports.kernels.splits import Split
-from annotation.exports.releases import ReleaseWanted, files_of, plan_as_json, plan_release, private_keys, release
+from annotation.exports.releases import (
+    HELD_BACK,
+    ReleaseWanted,
+    files_of,
+    plan_as_json,
+    plan_release,
+    private_keys,
+    release,
+)
 from annotation.exports.tables import ExportRefused
 from annotation.imaging.kernels import text
 from annotation.models import (
@@ -97,14 +105,17 @@ def test_nothing_of_the_source_leaves_with_it(chest: QuestionBank, noon: datetim
 def test_the_private_split_holds_no_answer_and_its_keys_are_apart(chest: QuestionBank, noon: datetime) -> None:
     made = release(wanted(chest), actor=None, at=noon)
     records = records_of(made)
-    hidden = {"correct_answer", "correct_answer_explanation", "Findings", "Impression", "Indication", "Comparison"}
-    assert all(hidden.isdisjoint(one) for one in records["private"].values())
+    assert all(set(HELD_BACK).isdisjoint(one) for one in records["private"].values())
     assert all({"correct_answer", "correct_answer_explanation"} <= set(one) for one in records["train"].values())
     keys = json.loads(private_keys(made))
     assert set(keys) == set(records["private"])
     for name, one in keys.items():
         truth = AnswerKey.objects.get(revision__question__public_id=name[1:])
-        assert one == {"correct_answer": truth.key, "correct_answer_explanation": truth.explanation}
+        assert (one["correct_answer"], one["correct_answer_explanation"]) == (truth.key, truth.explanation)
+        assert one["category"] == truth.revision.category
+    assert {len({**records["private"][name], **one}) for name, one in keys.items()} == set(
+        map(len, records["train"].values())
+    )
 
 
 def test_why_a_private_question_was_changed_stays_here(chest: QuestionBank, noon: datetime, cora: User) -> None:
