@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Min, OuterRef, QuerySet, Subquery
 from msgspec import Struct
 
 from annotation.audit.recording import record
@@ -45,14 +45,17 @@ class StatedView(Struct, frozen=True):
     words: str
     view: ViewPosition
     n_images: int
+    example: str  # the id of one of them
 
 
 def stated_views() -> list[StatedView]:
     """Of all images, most images first."""
     view = images_of_banks().filter(pk=OuterRef("image_id")).values("view_position")[:1]
     stated = SourceIdentifier.objects.filter(kind=IdentifierKind.STATED_VIEW).annotate(view=Subquery(view))
-    rows = stated.exclude(view=None).values_list("value", "view").annotate(n=Count("pk")).order_by("-n", "value")
-    return [StatedView(words, ViewPosition(view), n) for words, view, n in rows]
+    grouped = stated.exclude(view=None).values_list("value", "view").annotate(n=Count("pk"), one=Min("image_id"))
+    rows = list(grouped.order_by("-n", "value"))
+    names = dict(Image.objects.filter(pk__in=[row[3] for row in rows]).values_list("pk", "public_id"))
+    return [StatedView(words, ViewPosition(view), n, names[one]) for words, view, n, one in rows]
 
 
 @transaction.atomic

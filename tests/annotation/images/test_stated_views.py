@@ -34,9 +34,10 @@ def say(client: Client, words: str, view: str, means: str) -> str:
 
 def test_one_act_maps_all_images_with_the_same_words(client: Client, films: None, cora: User) -> None:
     client.force_login(cora)
+    first, _second, third = Image.objects.order_by("pk")[:3]
     assert stated_views() == [
-        StatedView("LIGGEND", ViewPosition.UNKNOWN, 2),
-        StatedView("Z Q", ViewPosition.UNKNOWN, 1),
+        StatedView("LIGGEND", ViewPosition.UNKNOWN, 2, first.public_id),
+        StatedView("Z Q", ViewPosition.UNKNOWN, 1, third.public_id),
     ]
     assert "The views of 2 images are changed." in say(client, "LIGGEND", "unknown", "AP")
     assert Image.objects.filter(view_position="AP").count() == 2
