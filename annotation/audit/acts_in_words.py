@@ -31,6 +31,7 @@ ACTS: dict[str, _StrPromise] = {
     "bank.exported": _("exported a bank, with its keys"),
     "bank.imported": _("imported questions"),
     "bank.released": _("released a benchmark"),
+    "release.taken": _("took the files of a release"),
     "bank.gate_set": _("set the gate of a bank"),
     "bank.made": _("made a bank"),
     "bank.missing_images_taken": _("took the list of missing images"),
