@@ -61,6 +61,12 @@ class _Handler(BaseHTTPRequestHandler):
             status, answer = 200, chat_answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             status, answer = 400, {"error": {"message": "The simulated models do not understand this request"}}
+        self._send(status, answer)
+
+    def do_GET(self) -> None:
+        self._send(200, {"data": [{"id": name} for name in (WRITER, JUDGE)]})
+
+    def _send(self, status: int, answer: dict[str, Any]) -> None:
         self.send_response(status)
         self.end_headers()
         self.wfile.write(json.dumps(answer).encode())

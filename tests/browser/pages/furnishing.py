@@ -148,7 +148,7 @@ def _fill_bank(place: Place) -> None:
     stated = {"kind": IdentifierKind.STATED_VIEW, "value": "LIGGEND", "digest": 1}
     SourceIdentifier.objects.create(**stated, image_id=shown.pk, exam_id=shown.exam_id)
     gate = Gate.objects.create(
-        bank=bank, number=1, name=place.named("Gate"), parts=["expert", "identifiers"], set_at=timezone.now()
+        bank=bank, number=1, name=place.named("Gate"), parts=["difficulty"], set_at=timezone.now()
     )
     counts = {split.value: {"questions": 1, "patients": 1} for split in Split}
     made = Release.objects.create(
