@@ -41,6 +41,7 @@ from annotation.models import (
     AnswerKey,
     BankImport,
     Edit,
+    Gate,
     Image,
     Question,
     QuestionBank,
@@ -67,6 +68,14 @@ class BankQuestion(Struct, frozen=True):
     steps: tuple[EditStep, ...]
 
 
+def gate_to_export_by(bank: QuestionBank) -> Gate:
+    """Raises ExportRefused (``no_gate``)."""
+    if (gate := gate_of(bank)) is None:
+        sentence = gettext("“%(bank)s” has no gate: say on its page “Validity” what its questions have to pass.")
+        raise ExportRefused("no_gate", sentence % {"bank": bank.name}, status=422)
+    return gate
+
+
 class BankContents:
     """Reads one bank; ``states`` chooses questions, ``latest`` the newest wording or that of the file.
 
@@ -76,10 +85,7 @@ class BankContents:
     def __init__(
         self, bank: QuestionBank, states: Collection[QuestionState], *, latest: bool, only_valid: bool = False
     ) -> None:
-        self.bank, self.gate = bank, gate_of(bank) if only_valid else None
-        if only_valid and self.gate is None:
-            sentence = gettext("“%(bank)s” has no gate: say on its page “Validity” what its questions have to pass.")
-            raise ExportRefused("no_gate", sentence % {"bank": bank.name}, status=422)
+        self.bank, self.gate = bank, gate_to_export_by(bank) if only_valid else None
         self._states = states
         self._latest = latest
 
@@ -259,7 +265,7 @@ def write_images(bank: QuestionBank, exams: Collection[int], folder: Path) -> di
         some = available[start : start + IMAGES_AT_ONCE]
         renditions = Rendition.objects.filter(image__in=some, kind=RenditionKind.FULL).select_related("image")
         for rendition in renditions.order_by("image"):
-            _write(rendition, folder / paths[rendition.image_id])
+            write_png(rendition, folder / paths[rendition.image_id])
             counts["written"] += 1
     return counts
 
@@ -282,13 +288,18 @@ def _inside(value: str) -> PurePosixPath:
     return path
 
 
-def _write(rendition: Rendition, path: Path) -> None:
+def write_png(rendition: Rendition, path: Path, *, is_quarter: bool = False) -> None:
+    """An image of full depth without loss, bones white; or 8 bit, as it first appears, at a quarter of its sides."""
+    from annotation.imaging.kernels.picture_policies import QUARTER, picture_of, policy_named
     from annotation.imaging.kernels.rendering import payload_of, png_of  # loads Pillow: not at every start
 
     payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     display = rendition.image.display or {}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(png_of(payload, bits=rendition.bits, is_inverted=bool(display.get("invert"))))
+    if is_quarter:
+        path.write_bytes(picture_of(payload, display, policy_named(QUARTER))[0])
+    else:
+        path.write_bytes(png_of(payload, bits=rendition.bits, is_inverted=bool(display.get("invert"))))
 
 
 class BankForm(Word):

@@ -326,10 +326,13 @@ def count_gate(bank: QuestionBank, hidden: QuerySet[Question], *, person: User, 
     key = f"gate:{gate.pk}:{person.pk if hidden.filter(bank=bank).exists() else 0}"
     if n_questions > MOST_COUNTED and (kept := cache.get(key)):
         return GateCount(gate, *kept)
-    counts = {state: _counted_by_gate(gate, hidden, state) for state in PartState}
+    parts = count_parts(bank, hidden)
+    states = (PartState.PASS, PartState.FAIL, PartState.UNDECIDED)
+    counts = {state: _counted_by_gate(gate, hidden, state) for state in states}
+    counts[PartState.NOT_EXAMINED] = parts[0].n_questions - sum(counts.values())
     found: list[tuple[ValidityPart, PartState, int]] = [
         (one.part, state, n)
-        for one in count_parts(bank, hidden)
+        for one in parts
         if one.part.code in gate.parts
         for state, n in one.counts.items()
         if state != PartState.PASS and n

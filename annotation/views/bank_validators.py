@@ -1,4 +1,4 @@
-"""V(Q) of a bank with its validators: what they are asked, their verdicts, and what is kept out of samples."""
+"""V(Q) of a bank with its validators: what they are asked, their verdicts, and the gate."""
 
 from __future__ import annotations
 

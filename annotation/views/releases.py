@@ -14,16 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.enums import Role
 from annotation.exports.kernels.splits import Split
-from annotation.exports.releases import (
-    PRIVATE_KEYS,
-    ReleasePlan,
-    ReleaseWanted,
-    note_taken,
-    plan_release,
-    private_keys,
-    release,
-    zip_of,
-)
+from annotation.exports.release_files import PRIVATE_KEYS, note_taken, private_keys, zip_of
+from annotation.exports.releases import ReleasePlan, ReleaseWanted, plan_release, release
 from annotation.exports.tables import scratch_file
 from annotation.forms.bank import ReleaseForm
 from annotation.models import Release

@@ -1,4 +1,4 @@
-"""V(Q) of a bank: the results of its questions in each part, validators that are asked, what is kept out of samples."""
+"""V(Q) of a bank: the results of its questions in each part, validators that are asked, and the gate."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from rich.progress import MofNCompleteColumn
 
 from annotation.exports.bank_export import check_empty
 from annotation.exports.kernels.splits import Split
-from annotation.exports.releases import ReleaseWanted, note_taken, plan_as_json, plan_release, release, write_release
+from annotation.exports.release_files import note_taken, write_release
+from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
 from annotation.management.base import ActCommand, progress_bar
 from annotation.models import QuestionBank, Release
 from annotation.site.slugs import the_one

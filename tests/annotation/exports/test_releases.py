@@ -21,15 +21,8 @@ from pytest_django import Settings
 
 from annotation.enums import ImageState
 from annotation.exports.kernels.splits import Split
-from annotation.exports.releases import (
-    HELD_BACK,
-    ReleaseWanted,
-    files_of,
-    plan_as_json,
-    plan_release,
-    private_keys,
-    release,
-)
+from annotation.exports.release_files import HELD_BACK, files_of, private_keys
+from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
 from annotation.exports.tables import ExportRefused
 from annotation.imaging.kernels import text
 from annotation.models import (
