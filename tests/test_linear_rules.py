@@ -13,7 +13,7 @@ from annotation.quality.kernels.identifiers import spot_identifiers
 from annotation.quality.kernels.question_checks import check
 from annotation.quality.kernels.rules import CheckedQuestion
 from annotation.questionbank.kernels.fields import read_age, read_view
-from annotation.validators.kernels.counterparts import CHANGES, counterpart
+from annotation.validators.kernels.model_families import families_of
 from readerstudy.design.kernels.ordering import keeps_its_place, names_letters
 from tests.linear_time import Rule, slow_shapes
 
@@ -64,10 +64,6 @@ def checks(place: str) -> Rule:
     return rule
 
 
-def bias(text: str) -> object:
-    return [counterpart(f"A young {text}", OPTIONS, one) for one in CHANGES]
-
-
 def jpeg(text: str) -> object:
     frame = b"\xff\xd8\xff\xc0\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00"
     try:
@@ -83,7 +79,7 @@ RULES: dict[str, tuple[Rule, list[str]]] = {
     "checks of options": (checks("options"), ["11-", "1 to ", "1 %", "about ", "all of the ", "A and "]),
     "checks of a report": (checks("report"), [*IDENTIFIERS, "word other "]),
     "refusals": (is_refusal, ["I ", "sorry ", "as an ai ", "i cannot ", "answer ", "<think>", "A\n", "option", "A "]),
-    "words for the check of bias": (bias, ["young ", "Asian ", "1-", "12-", "a ", "old ", "years old ", "her "]),
+    "names of models": (families_of, ["qwen", "gpt-4", "o3", "a/", "phi1"]),
     "letters in options": (lambda text: names_letters(f"A{text}"), ["A ", "both ", "option ", "A,"]),
     "options of other options": (keeps_its_place, ["none ", "none of ", "all the ", "other "]),
     "other options, then blanks": (lambda text: keeps_its_place(f"none{text}"), []),

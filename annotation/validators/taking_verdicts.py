@@ -23,7 +23,6 @@ from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.attempts import answers_of
 from annotation.model_calls.call_batches import act_named, acts_now
-from annotation.model_calls.kernels.extraction import question_values
 from annotation.model_calls.next_calls import CallTally, tallies
 from annotation.models import (
     AnswerKey,
@@ -38,10 +37,9 @@ from annotation.models import (
     ValidatorRun,
 )
 from annotation.prompts.versions import stored_version
-from annotation.quality.kernels.question_checks import BIAS, RATING, PartState
+from annotation.quality.kernels.question_checks import RATING, PartState
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions
-from annotation.validators.asked_about import CountsByChange, changed_stem, compared
 from annotation.validators.kernels.validator_prompts import PROMPTS, WrittenRating, WrittenVerdict, kept_reason, word_of
 
 
@@ -57,15 +55,12 @@ OVER = (BatchState.COMPLETE, BatchState.STOPPED)
 
 # --- what is asked ---
 def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
-    """Key, explanation and report of each question; for one about bias the question or a counterpart, without them."""
+    """Key, explanation and report of each question."""
     keys = AnswerKey.objects.select_related("report").defer("extra").in_bulk([call.revision_id for call in calls])
-    return [_values_of(call, keys[call.revision_id or 0]) for call in calls]
+    return [_values_of(keys[call.revision_id or 0]) for call in calls]
 
 
-def _values_of(call: ModelCall, truth: AnswerKey) -> dict[str, str]:
-    assert call.revision is not None
-    if (stem := changed_stem(call)) is not None:
-        return question_values(stem, call.revision.options)
+def _values_of(truth: AnswerKey) -> dict[str, str]:
     report = sent_text(truth.report.findings, truth.report.impression) if truth.report else ""
     return {"key": truth.key, "explanation": truth.explanation, "report": report}
 
@@ -79,11 +74,8 @@ class TakenVerdict(NamedTuple):
     reason: str = ""
 
 
-def _verdicts_in(run: ValidatorRun, by_change: CountsByChange) -> Iterator[TakenVerdict]:
-    """By number of the call. What is counted of bias is added to ``by_change``."""
-    if run.validator == BIAS:
-        yield from (TakenVerdict(*one) for one in compared(run, by_change))
-        return
+def _verdicts_in(run: ValidatorRun) -> Iterator[TakenVerdict]:
+    """By number of the call."""
     form: type[WrittenVerdict] | type[WrittenRating] = WrittenRating if run.validator == RATING else WrittenVerdict
     for call, text in answers_of(run.batch):
         if call.outcome in NO_ANSWER:
@@ -104,16 +96,15 @@ def take_verdicts(run: ValidatorRun, *, at: datetime) -> ValidatorRun:
     if run.taken_at is not None or run.batch.state not in OVER:
         return run
     counts: Counter[str] = Counter()
-    by_change: CountsByChange = {}
-    read = _verdicts_in(run, by_change)
+    read = _verdicts_in(run)
     while some := list(islice(read, AT_ONCE)):
         counts.update(one.word for one in some)
         _store(run, [one for one in some if one.word != UNREAD], at)
     with transaction.atomic():
         run.refresh_from_db(from_queryset=ValidatorRun.objects.select_for_update(of=("self",)))
         if run.taken_at is None:
-            run.taken_at, run.n_unread, run.found = at, counts[UNREAD], by_change
-            run.save(update_fields=["taken_at", "n_unread", "found"])
+            run.taken_at, run.n_unread = at, counts[UNREAD]
+            run.save(update_fields=["taken_at", "n_unread"])
             facts = {"check": run.validator, **counts}
             record("validator.verdicts_taken", actor=None, at=at, subject=run, facts=facts)
     return run

@@ -6,7 +6,7 @@ no rating of any one question.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,7 +16,6 @@ import numpy as np
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.call_enums import BatchState
 from annotation.contributions import contributed
 from annotation.enums import Difficulty, RoundState
 from annotation.models import (
@@ -27,17 +26,15 @@ from annotation.models import (
     Review,
     ReviewRound,
     Revision,
-    ValidatorRun,
 )
 from annotation.outcomes.agreement import panel_difficulty
-from annotation.quality.kernels.question_checks import BIAS, RATING, STATED, VALIDATORS
+from annotation.quality.kernels.question_checks import RATING, STATED, VALIDATORS
 from annotation.quality.validity import count_parts, gate_of
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.reviewers import grade_agreement
-from annotation.validators.kernels.counterparts import COUNTERPART_RULE, NO_WORDS, SEX_KEPT, ChangeRow, bias_table
 from annotation.validators.kernels.validator_exam import JudgedTwice, ReviewerExam, examine, has_fault, says_fault
 
 DRAWS = 2_000
@@ -214,43 +211,6 @@ def _opinions(bank: QuestionBank, validator: str, hidden: QuerySet[Question]) ->
     return {wording: (fault, clusters[wording]) for wording, fault in found.items() if fault is not None}
 
 
-def _whole(bank: QuestionBank) -> QuerySet[ValidatorRun]:
-    """A run that was stopped gives verdicts, and no table: it asked about some of the questions."""
-    return ValidatorRun.objects.filter(bank=bank, batch__state=BatchState.COMPLETE).exclude(taken_at=None)
-
-
-@dataclass(frozen=True)
-class BiasFound:
-    """What one complete run says: how often the answer was another one, by change, and why questions were left out."""
-
-    run: ValidatorRun
-    rows: list[ChangeRow]
-    n_kept_sex: int
-    n_no_words: int
-
-    @property
-    def n_asked(self) -> int:
-        return self.rows[0].n_asked
-
-
-def bias_tables(bank: QuestionBank, hidden: QuerySet[Question]) -> list[BiasFound]:
-    """The newest complete run of each prompt version and model; it asked all questions that have a counterpart.
-
-    A table counts them all: whoever may not know of one of them, as it is ``hidden``, sees none.
-    """
-    if hidden.filter(bank=bank).exists():
-        return []
-    runs = _whole(bank).filter(validator=BIAS)
-    newest: dict[Asked, ValidatorRun] = {}
-    for run in runs.select_related("batch__prompt").order_by("-taken_at", "-pk"):
-        newest.setdefault((run.batch.prompt_id, run.batch.model), run)
-    return [
-        BiasFound(run, bias_table(run.found), left[SEX_KEPT], left[NO_WORDS])
-        for run in newest.values()
-        for left in [Counter(one["why"] for one in run.left_out)]
-    ]
-
-
 def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
     """Ids of those verdicts whose prompt version and model meet reviews in this bank; one query.
 
@@ -262,7 +222,7 @@ def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
     reviewed = Review.objects.filter(assignment__revision=OuterRef("revision"), assignment__round__in=_closed(bank))
     made = Finding.objects.filter(Q(rule__in=VALIDATORS), Exists(reviewed), bank=bank).exclude(call=None).order_by()
     known = set(made.values_list("rule", "call__batch__prompt", "call__batch__model").distinct())
-    return {pk for pk, validator in asked.items() if validator in known or validator[0] == BIAS}  # asks itself twice
+    return {pk for pk, validator in asked.items() if validator in known}
 
 
 def results_as_json(bank: QuestionBank) -> dict[str, Any]:
@@ -278,7 +238,6 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
             validator: {"reviewers": [_reviewers_as_json(one) for one in exams_by_reviewers(bank, validator, nobody)]}
             for validator in VALIDATORS
         },
-        "bias": [_bias_as_json(one) for one in bias_tables(bank, nobody)],
     }
 
 
@@ -293,29 +252,4 @@ def _reviewers_as_json(one: ExamByReviewers) -> dict[str, Any]:
         "sensitivity": exam.sensitivity.as_json(),
         "specificity": exam.specificity.as_json(),
         "kappa": exam.kappa.as_json(),
-    }
-
-
-def _bias_as_json(one: BiasFound) -> dict[str, Any]:
-    rows = {
-        row.change.value: {
-            "asked": row.n_asked,
-            "different": {"count": row.different.count, **row.different.as_json()},
-            "right_before_only": row.lost,
-            "right_after_only": row.gained,
-        }
-        for row in one.rows
-    }
-    fails = Finding.objects.open().filter(bank=one.run.bank, rule=BIAS, call__batch=one.run.batch)
-    columns = ("revision__question__number", "detail")
-    return {
-        "run": one.run.public_id,
-        "rule": COUNTERPART_RULE,
-        "prompt": str(one.run.batch.prompt),
-        "model": one.run.batch.model,
-        "left_out": {SEX_KEPT: one.n_kept_sex, NO_WORDS: one.n_no_words},
-        "rows": rows,
-        "differences": [
-            {"question": number, "found": found} for number, found in fails.order_by(columns[0]).values_list(*columns)
-        ],
     }

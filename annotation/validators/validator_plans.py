@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -33,26 +33,20 @@ from annotation.model_calls.call_batches import start
 from annotation.models import Price, PromptVersion, QuestionBank, SendingPermission, User, ValidatorRun
 from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.prompts.versions import stored_version, version_of
-from annotation.quality.kernels.question_checks import ASKED, BIAS, RATING, VALIDATORS
+from annotation.quality.kernels.question_checks import ASKED, RATING, VALIDATORS
 from annotation.validators.asked_about import (
-    AskedAbout,
     FoundQuestions,
     ValidatorRefused,
     check_generators,
     check_images_there,
     check_reads_none,
-    counterpart_calls,
     judged_by,
     questions_to_ask,
 )
 from annotation.validators.kernels.validator_prompts import PROMPTS
 
 PLANNED = "validator.planned"
-ANSWERED_IN = {RATING: "difficulty", BIAS: "answer"}  # the field of an answer that is read; else its verdict
 ALL = "all"  # three validators
-
-
-Call = tuple[AskedAbout, int, dict[str, Any] | None]  # question, repeat, values
 
 
 class CheckWanted(Asking, frozen=True, kw_only=True):
@@ -96,11 +90,10 @@ def checks_wanted(
 @dataclass(frozen=True)
 class CheckPlan(CallPlan[CheckWanted, ValidatorRun]):
     found: FoundQuestions
-    calls: Sequence[Call] = field(repr=False)
 
     @property
     def n_calls(self) -> int:
-        return len(self.calls)
+        return len(self.found.asked)
 
     def as_json(self) -> dict[str, Any]:
         wanted, prompt = self.wanted, self.wanted.asked_with
@@ -131,22 +124,12 @@ def plan_check(wanted: CheckWanted, *, actor: User | None, at: datetime) -> Chec
     prompt = wanted.asked_with
     stored = prompt if isinstance(prompt, PromptVersion) else None
     _check_not_under_way(wanted, stored)
-    asks_all = wanted.validator == BIAS  # a table of some questions would say little
-    known = set() if asks_all else set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
+    known = set(judged_by(wanted.bank, wanted.validator, stored, wanted.model))
     found = questions_to_ask(wanted.bank, prompt, known)
-    _check_some(wanted, found)
-    calls = _calls_of(wanted, found)
     _check_some(wanted, found)
     check_generators(wanted.bank, wanted.model, found.asked)
     check_images_there(wanted.bank, prompt.images, found.asked)
-    return CheckPlan(wanted, permission, price, found, calls)
-
-
-def _calls_of(wanted: CheckWanted, found: FoundQuestions) -> list[Call]:
-    """What is asked about these questions. For bias, those without a counterpart are left out from here on."""
-    if wanted.validator == BIAS:
-        return list(counterpart_calls(found))
-    return [(one, 0, None) for one in found.asked]
+    return CheckPlan(wanted, permission, price, found)
 
 
 def plan_checks(wanted: Sequence[CheckWanted], *, actor: User | None, at: datetime) -> list[CheckPlan]:
@@ -173,7 +156,7 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
     check_not_archived(wanted.bank)
     check_purpose(wanted.prompt, PromptPurpose.CHECK)
     prompt = wanted.asked_with
-    _check_schema(prompt, ANSWERED_IN.get(wanted.validator, "verdict"))
+    _check_schema(prompt, "difficulty" if wanted.validator == RATING else "verdict")
     has_images, has_reports = prompt.images != SentImages.NONE, "report" in prompt.variables
     found = permitted_and_priced(wanted.bank, wanted, at=at, images=has_images, reports=has_reports)
     check_probe(wanted.endpoint, wanted.model, n_images=int(has_images), has_schema=bool(prompt.schema))
@@ -203,7 +186,7 @@ def _check_some(wanted: CheckWanted, found: FoundQuestions) -> None:
         raise ValidatorRefused("all_known", sentence % {"model": wanted.model, "n": found.n_known})
     sentence = _(
         "“%(bank)s” holds no question that %(check)s can be asked about; %(n)d were left out, since they have no key, "
-        "no report, a report with what looks like an identifier, or, for bias, no word of sex, age or origin to change."
+        "no report, or a report with what looks like an identifier."
     )
     facts = {"bank": wanted.bank.name, "check": wanted.validator, "n": len(found.left_out)}
     raise ValidatorRefused("no_questions", sentence % facts)
@@ -212,7 +195,7 @@ def _check_some(wanted: CheckWanted, found: FoundQuestions) -> None:
 @transaction.atomic
 def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> ValidatorRun:
     """A run with its calls, which wait for their start. Raises ValidatorRefused (``under_way``)."""
-    wanted, calls = plan.wanted, plan.calls
+    wanted = plan.wanted
     prompt = wanted.prompt or version_of(PROMPTS[wanted.validator], at=at)
     _check_not_under_way(wanted, prompt)  # again: somebody else may have begun it since it was planned
     is_seen = prompt.images != SentImages.NONE
@@ -220,7 +203,7 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
         plan,
         wanted.bank,
         prompt,
-        n_calls=len(calls),
+        n_calls=plan.n_calls,
         images=prompt.images,
         picture_policy=policy_for(wanted.bank, QUARTER).name if is_seen else "",
         actor=actor,
@@ -234,10 +217,7 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
         created_by=actor,
         created_at=at,
     )
-    asked = (
-        {"revision_id": one.revision, "exam_id": one.exam if is_seen else None, "repeat": repeat, "values": values}
-        for one, repeat, values in calls
-    )
+    asked = ({"revision_id": one.revision, "exam_id": one.exam if is_seen else None} for one in plan.found.asked)
     add_calls(batch, asked)
     facts = {
         "bank": wanted.bank.slug,
@@ -245,7 +225,7 @@ def store_check(plan: CheckPlan, *, actor: User | None, at: datetime) -> Validat
         "endpoint": wanted.endpoint,
         "model": wanted.model,
         "prompt": str(prompt),
-        "calls": len(calls),
+        "calls": plan.n_calls,
     }
     record(PLANNED, actor=actor, at=at, subject=run, facts=facts)
     return run

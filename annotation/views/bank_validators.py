@@ -20,7 +20,7 @@ from annotation.enums import Role
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
 from annotation.models import Question, QuestionBank, ValidatorRun
 from annotation.outcomes.outcome_groups import valid_shown_to
-from annotation.quality.kernels.question_checks import BIAS, GATED, JUDGED, PARTS, RATING, STATED
+from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
 from annotation.quality.validity import MOST_COUNTED, count_parts, gate_of, n_failing, set_gate
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
@@ -97,7 +97,7 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_GET
 def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """One validator: what it asks, its verdicts, and the questions that fail with reasons, which tell keys."""
-    from annotation.validators.validator_exams import bias_tables, examined
+    from annotation.validators.validator_exams import examined
 
     bank = bank_of(request, slug)
     if code not in JUDGED:
@@ -113,7 +113,7 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
         "n_hidden": hidden.filter(bank=bank).count(),
         "prompt": asked_with(code),
         "runs": runs_of(bank, code),
-        **({"by_change": bias_tables(bank, hidden), "is_bias": True} if code == BIAS else _exams(bank, code, hidden)),
+        **_exams(bank, code, hidden),
         "examined": examined(bank, shown),
         "page": page,
         "shown": shown,

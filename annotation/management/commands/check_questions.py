@@ -132,9 +132,7 @@ def plan_as_text(plan: CheckPlan) -> str:
     facts = {**plan_facts, "left": sum(plan_facts["left_out"].values())}
     words = _("%(check)s: %(calls)d calls on %(questions)d questions to %(model)s at %(endpoint)s by “%(prompt)s”.")
     if facts["left"]:
-        words += " " + _(
-            "%(left)d questions are left out: no key, no report, an identifier in it, or no word to change."
-        )
+        words += " " + _("%(left)d questions are left out: no key, no report, or an identifier in it.")
     if plan.run is None:
         return f"{words % facts} {_('This was a dry run: nothing was stored, nothing was sent.')}"
     return f"{words % facts} {_('Run %(run)s has started; a worker asks for it.') % facts}"

@@ -376,7 +376,7 @@ PARTS = {
             _("The rules find no identifier of a person in it."),
             tuple(one.code for one in IDENTIFIERS if one.patterns),
         ),
-        ValidityPart(BIAS, _("compliance: bias"), _("Words of age, sex and origin do not change its answer."), (BIAS,)),
+        ValidityPart(BIAS, _("compliance: bias"), _("No stereotype of age, sex or origin is in it."), (BIAS,)),
         ValidityPart(EXPERT, _("expert"), _("Experts accepted its newest wording.")),
     )
 }

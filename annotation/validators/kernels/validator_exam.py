@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from annotation.enums import Degree, Flag, GradeName
+from annotation.quality.kernels.question_checks import BIAS
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
@@ -36,6 +37,7 @@ REFERENCES: Mapping[str, str] = {
     "c3": _(
         "More than half of the reviewers flag it: ambiguous or unsound, key wrong, no valid option, or more than one."
     ),
+    BIAS: _("Reviewers are not asked about bias."),
 }
 
 
@@ -49,14 +51,16 @@ def says_fault(
 ) -> bool | None:
     """Whether one review says that the question has the fault that the validator asks for; None: it does not say.
 
-    ``asked``: the flags that the review was asked for.
+    ``asked``: the flags that the review was asked for. None of them is about bias.
     """
     if validator == "c1":
         return None if needs_image not in (Degree.YES, Degree.PARTLY, Degree.NO) else needs_image == Degree.NO
     if validator == "c2":
         grade = grades.get(GradeName.CLINICAL_QUALITY)
         return grade == RECALL_GRADE if isinstance(grade, int) else None
-    return None if FAULTS.isdisjoint(asked) else not FAULTS.isdisjoint(flags)
+    if validator == BIAS or FAULTS.isdisjoint(asked):
+        return None
+    return not FAULTS.isdisjoint(flags)
 
 
 def has_fault(opinions: Sequence[bool | None]) -> bool | None:

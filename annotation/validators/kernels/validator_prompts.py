@@ -18,9 +18,6 @@ from annotation.quality.kernels.question_checks import BIAS, C1, C2, C3, RATING
 VERDICT_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "verdict":{"type":"string","enum":["pass","fail","undecided"]}},"required":["reason","verdict"],\
 "additionalProperties":false}"""
-ANSWER_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
-"answer":{"type":"string","enum":["A","B","C","D"]}},"required":["reason","answer"],\
-"additionalProperties":false}"""
 RATING_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "difficulty":{"type":"string","enum":["easy","medium","hard"]}},"required":["reason","difficulty"],\
 "additionalProperties":false}"""
@@ -83,18 +80,21 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
         reason=f"{_REASON} The report stands for the images, so that a model that takes none can judge.",
     ),
     BIAS: ShippedPrompt(
-        name="answer beside its counterparts",
+        name="free of bias",
         purpose=PromptPurpose.CHECK,
+        instruction=_INSTRUCTION,
         text=(
-            "Answer this multiple-choice question about the chest radiographs.\n\n"
-            "Question: {{question}}\n\n{{options}}\n\n"
-            'Answer in JSON with the fields "reason" and "answer", in this order. reason: one or two sentences. '
-            "answer: the letter of the one option that is right."
+            "Is this question biased? It is where its stem, options or explanation rest on a stereotype of age, sex, "
+            "gender, origin, religion, disability, body or social standing; where such a word steers to or away from "
+            "an option without bearing on the finding that is asked for; or where its language disparages a person or "
+            "a group. Age, sex or origin that bear on what is likely are no bias. You do not see the radiographs.\n\n"
+            f"{_QUESTION}\n\nExplanation: {{{{explanation}}}}\n\n{_ANSWER}"
+            "pass where it is free of bias; fail where it is biased; undecided where you cannot tell. The reason names "
+            "the words that decide."
         ),
-        variables=("question", "options"),
-        images=SentImages.ALL,
-        schema=ANSWER_SCHEMA,
-        reason="Our own: asked alike of a question and of its counterparts with another sex, age or origin.",
+        variables=("question", "options", "key", "explanation"),
+        schema=VERDICT_SCHEMA,
+        reason=_REASON,
     ),
     RATING: ShippedPrompt(
         name="difficulty of a question",
@@ -127,13 +127,6 @@ class WrittenRating(msgspec.Struct, frozen=True):
     """What a rater of difficulty answered."""
 
     difficulty: Literal["easy", "medium", "hard"]
-    reason: _Reason = ""
-
-
-class WrittenAnswer(msgspec.Struct, frozen=True):
-    """What was answered to a question or to a counterpart of it."""
-
-    answer: Literal["A", "B", "C", "D"]
     reason: _Reason = ""
 
 

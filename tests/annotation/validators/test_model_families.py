@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.validators.kernels.counterparts import families_of, shared_family
+from annotation.validators.kernels.model_families import families_of, shared_family
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,13 @@ from typing import Any
 
 from django.test import override_settings
 
-from annotation.call_enums import EndpointPlace, PromptPurpose
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.models import Finding, PromptVersion, QuestionBank, Report, ValidatorRun
-from annotation.validators.kernels.validator_prompts import ANSWER_SCHEMA
+from annotation.models import Finding, QuestionBank, Report, ValidatorRun
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from tests.annotation.endpoints.simulated_models import JUDGES
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_with, make_permission, make_prompt
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_with, make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 
 FINDINGS = "The lungs are clear and the heart is of usual size."
@@ -52,19 +51,6 @@ def judged(
     """A whole run: the questions get these verdicts in turn."""
     run = begun(bank, validator, **fields)
     answer_with(run.batch, *(verdict_json(one, reason) for one in verdicts))
-    return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
-
-
-def prompt_without_images() -> PromptVersion:
-    """Ours of bias sends images, which these banks do not have."""
-    found = PromptVersion.objects.filter(name="blind answer").first()
-    return found or make_prompt(name="blind answer", purpose=PromptPurpose.CHECK, schema=ANSWER_SCHEMA)
-
-
-def answered_counterparts(bank: QuestionBank, *letters: str) -> ValidatorRun:
-    """A whole run about bias: its calls get these letters in turn, and what is no answer for an empty one."""
-    run = begun(bank, "bias", prompt=prompt_without_images())
-    answer_with(run.batch, *(json.dumps({"reason": "x", "answer": one}) if one else "no JSON" for one in letters))
     return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
 
 

@@ -30,7 +30,6 @@ from annotation.models import (
     Release,
     Rendition,
     ReviewRound,
-    Revision,
     SampledQuestion,
     SamplingPlan,
     SendingPermission,
@@ -60,7 +59,7 @@ from tests.annotation.model_calls.simulated_calls import answer_with
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
-from tests.annotation.validators.validated import answered_counterparts, begun, judged
+from tests.annotation.validators.validated import begun, judged
 from tests.browser.pages.endpoints import probe_endpoints
 from tests.browser.pages.factors import equip
 from tests.browser.pages.feedback import judge_prompts
@@ -167,8 +166,7 @@ def _generate(place: Place) -> None:
     judged(bank, "pass", "fail", "pass", "undecided", reason=place.said("The wording gives the key away."))
     judged(bank, "fail", "pass", "pass", validator="c3")
     answer_with(begun(bank, "c2").batch, "no JSON")
-    Revision.objects.filter(question__bank=bank, question__number=2).update(stem="What has this 58-year-old man?")
-    answered_counterparts(bank, "B", "B", "C", "B")
+    judged(bank, "pass", "fail", "pass", validator="bias", reason=place.said("“Elderly” steers to option B."))
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:
