@@ -4,7 +4,16 @@ from django.urls import path, re_path
 
 from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
-from annotation.views import adjudication, bank_validators, comments, diversity, endpoints, prompts, releases
+from annotation.views import (
+    adjudication,
+    bank_validators,
+    comments,
+    compliance,
+    diversity,
+    endpoints,
+    prompts,
+    releases,
+)
 from annotation.views import samples as sampling
 from annotation.views.ingest import quarantine, quarantine_words, uploads
 from annotation.views.people import account, invitations, people, second_factors, signing_in
@@ -157,6 +166,7 @@ urlpatterns = [
         diversity.pair_threshold,
         name="pair-threshold",
     ),
+    path("banks/<slug:slug>/compliance/", compliance.bank_compliance, name="bank-compliance"),
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),

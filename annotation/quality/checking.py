@@ -21,7 +21,8 @@ from msgspec import Struct, field
 from annotation.audit.recording import record
 from annotation.enums import OptionLetter
 from annotation.jobs.handlers import JobKind
-from annotation.models import AnswerKey, Finding, QuestionBank, QuestionVector, Revision, User
+from annotation.models import AnswerKey, Finding, Question, QuestionBank, QuestionVector, Revision, User
+from annotation.quality.kernels.identifiers import IDENTIFIERS, Identifier
 from annotation.quality.kernels.question_checks import check
 from annotation.quality.kernels.rules import (
     BANKWIDE,
@@ -221,6 +222,14 @@ class RuleCount(Struct, frozen=True):
     n_dismissed: int
 
 
+class IdentifierCount(Struct, frozen=True):
+    """Of one of the 18: how many questions have an open finding of its rule, and how many one that was dismissed."""
+
+    identifier: Identifier
+    n_open: int
+    n_dismissed: int
+
+
 class BankSummary(Struct, frozen=True):
     n_questions: int
     rules: list[RuleCount]  # all of them, in the order of the table
@@ -232,6 +241,23 @@ def summarise(bank: QuestionBank) -> BankSummary:
     current = Revision.objects.in_bank(bank).current()
     n = current.count()
     return BankSummary(n, _rule_counts(bank, current, n), bank_wide(_lengths_and_keys(current)))
+
+
+def count_identifiers(bank: QuestionBank, hidden: QuerySet[Question]) -> list[IdentifierCount]:
+    """All 18, over the current questions without those that are hidden from the person who asks; one query."""
+    current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden)
+    codes = [one.code for one in IDENTIFIERS]
+    rows = Finding.objects.of_rules().filter(bank=bank, rule__in=codes, revision__in=current.order_by().values("pk"))
+    counted = (
+        rows.order_by()
+        .values_list("rule")
+        .annotate(
+            n_open=Count("revision", filter=Q(dismissed_at=None), distinct=True),
+            n_dismissed=Count("revision", filter=Q(dismissed_at__isnull=False), distinct=True),
+        )
+    )
+    found = {rule: numbers for rule, *numbers in counted}
+    return [IdentifierCount(one, *found.get(one.code, (0, 0))) for one in IDENTIFIERS]
 
 
 def _compared(bank: QuestionBank, current: QuerySet[Revision]) -> dict[str, bool]:

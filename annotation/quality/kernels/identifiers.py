@@ -23,13 +23,13 @@ class Pattern(NamedTuple):
 
 
 class Identifier(NamedTuple):
-    """``letter`` as in the regulation. Where there are no patterns, ``why`` begins with NOT_IN_TEXT."""
+    """``letter`` as in the regulation; ``rule`` in words. Where there are no patterns it begins with NOT_IN_TEXT."""
 
     letter: str
     code: str
     label: str
+    rule: str
     patterns: tuple[Pattern, ...] = ()
-    why: str = ""
     version: int = 1
 
 
@@ -72,6 +72,7 @@ IDENTIFIERS = (
         "A",
         "identifier_name",
         "a name",
+        "after a title or “signed by”, NAME^FIRST, a word in capitals, two capitalised words inside a sentence",
         (
             _pattern(rf"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Doctor|Nurse|Herr|Frau)\b\.?\s+{_WORD}", *_TITLES),
             _pattern(
@@ -89,6 +90,7 @@ IDENTIFIERS = (
         "B",
         "identifier_place",
         "a place smaller than a state",
+        "streets with a number, institutions, “lives in …”, postcodes, coordinates",
         (
             _pattern(rf"\b\d{{1,5}}\s+(?:{_WORD}\s+){{1,4}}(?i:{_STREETS})\b"),
             _pattern(rf"\b(?:[A-Z][\w'’-]{{1,100}}+\s+){{1,4}}(?i:{_HOUSES})\b", *_HOUSES.split("|")),
@@ -103,6 +105,7 @@ IDENTIFIERS = (
         "C",
         "identifier_date",
         "a date, or an age above 89",
+        "days, months and seasons with numbers, ages from 90; a year alone is none",
         (
             _pattern(r"(?<![\d./-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})(?!\d|[./-]\d)"),
             _pattern(r"(?<![\d.])(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?!\d|\.\d)"),
@@ -122,6 +125,7 @@ IDENTIFIERS = (
         "D",
         "identifier_phone",
         "a telephone number",
+        "forms of numbers, or digits after the word",
         (
             _pattern(r"(?<![\w.-])(?:\+?\d{1,3}[\s.-])?(?:\(\d{3}\)\s?|\d{3}[\s.-])?\d{3}[.-]\d{4}(?![\w-]|\.\d)"),
             _pattern(r"(?<![\w.-])(?:\(\d{3}\)\s?|\d{3} )\d{3} \d{4}(?![\w-]|\.\d)"),
@@ -138,18 +142,21 @@ IDENTIFIERS = (
         "E",
         "identifier_fax",
         "a fax number",
+        "digits after the word",
         (_pattern(r"\b(?i:fax)\b[^\d\n]{0,15}\+?\d[\d\s().-]{3,}", "fax"),),
     ),
     Identifier(
         "F",
         "identifier_email",
         "an e-mail address",
+        "its form, around an @",
         (_pattern(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+", "@"),),
     ),
     Identifier(
         "G",
         "identifier_social_security",
         "a social security number",
+        "its form, or digits after the word",
         (
             _pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", "-"),
             _pattern(r"\b(?i:SSN|social security)\b[^\d\n]{0,15}\d[\d -]{6,}", "ssn", "social security"),
@@ -159,6 +166,7 @@ IDENTIFIERS = (
         "H",
         "identifier_record",
         "a medical record number",
+        "a code after the word or its abbreviation (MRN, chart number)",
         (
             _pattern(
                 rf"\b(?i:MRN|(?:medical )?record (?:number|no\.?)|patient (?:id|number|no\.?)|PID){_CODE}",
@@ -175,6 +183,7 @@ IDENTIFIERS = (
         "I",
         "identifier_health_plan",
         "a health plan number",
+        "digits after the word (insurance, member, policy)",
         (_pattern(rf"\b(?i:{_PLANS})\b(?i:\s+no\.)?[^.\n\d]{{0,20}}\d{{4,}}", *_PLANS.split("|")),),
         version=2,
     ),
@@ -182,6 +191,7 @@ IDENTIFIERS = (
         "J",
         "identifier_account",
         "an account number",
+        "a code after the word (accession, account, encounter)",
         (
             _pattern(
                 rf"\b(?i:acc|accession|account|acct|encounter|visit)\b(?i: (?:number|no\.?|id))?{_LONG_CODE}",
@@ -193,6 +203,7 @@ IDENTIFIERS = (
         "K",
         "identifier_licence",
         "a certificate or licence number",
+        "digits after the word (licence, NPI, DEA), a code after “passport”",
         (
             _pattern(
                 r"\b(?i:licen[cs]e|certificate|NPI|DEA)\b(?i:\s+no\.)?[^.\n\d]{0,15}\d{4,}",
@@ -206,6 +217,7 @@ IDENTIFIERS = (
         "L",
         "identifier_vehicle",
         "a vehicle identifier",
+        "VIN; a code after “license plate”",
         (
             _pattern(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z\d]{17}\b"),
             _pattern(
@@ -218,6 +230,7 @@ IDENTIFIERS = (
         "M",
         "identifier_device",
         "a device identifier",
+        "a code after “serial”, “SN”; names of stations such as ABCD-XR-ROOM7",
         (
             _pattern(
                 rf"\b(?i:serial|S/N|SN|device id|UDI|lot)\b(?i: (?:number|no\.?))?{_LONG_CODE}",
@@ -230,6 +243,7 @@ IDENTIFIERS = (
         "N",
         "identifier_url",
         "a web address",
+        "its form, also without http by its ending",
         (
             _pattern(r"\b(?i:https?://|ftp://|www\.)\S+", "://", "www."),
             _pattern(r"(?<![\w@.-])(?:[a-z0-9-]++\.)++(?<=\.)(?:com|org|net|edu|gov|mil)\b(?:/\S*)?", *_ENDINGS),
@@ -240,6 +254,7 @@ IDENTIFIERS = (
         "O",
         "identifier_ip",
         "an IP address",
+        "its forms, versions 4 and 6",
         (
             _pattern(rf"(?<![\d.])(?:{_OCTET}\.){{3}}{_OCTET}(?!\.?\d)", "."),
             _pattern(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}(?![\w:])", ":"),
@@ -251,18 +266,19 @@ IDENTIFIERS = (
         "P",
         "identifier_biometric",
         "a biometric identifier",
-        why=f"{NOT_IN_TEXT}: finger and voice prints are recordings",
+        f"{NOT_IN_TEXT}: finger and voice prints are recordings",
     ),
     Identifier(
         "Q",
         "identifier_photograph",
         "a full-face photograph",
-        why=f"{NOT_IN_TEXT}: a photograph is no text",
+        f"{NOT_IN_TEXT}: a photograph is no text",
     ),
     Identifier(
         "R",
         "identifier_other",
         "another unique number or code",
+        "UIDs, 7 digits or more, codes of capitals and digits, of hexadecimal digits",
         (
             _pattern(r"(?<![\w.])[0-2](?:\.\d++){5,}+(?![\w.]*\w)", "."),
             _pattern(r"(?<![\w.])\d{7,}(?!\w|\.\d)"),
