@@ -64,7 +64,7 @@ class AnnotationConfig(ContributingApp):
         from annotation.quality.duplicates import find_duplicates
         from annotation.questionbank import bank_life, uploads
         from annotation.questionbank.bank_life import sweep_imports
-        from annotation.validators import taking_verdicts
+        from annotation.validators import classifying, taking_verdicts
 
         return BackgroundWork(
             jobs=(
@@ -88,6 +88,7 @@ class AnnotationConfig(ContributingApp):
                 JobHandler(mailing.PASSWORD_LINK, mailing.send_requested_password_link),
                 JobHandler(making.KIND, making.run_continuing),
                 JobHandler(taking_verdicts.KIND, taking_verdicts.run_taking),
+                JobHandler(classifying.KIND, classifying.classify_in_background),
             ),
             sweeps=(
                 sweep_imports,

@@ -167,6 +167,12 @@ urlpatterns = [
         name="pair-threshold",
     ),
     path("banks/<slug:slug>/compliance/", compliance.bank_compliance, name="bank-compliance"),
+    path("banks/<slug:slug>/compliance/classify/", compliance.bank_classify, name="bank-classify"),
+    path(
+        "banks/<slug:slug>/compliance/<str:public_id>/threshold/",
+        compliance.bank_class_threshold,
+        name="bank-class-threshold",
+    ),
     path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),

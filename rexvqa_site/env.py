@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from annotation.diversity.kernels.embedding_folder import folders_from
 from annotation.endpoints.kernels.endpoint_list import Endpoint, Webhook, endpoints_from, webhooks_from
 from annotation.people.kernels.provider_settings import Provider, check_provider, role_table
 from annotation.site.privacy import SHORTEST_SECRET
+from annotation.validators.kernels.model_folder import folders_from
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"", "0", "false", "no", "off"}
@@ -126,7 +126,7 @@ def env_webhooks(name: str) -> tuple[Webhook, ...]:
 
 
 def env_folders(name: str) -> dict[str, Path]:
-    """Folders of sentence models as name=/path, separated by commas. Raises ImproperlyConfigured."""
+    """Folders of models as name=/path, separated by commas. Raises ImproperlyConfigured."""
     try:
         return folders_from(env_str(name))
     except ValueError as error:

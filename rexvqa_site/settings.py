@@ -260,6 +260,7 @@ MODEL_ENDPOINTS = env_endpoints("REXVQA_MODEL_ENDPOINTS")
 CALLS_WAIT_SECONDS = env_int("REXVQA_CALLS_WAIT_SECONDS", 7200, at_least=1)  # without any answer, before calls pause
 # Sentence models that are asked for vectors in this process; nothing of a question leaves it.
 EMBEDDING_FOLDERS = env_folders("REXVQA_EMBEDDING_FOLDERS")
+CLASSIFIER_FOLDERS = env_folders("REXVQA_CLASSIFIER_FOLDERS")
 # Trusted beside the public authorities, for connections to models alone.
 MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 

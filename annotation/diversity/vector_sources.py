@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,10 +14,8 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.call_enums import Ending
-from annotation.diversity.kernels.embedding_folder import SentenceFolder, read_folder
 from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import (
-    LONGEST_SHOWN,
     checked_model,
     endpoint_named,
     endpoint_to_ask,
@@ -31,7 +28,8 @@ from annotation.model_calls.kernels.pacing import seconds_before_retry, seconds_
 from annotation.models import QuestionBank
 from annotation.models.quality import FOLDER
 from annotation.refusals import Refused
-from annotation.site.health import INSTALL, has_sentence_models
+from annotation.validators.folder_models import bad_folder, folder_named, n_threads
+from annotation.validators.kernels.model_folder import SentenceFolder, read_sentence_folder
 
 if TYPE_CHECKING:
     from annotation.diversity.kernels.near_vectors import Vectors
@@ -72,40 +70,17 @@ def source_named(bank: QuestionBank, name: str, model: str, *, at: datetime) -> 
     Raises EmbeddingRefused, EndpointRefused and SendingRefused.
     """
     if name.startswith(FOLDER):
-        return _folder_named(name.removeprefix(FOLDER), model)
+        found = folder_named(
+            name.removeprefix(FOLDER),
+            folders(),
+            "REXVQA_EMBEDDING_FOLDERS",
+            read=read_sentence_folder,
+            fingerprint=model,
+            refused=EmbeddingRefused,
+        )
+        return VectorSource(name, found.fingerprint, folder=found)
     model = checked_model(endpoint_to_ask(name), model)
     return VectorSource(name, model, permission_in_force(bank, name, at=at).public_id)
-
-
-def _folder_named(name: str, fingerprint: str) -> VectorSource:
-    path = folders().get(name)
-    if path is None:
-        there = _("Folders: %(names)s.") % {"names": ", ".join(folders())} if folders() else _("There is none yet.")
-        sentence = _(
-            "There is no embedding folder named “%(name)s”. %(there)s Whoever runs the server names them in "
-            "REXVQA_EMBEDDING_FOLDERS."
-        ) % {"name": name[:LONGEST_SHOWN], "there": there}
-        raise EmbeddingRefused("no_folder", sentence, status=404, field="endpoint")
-    if not has_sentence_models():
-        sentence = _("Embedding folders are off: onnxruntime or tokenizers is not installed; %(install)s.")
-        raise EmbeddingRefused("folders_off", sentence % {"install": INSTALL % "embeddings"}, field="endpoint")
-    try:
-        found = read_folder(name, path)
-    except (ValueError, OSError) as error:
-        raise _bad_folder(name, error) from None
-    if fingerprint and fingerprint != found.fingerprint:
-        sentence = _(
-            "The embedding folder “%(name)s” holds other files than those that gave these vectors. Ask it as a new "
-            "embedding, or have the old files put back."
-        )
-        raise EmbeddingRefused("folder_changed", sentence % {"name": name}, field="model")
-    return VectorSource(FOLDER + name, found.fingerprint, folder=found)
-
-
-def _bad_folder(name: str, error: Exception) -> EmbeddingRefused:
-    sentence = _("The embedding folder “%(name)s” cannot be used: %(why)s. Whoever runs the server puts that right.")
-    why = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return EmbeddingRefused("bad_folder", sentence % {"name": name, "why": why}, field="endpoint")
 
 
 @contextmanager
@@ -129,12 +104,12 @@ def _folder_model(folder: SentenceFolder) -> Ask:
         try:
             return model.vectors(texts)
         except ValueError as error:
-            raise _bad_folder(folder.name, error) from None
+            raise bad_folder(folder.name, error, EmbeddingRefused) from None
 
     try:
-        model = SentenceModel(folder, n_threads=max(1, (os.cpu_count() or 1) // 2))  # the site goes on beside it
+        model = SentenceModel(folder, n_threads=n_threads())
     except ValueError as error:
-        raise _bad_folder(folder.name, error) from None
+        raise bad_folder(folder.name, error, EmbeddingRefused) from None
     return vectors
 
 

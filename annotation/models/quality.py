@@ -149,7 +149,6 @@ class ValidatorRun(models.Model):
     validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.question_checks.ASKED
     batch = models.OneToOneField("annotation.CallBatch", on_delete=models.PROTECT, related_name="+")
     left_out = models.JSONField(default=list)  # {"question", "why"}: not asked, see annotation/validators
-    found = models.JSONField(default=dict)  # of bias, by change: {"what": count}
     n_unread = models.PositiveIntegerField(default=0)  # answers that hold no verdict
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -162,6 +161,78 @@ class ValidatorRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.validator} run {self.public_id}"
+
+
+# --- How likely a question is of a class, by a classifier in a folder of the server -----------------
+class Classifier(models.Model):
+    """A classifier of texts in a folder: other files are another one. Thresholds make findings of what it gives."""
+
+    public_id = PublicIdField()
+    folder = models.CharField(max_length=30)
+    fingerprint = models.CharField(max_length=12)  # of its files
+    labels = models.JSONField()  # its classes, in the order of ``probabilities``
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("folder", "-pk")
+        constraints = (models.UniqueConstraint(fields=["folder", "fingerprint"], name="classifier_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.folder} ({self.fingerprint})"
+
+
+class ClassScore(models.Model):
+    """The probability of each class for one wording."""
+
+    classifier = models.ForeignKey(Classifier, on_delete=models.PROTECT, related_name="+", db_index=False)
+    revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
+    probabilities = models.JSONField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["classifier", "revision"], name="class_score_once"),)
+
+    def __str__(self) -> str:
+        return f"classes of revision {self.revision_id}"
+
+
+class LabelledSet(models.Model):
+    """Texts of which people say the classes, scored by a classifier. The texts go once they are scored."""
+
+    public_id = PublicIdField()
+    classifier = models.ForeignKey(Classifier, on_delete=models.PROTECT, related_name="labelled_sets")
+    name = models.CharField(max_length=100)  # of its file
+    sha256 = models.CharField(max_length=64)
+    texts = models.JSONField(null=True)  # null: scored
+    classes = models.JSONField()  # of each text, the names
+    probabilities = models.JSONField(default=list)  # of each text, in the order of the classifier's classes
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-pk",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ClassThreshold(models.Model):
+    """From which probability of a class on a question fails a part of compliance, and what was measured there."""
+
+    classifier = models.ForeignKey(Classifier, on_delete=models.PROTECT, related_name="thresholds")
+    part = models.CharField(max_length=11)  # identifiers or bias, of annotation.quality.kernels.question_checks.PARTS
+    label = models.CharField(max_length=60)
+    threshold = models.FloatField()
+    labelled_set = models.ForeignKey(LabelledSet, on_delete=models.PROTECT, related_name="+")
+    measured = models.JSONField()  # precision and recall there
+    set_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    set_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("classifier", "-part")
+        constraints = (models.UniqueConstraint(fields=["classifier", "part"], name="class_threshold_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.label} from {self.threshold:g} on"
 
 
 # --- How near two questions are by the vectors of an embedding model, at an endpoint or -----------

@@ -9,7 +9,7 @@ What the checks say of a whole bank: how many questions each rule is about, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
@@ -21,11 +21,14 @@ from msgspec import Struct, field
 from annotation.audit.recording import record
 from annotation.enums import OptionLetter
 from annotation.jobs.handlers import JobKind
-from annotation.models import AnswerKey, Finding, Question, QuestionBank, QuestionVector, Revision, User
+from annotation.models import AnswerKey, ClassScore, Finding, Question, QuestionBank, QuestionVector, Revision, User
 from annotation.quality.kernels.identifiers import IDENTIFIERS, Identifier
-from annotation.quality.kernels.question_checks import check
+from annotation.quality.kernels.question_checks import BIAS, IDENTIFIER_FREE, check
 from annotation.quality.kernels.rules import (
     BANKWIDE,
+    CLASSIFIED,
+    CLASSIFIED_BIAS,
+    CLASSIFIED_IDENTIFIER,
     MIN_EXPLANATION,
     NEAR_DUPLICATE,
     NEAR_EMBEDDED,
@@ -97,7 +100,7 @@ def check_revisions(
     for batch in _batches(revisions):
         found = {pk: check(question, min_explanation) for pk, question in batch}
         with transaction.atomic():
-            _store(bank, found, result, at)
+            store_found(bank, found, result, at=at, of=None)
         result.n_questions += len(found)
         for flaws in found.values():
             result.rules.update({one.rule for one in flaws})
@@ -130,9 +133,15 @@ def _question(stem: str, options: list[str], prior: int | None, truth: tuple[Any
     return CheckedQuestion(stem, tuple(options), index, explanation, "\n".join(filter(None, report)), prior is not None)
 
 
-def _store(bank: QuestionBank, found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> None:
-    """Bring the stored findings of these revisions in line with what was found now."""
-    stored = Finding.objects.of_rules().filter(revision__in=found).exclude(rule__in=BANKWIDE)
+def store_found(
+    bank: QuestionBank, found: dict[int, list[Flaw]], result: CheckResult, *, at: datetime, of: Collection[str] | None
+) -> None:
+    """Bring the stored findings of these revisions in line with what was found now.
+
+    ``of``: the rules that were asked; None: all that need the question alone.
+    """
+    stored = Finding.objects.of_rules().filter(revision__in=found)
+    stored = stored.exclude(rule__in=(*BANKWIDE, *CLASSIFIED)) if of is None else stored.filter(rule__in=of)
     known: dict[Place, Finding] = {}
     for one in stored.order_by("rule_version"):
         known[one.revision_id, one.rule, one.place] = one
@@ -265,7 +274,10 @@ def _compared(bank: QuestionBank, current: QuerySet[Revision]) -> dict[str, bool
     compared, sought = QuestionBank.objects.values_list("compared_at", "twins_sought_at").get(pk=bank.pk)
     vectors = QuestionVector.objects.filter(revision__in=current.order_by().values("pk"))
     embedded = vectors.exclude(embedding__threshold=None).exists()
-    return {NEAR_DUPLICATE: bool(compared), PUBLIC_TWIN: bool(sought), NEAR_EMBEDDED: embedded}
+    scored = ClassScore.objects.filter(revision__in=current.order_by().values("pk"))
+    parts = set(scored.order_by().values_list("classifier__thresholds__part", flat=True).distinct())
+    classified = {CLASSIFIED_IDENTIFIER: IDENTIFIER_FREE in parts, CLASSIFIED_BIAS: BIAS in parts}
+    return {NEAR_DUPLICATE: bool(compared), PUBLIC_TWIN: bool(sought), NEAR_EMBEDDED: embedded, **classified}
 
 
 def _rule_counts(bank: QuestionBank, current: QuerySet[Revision], n: int) -> list[RuleCount]:

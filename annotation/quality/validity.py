@@ -22,9 +22,10 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import ImportKind, QuestionState
-from annotation.models import Finding, Gate, Question, QuestionBank, Revision, User
+from annotation.models import ClassScore, ClassThreshold, Finding, Gate, Question, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused
 from annotation.quality.kernels.question_checks import (
+    BIAS,
     BY_EXPERTS,
     DIFFICULTY,
     DIVERSITY,
@@ -35,6 +36,7 @@ from annotation.quality.kernels.question_checks import (
     JUDGED,
     PARTS,
     STATED,
+    VALIDATORS,
     PartState,
     ValidityPart,
 )
@@ -85,19 +87,43 @@ class PartCount(Struct, frozen=True):
 
 # --- one question ---
 def parts_of_question(revision: Revision) -> list[QuestionPart]:
-    """All of them, of the current wording of a question; four queries at most."""
+    """All of them, of the current wording of a question; five queries at most."""
     found = list(Finding.objects.filter(revision=revision, superseded_at=None).select_related("call__batch__prompt"))
     verdicts = {one.rule: one for one in found if one.call_id is not None}
     open_rules = {one.rule for one in found if one.call_id is None and not one.verdict and one.dismissed_at is None}
-    kept = any(one.verdict for one in found if one.call_id is None)
-    return [_part(part, revision, verdicts, open_rules, kept=kept) for part in PARTS.values()]
+    kept, scored = any(one.verdict for one in found if one.call_id is None), _scored_below(revision)
+    return [_part(part, revision, verdicts, open_rules, scored, kept=kept) for part in PARTS.values()]
+
+
+def _scored_below(revision: Revision) -> dict[str, str]:
+    """By part: what a classifier with a threshold gave this wording, in words."""
+    columns = ("classifier__thresholds__part", "classifier__thresholds__label", "classifier__thresholds__threshold")
+    rows = ClassScore.objects.filter(revision=revision).exclude(classifier__thresholds=None).order_by("pk")
+    found = {}
+    for part, label, limit, folder, labels, p in rows.values_list(
+        *columns, "classifier__folder", "classifier__labels", "probabilities"
+    ):
+        facts = {"label": label, "p": f"{p[labels.index(label)]:.3f}", "folder": folder, "threshold": f"{limit:g}"}
+        found[part] = _("P(%(label)s) is %(p)s by the classifier %(folder)s, threshold %(threshold)s.") % facts
+    return found
 
 
 def _part(
-    part: ValidityPart, revision: Revision, verdicts: dict[str, Finding], open_rules: set[str], *, kept: bool
+    part: ValidityPart,
+    revision: Revision,
+    verdicts: dict[str, Finding],
+    open_rules: set[str],
+    scored: dict[str, str],
+    *,
+    kept: bool,
 ) -> QuestionPart:
-    if part.code in JUDGED:
+    if open_rules & set(part.rules):
+        return QuestionPart(part, PartState.FAIL, _("See the findings."))
+    if part.code in verdicts or part.code in VALIDATORS:
         return _of_validator(part, verdicts.get(part.code))
+    if part.code == BIAS:
+        is_scored = BIAS in scored
+        return QuestionPart(part, PartState.PASS if is_scored else PartState.NOT_EXAMINED, scored.get(BIAS, ""))
     if part.code == FORM:
         return QuestionPart(part, PartState.PASS)
     if part.code == EXPERT:
@@ -107,13 +133,11 @@ def _part(
     if part.code == DIFFICULTY:
         is_stated = revision.difficulty in STATED
         return QuestionPart(part, PartState.PASS if is_stated else PartState.NOT_EXAMINED)
-    if open_rules & set(part.rules):
-        return QuestionPart(part, PartState.FAIL, _("See the findings."))
     if part.code == DIVERSITY and kept:
         return QuestionPart(part, PartState.PASS, _("It is the one of its near-duplicates that is kept."))
     if part.code == DIVERSITY and not _is_compared(revision):
         return QuestionPart(part, PartState.NOT_EXAMINED, _("It was not compared with the other questions."))
-    return QuestionPart(part, PartState.PASS)
+    return QuestionPart(part, PartState.PASS, scored.get(part.code, ""))
 
 
 def _of_validator(part: ValidityPart, verdict: Finding | None) -> QuestionPart:
@@ -152,7 +176,10 @@ def _counted(
     verdicts: dict[str, Counter[PartState]],
 ) -> PartCount:
     counts: Counter[PartState] = Counter()
-    if part.code in JUDGED:
+    if part.code == BIAS:  # of two sources
+        states = (PartState.PASS, PartState.FAIL, PartState.UNDECIDED)
+        counts.update({state: current.filter(part_is(bank, BIAS, state)).count() for state in states})
+    elif part.code in VALIDATORS:
         counts = verdicts.get(part.code, counts)
     elif part.code == FORM:
         counts[PartState.PASS] = n_questions
@@ -205,6 +232,12 @@ def part_is(bank: QuestionBank, code: str, state: PartState) -> Q:
         return Q(question__state__in=BY_EXPERTS[state])
     if state == PartState.FAIL:
         return _has(_against(bank, [code]))
+    if code == BIAS:
+        fails, undecided = _has(_against(bank, [code])), _judged(bank, code, (PartState.UNDECIDED,))
+        if state == PartState.UNDECIDED:
+            return undecided & ~fails
+        examined = _judged(bank, code, tuple(PartState)) | _has(_with_threshold(code))
+        return (examined & ~undecided if state == PartState.PASS else ~examined) & ~fails
     if state == PartState.UNDECIDED:
         return _judged(bank, code, (PartState.UNDECIDED,))
     if code in JUDGED and state == PartState.PASS:
@@ -237,7 +270,12 @@ def _judged(bank: QuestionBank, code: str, standing: Collection[str], dismissed:
     return _has(found.filter(dismissed_at=None, verdict__in=standing)) | _has(of_dismissed)
 
 
-def _has(found: QuerySet[Finding]) -> Q:
+def _with_threshold(code: str) -> QuerySet[ClassScore]:
+    """Scores by a classifier with a threshold for this part."""
+    return ClassScore.objects.filter(classifier__in=ClassThreshold.objects.filter(part=code).values("classifier"))
+
+
+def _has(found: QuerySet[Finding] | QuerySet[ClassScore]) -> Q:
     return Q(Exists(found.filter(revision=OuterRef("pk"))))
 
 

@@ -28,6 +28,7 @@ from annotation.models import (
     AnswerKey,
     Assignment,
     BankImport,
+    ClassScore,
     Edit,
     Exam,
     Finding,
@@ -121,6 +122,7 @@ def _sweep_questions(bank_import: BankImport) -> None:
             _delete_rows(Finding, revision__in=revisions)
             _delete_rows(Finding, other__in=revisions)
             _delete_rows(QuestionVector, revision__in=revisions)
+            _delete_rows(ClassScore, revision__in=revisions)
             _delete_rows(AnswerKey, pk__in=revisions)
             _delete_rows(Revision, pk__in=revisions)
             _delete_rows(SeenKey, question__in=first_of)

@@ -52,8 +52,9 @@ def extras_off() -> dict[str, str]:
         off["parquet"] = f"off: pyarrow is not installed; {INSTALL_PARQUET}"
     if not has_text_search():
         off["text_search"] = f"off: every new image waits in quarantine for a person; {INSTALL % 'text-search'}"
-    if settings.EMBEDDING_FOLDERS and not has_sentence_models():
-        off["embedding_folders"] = f"off: onnxruntime or tokenizers is not installed; {INSTALL % 'embeddings'}"
+    for name in ("EMBEDDING_FOLDERS", "CLASSIFIER_FOLDERS"):
+        if getattr(settings, name) and not has_sentence_models():
+            off[name.lower()] = f"off: onnxruntime or tokenizers is not installed; {INSTALL % 'embeddings'}"
     return off
 
 

@@ -81,6 +81,7 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "matching": _one(pk=ColumnMatching.objects.first()),
         "generation-run": _one(slug=written.slug, public_id=there["generation"].public_id, act="stop"),
         "validator-run": _one(slug=written.slug, public_id=judged, act="stop"),
+        "bank-class-threshold": _one(slug=written.slug, public_id=there["labelled set"].public_id),
         "pair-": _one(slug=written.slug, public_id=there["pairs open"].public_id),
         "prompt": _one(public_id=there["version 2"].public_id, other=there["version 1"].public_id),
         "comment": _one(slug=bank.slug, number=2, public_id=commented),

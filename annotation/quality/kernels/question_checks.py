@@ -16,6 +16,8 @@ from typing import NamedTuple
 from annotation.enums import Difficulty, FindingPlace, QuestionState, Word
 from annotation.quality.kernels.identifiers import IDENTIFIERS, spot_identifiers
 from annotation.quality.kernels.rules import (
+    CLASSIFIED_BIAS,
+    CLASSIFIED_IDENTIFIER,
     EXPLANATION_RUN,
     LETTERS,
     MIN_EXPLANATION,
@@ -373,10 +375,15 @@ PARTS = {
         ValidityPart(
             IDENTIFIER_FREE,
             _("compliance: identifiers"),
-            _("The rules find no identifier of a person in it."),
-            tuple(one.code for one in IDENTIFIERS if one.patterns),
+            _("Neither rules nor a classifier find an identifier of a person in it."),
+            (*(one.code for one in IDENTIFIERS if one.patterns), CLASSIFIED_IDENTIFIER),
         ),
-        ValidityPart(BIAS, _("compliance: bias"), _("No stereotype of age, sex or origin is in it."), (BIAS,)),
+        ValidityPart(
+            BIAS,
+            _("compliance: bias"),
+            _("No stereotype of age, sex or origin is in it."),
+            (BIAS, CLASSIFIED_BIAS),
+        ),
         ValidityPart(EXPERT, _("expert"), _("Experts accepted its newest wording.")),
     )
 }

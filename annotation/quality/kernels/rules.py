@@ -33,6 +33,7 @@ NEAR_DUPLICATE, PUBLIC_TWIN, NEAR_EMBEDDED = BANKWIDE = (
     "public_twin",
     "near_embedded",
 )  # found over whole banks
+CLASSIFIED_IDENTIFIER, CLASSIFIED_BIAS = CLASSIFIED = ("classified_identifier", "classified_bias")  # by a classifier
 LETTERS = (FindingPlace.A, FindingPlace.B, FindingPlace.C, FindingPlace.D)
 
 
@@ -165,6 +166,20 @@ _TABLE = (
         "near-duplicate by an embedding",
         "By the embedding {embedding}, stem and options are {similarity} similar to question {number}{more}.",
         "Keep one of them in a sample, or reword.",
+    ),
+    Rule(
+        CLASSIFIED_IDENTIFIER,
+        1,
+        "identifier by a classifier",
+        "P({label}) is {p} by the classifier {classifier}, at or above {threshold}.",
+        "Take what identifies a person out of the question.",
+    ),
+    Rule(
+        CLASSIFIED_BIAS,
+        1,
+        "bias by a classifier",
+        "P({label}) is {p} by the classifier {classifier}, at or above {threshold}.",
+        "Reword what rests on age, sex or origin.",
     ),
 )
 RULES = {rule.code: rule for rule in _TABLE}

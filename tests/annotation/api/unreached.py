@@ -144,6 +144,10 @@ NOT = {
     ),
     **_each("pair-judge", "two people judge pairs blind at the screen"),
     **_each(
+        "bank-classify bank-class-threshold",
+        "a person says from the curve where a class begins; a program has classify_questions on the server",
+    ),
+    **_each(
         "pair-trials pair-threshold pair-end",
         "people agree who judges pairs, and one of them says from the curve where two questions part",
     ),

@@ -137,8 +137,14 @@ def tiny_folder(path: Path, *, seed: int = 1, pooling: str = "mean_tokens") -> P
     said = {"word_embedding_dimension": SIZE, f"pooling_mode_{pooling}": True}
     (path / "1_Pooling" / "config.json").write_text(json.dumps(said))
     (path / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": LONGEST}))
+    write_tokenizer(path, WORDS)
+    return path
+
+
+def write_tokenizer(path: Path, words: list[str]) -> None:
+    """Of whole words in small letters, the special ones first."""
     ends = [{"SpecialToken": {"id": one, "type_id": 0}} for one in ("[CLS]", "[SEP]")]
-    special = {one: {"id": one, "ids": [WORDS.index(one)], "tokens": [one]} for one in ("[CLS]", "[SEP]")}
+    special = {one: {"id": one, "ids": [words.index(one)], "tokens": [one]} for one in ("[CLS]", "[SEP]")}
     template = {
         "type": "TemplateProcessing",
         "single": [ends[0], {"Sequence": {"id": "A", "type_id": 0}}, ends[1]],
@@ -151,10 +157,9 @@ def tiny_folder(path: Path, *, seed: int = 1, pooling: str = "mean_tokens") -> P
         "normalizer": {"type": "Lowercase"},
         "pre_tokenizer": {"type": "Whitespace"},
         "post_processor": template,
-        "model": {"type": "WordLevel", "vocab": {word: n for n, word in enumerate(WORDS)}, "unk_token": "[UNK]"},
+        "model": {"type": "WordLevel", "vocab": {word: n for n, word in enumerate(words)}, "unk_token": "[UNK]"},
     }
     (path / "tokenizer.json").write_text(json.dumps(tokenizer))
-    return path
 
 
 def real_folder(path: Path, packaged: Path) -> Path:

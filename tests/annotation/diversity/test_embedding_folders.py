@@ -17,12 +17,12 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.diversity.embedded_questions import embed_questions, plan_embedding
-from annotation.diversity.kernels.embedding_folder import read_folder
 from annotation.diversity.kernels.sentence_model import SentenceModel
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.jobs import running
 from annotation.management.base import ShownProgress
 from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector, User
+from annotation.validators.kernels.model_folder import read_sentence_folder
 from rexvqa_site.env import env_folders
 from tests.annotation.diversity.bert_model import LONGEST, SIZE, drawn_weights, real_folder, tiny_folder
 from tests.annotation.model_calls.simulated_calls import NOON
@@ -85,11 +85,11 @@ def test_a_wrong_list_of_folders_stops_the_start(monkeypatch: pytest.MonkeyPatch
 
 # --- what a folder says ---
 def test_other_files_are_another_embedding(tiny: Path, tmp_path: Path) -> None:
-    other = read_folder("tiny", tiny_folder(tmp_path / "other", seed=2)).fingerprint
-    cls = read_folder("tiny", tiny_folder(tmp_path / "cls", pooling="cls_token")).fingerprint
-    mine = read_folder("tiny", tiny).fingerprint
+    other = read_sentence_folder("tiny", tiny_folder(tmp_path / "other", seed=2)).fingerprint
+    cls = read_sentence_folder("tiny", tiny_folder(tmp_path / "cls", pooling="cls_token")).fingerprint
+    mine = read_sentence_folder("tiny", tiny).fingerprint
     assert len({other, cls, mine}) == 3
-    assert read_folder("name", tiny).fingerprint == mine
+    assert read_sentence_folder("name", tiny).fingerprint == mine
 
 
 POOLING = "1_Pooling/config.json"
@@ -119,10 +119,10 @@ def test_what_is_missing_or_unclear_is_named(tmp_path: Path, file: str, content:
     else:
         (folder / file).write_text(content if isinstance(content, str) else json.dumps(content))
     if why is None:
-        read_folder("tiny", folder)
+        read_sentence_folder("tiny", folder)
         return
     with pytest.raises(ValueError, match=why):
-        read_folder("tiny", folder)
+        read_sentence_folder("tiny", folder)
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_what_only_running_it_tells_is_named(tmp_path: Path, file: str, content:
     folder = tiny_folder(tmp_path / "tiny")
     (folder / file).write_text(content)
     with pytest.raises(ValueError, match=why):
-        SentenceModel(read_folder("tiny", folder)).vectors(["the " * 50])
+        SentenceModel(read_sentence_folder("tiny", folder)).vectors(["the " * 50])
 
 
 # --- vectors ---
 def test_padding_and_neighbours_do_not_change_a_vector(tiny: Path) -> None:
-    model = SentenceModel(read_folder("tiny", tiny))
+    model = SentenceModel(read_sentence_folder("tiny", tiny))
     together = model.vectors(TEXTS)
     alone = np.concatenate([model.vectors([one]) for one in TEXTS])
     assert together.shape == (4, SIZE)
@@ -154,7 +154,7 @@ def test_padding_and_neighbours_do_not_change_a_vector(tiny: Path) -> None:
 
 
 def test_a_long_text_is_cut_as_the_folder_says(tiny: Path) -> None:
-    model = SentenceModel(read_folder("tiny", tiny))
+    model = SentenceModel(read_sentence_folder("tiny", tiny))
     short, long = "the " * (LONGEST - 2), "the " * (LONGEST - 2) + "tube " * 50
     first, second = model.vectors([short, long])
     np.testing.assert_allclose(first, second, atol=1e-6)
@@ -194,7 +194,7 @@ def test_vectors_are_those_of_the_weights_pooled_as_the_folder_says(tmp_path: Pa
     folder = tiny_folder(tmp_path / "tiny", seed=5, pooling=pooling)
     tokens = _reference(drawn_weights(5), [2, 4, 5, 6, 9, 14, 3], heads=2)  # [CLS] is there a pneumothorax ? [SEP]
     expected = tokens[0] if pooling == "cls_token" else tokens.mean(0)
-    (found,) = SentenceModel(read_folder("tiny", folder)).vectors(TEXTS[:1])
+    (found,) = SentenceModel(read_sentence_folder("tiny", folder)).vectors(TEXTS[:1])
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-5)
 
 
@@ -205,7 +205,7 @@ def test_questions_get_vectors_and_nothing_is_sent(bank: QuestionBank, named: Pa
     assert (len(plan.missing), told["texts_to_send"], told["requests"], told["permission"]) == (2, 0, 0, "")
     made = embed_questions(plan, actor=None, clock=lambda: NOON, progress=QUIET)
     assert (QuestionVector.objects.count(), made.dimension, made.folder) == (3, SIZE, "tiny")
-    assert str(made) == f"tiny ({read_folder('tiny', named).fingerprint})"
+    assert str(made) == f"tiny ({read_sentence_folder('tiny', named).fingerprint})"
     assert AuditEvent.objects.get(act="embedding.asked").facts["texts_to_send"] == 0
     assert plan_embedding(bank, "folder:tiny", made.model, at=NOON).missing == {}
 
@@ -216,14 +216,14 @@ def test_other_files_in_the_folder_do_not_go_on_with_old_vectors(
     plan = plan_embedding(bank, "folder:tiny", "", at=NOON)
     made = embed_questions(plan, actor=None, clock=lambda: NOON, progress=QUIET)
     settings.EMBEDDING_FOLDERS = {"tiny": tiny_folder(tmp_path / "new", seed=9)}
-    with pytest.raises(EmbeddingRefused, match="holds other files than those"):
+    with pytest.raises(EmbeddingRefused, match="holds other files than before"):
         plan_embedding(bank, "folder:tiny", made.model, at=NOON)
     assert len(plan_embedding(bank, "folder:tiny", "", at=NOON).missing) == 2
 
 
 def test_a_folder_that_is_not_named_or_not_there_is_refused(bank: QuestionBank, settings: Any, tmp_path: Path) -> None:
     settings.EMBEDDING_FOLDERS = {"gone": tmp_path / "gone"}
-    with pytest.raises(EmbeddingRefused, match=r"no embedding folder named “other”\. Folders: gone\. "):
+    with pytest.raises(EmbeddingRefused, match=r"no model folder named “other”\. Folders: gone\. "):
         plan_embedding(bank, "folder:other", "", at=NOON)
     with pytest.raises(EmbeddingRefused, match="“gone” cannot be used: there is no such folder"):
         plan_embedding(bank, "folder:gone", "", at=NOON)
@@ -240,7 +240,7 @@ def test_the_command_says_that_nothing_is_sent(bank: QuestionBank, named: Path) 
     call_command("embed_questions", "--bank", "Embedded", "--folder", "tiny", "--json", stdout=out)
     told = json.loads(out.getvalue())
     assert (told["texts_to_send"], told["texts_without_vector"], told["threshold"]) == (0, 2, None)
-    with pytest.raises(CommandError, match="no embedding folder") as caught:
+    with pytest.raises(CommandError, match="no model folder") as caught:
         call_command("embed_questions", "--bank", "Embedded", "--folder", "other")
     assert caught.value.returncode == 2
 
@@ -277,7 +277,9 @@ def minilm(tmp_path_factory: pytest.TempPathFactory) -> SentenceModel:
     if spec is None or not spec.submodule_search_locations:
         pytest.skip(f"{PACKAGE} is not installed")
     packaged = Path(spec.submodule_search_locations[0]) / "model"
-    return SentenceModel(read_folder("minilm", real_folder(tmp_path_factory.mktemp("models") / "minilm", packaged)))
+    return SentenceModel(
+        read_sentence_folder("minilm", real_folder(tmp_path_factory.mktemp("models") / "minilm", packaged))
+    )
 
 
 def test_a_real_model_gives_the_vectors_that_are_printed(minilm: SentenceModel) -> None:

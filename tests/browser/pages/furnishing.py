@@ -21,15 +21,19 @@ from annotation.exports.kernels.splits import Split
 from annotation.ingest import storage
 from annotation.models import (
     Assignment,
+    Classifier,
+    ClassScore,
     Gate,
     Image,
     Invitation,
+    LabelledSet,
     Membership,
     Question,
     QuestionBank,
     Release,
     Rendition,
     ReviewRound,
+    Revision,
     SampledQuestion,
     SamplingPlan,
     SendingPermission,
@@ -52,6 +56,7 @@ from annotation.review.kernels.form_design import ANCHOR_LIMIT, make_design
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.round_design import store_form
 from annotation.review.samples import draw_sample
+from annotation.validators.classifying import set_threshold
 from readerstudy.design.kernels.documents import Rules
 from tests.annotation.case.sent import seen
 from tests.annotation.generation.made import bank_with_reports, written_run
@@ -167,6 +172,30 @@ def _generate(place: Place) -> None:
     judged(bank, "fail", "pass", "pass", validator="c3")
     answer_with(begun(bank, "c2").batch, "no JSON")
     judged(bank, "pass", "fail", "pass", validator="bias", reason=place.said("“Elderly” steers to option B."))
+    classifier = Classifier.objects.create(
+        folder="compliance", fingerprint="0123456789ab", labels=["PHI", "bias"], created_at=timezone.now()
+    )
+    found = [[n / 20, n % 7 / 7] for n in range(20)]
+    place.things["labelled set"] = LabelledSet.objects.create(
+        classifier=classifier,
+        name=place.said("labelled.csv")[:100],
+        sha256="0" * 64,
+        classes=[["PHI"] if n > 11 or n == 7 else [] for n in range(20)],
+        probabilities=found,
+        created_by=place.people["cora"],
+        created_at=timezone.now(),
+    )
+    for revision, scores in zip(Revision.objects.in_bank(bank).current(), found, strict=False):
+        ClassScore.objects.create(classifier=classifier, revision=revision, probabilities=scores)
+    set_threshold(
+        place.things["labelled set"],
+        label="PHI",
+        part="identifiers",
+        threshold=0.6,
+        bank=bank,
+        actor=None,
+        at=timezone.now(),
+    )
 
 
 def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:

@@ -129,6 +129,7 @@ def test_full_pages(context: BrowserContext, live_server: LiveServer, settings: 
     """With long names and texts, which is where a page breaks."""
     settings.MODEL_ENDPOINTS = (*NAMED, *ENDPOINTS, STAND_IN)
     settings.EMBEDDING_FOLDERS = {"all-minilm-l6-v2": Path("/srv/models/all-MiniLM-L6-v2")}
+    settings.CLASSIFIER_FOLDERS = {"compliance": Path("/srv/models/compliance")}
     settings.OIDC_PROVIDER = PROVIDER
     assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(share_of(FULL)) == {}
 
