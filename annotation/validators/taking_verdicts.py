@@ -37,7 +37,7 @@ from annotation.models import (
     ValidatorRun,
 )
 from annotation.prompts.versions import stored_version
-from annotation.quality.kernels.question_checks import RATING, PartState
+from annotation.quality.kernels.question_checks import PARTS, RATING
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.kernels.validator_prompts import PROMPTS, WrittenRating, WrittenVerdict, kept_reason, word_of
@@ -223,9 +223,12 @@ def prompts_to_check() -> QuerySet[PromptVersion]:
 
 
 def failing(bank: QuestionBank, validator: str, person: User) -> QuerySet[Finding]:
-    """The newest verdicts "fail" on current questions, by number, without what the person reviews."""
+    """What speaks against current questions in this part, by number, without what the person reviews.
+
+    Verdicts "fail", and of bias what a classifier found.
+    """
     current = Revision.objects.in_bank(bank).current().exclude(question__in=withheld_questions(person))
-    found = Finding.objects.open().filter(bank=bank, rule=validator, verdict=PartState.FAIL.value)
+    found = Finding.objects.open().filter(bank=bank, rule__in=PARTS[validator].rules)
     found = found.filter(revision__in=current.order_by().values("pk"))
     return found.select_related("revision__question", "call__batch__prompt").order_by(
         F("revision__question__number"), "pk"

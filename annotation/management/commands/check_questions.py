@@ -206,12 +206,12 @@ def _table(summary: BankSummary) -> list[str]:
         n_fired, n, n_dismissed = (
             f"{count:,}" for count in (one.questions.count or 0, one.questions.n, one.n_dismissed)
         )
-        rows.append((one.rule.label, n_fired, _percent(one.questions), n, n_dismissed))
+        rows.append((one.rule.label, n_fired, percent_written(one.questions), n, n_dismissed))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
 
 
-def _percent(share: Estimate) -> str:
+def percent_written(share: Estimate) -> str:
     if share.value is None or share.ci95 is None:
         return "–"
     return f"{100 * share.value:.1f}% ({100 * share.ci95[0]:.1f} to {100 * share.ci95[1]:.1f})"
@@ -226,7 +226,7 @@ def _whole_bank(summary: BankSummary) -> list[str]:
     p = "< 0.001" if evenness.p < 0.001 else f"= {evenness.p:.3f}"
     return [
         _("The longest option is the key: %(share)s of n = %(n)d with one longest option; 25%% by chance: %(verdict)s.")
-        % {"share": _percent(longest), "n": longest.n, "verdict": verdict},
+        % {"share": percent_written(longest), "n": longest.n, "verdict": verdict},
         _("Letters of the keys: %(counts)s; chi-square %(chi2).1f, df 3, p %(p)s, n = %(n)d.")
         % {"counts": counts, "chi2": evenness.chi2, "p": p, "n": evenness.n},
     ]

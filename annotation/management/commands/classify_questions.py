@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
 
 from annotation.management.base import ActCommand, ShownProgress, progress_bar
+from annotation.management.commands.check_questions import percent_written
 from annotation.models import Classifier, LabelledSet, QuestionBank
 from annotation.site.slugs import the_one
+from annotation.statistics.kernels.intervals import share
 from annotation.validators.classifying import check_bank, classifier_named, score_questions, set_threshold
 from annotation.validators.kernels.class_thresholds import at_threshold, curve_of, part_of_class
 from annotation.validators.labelled_sets import ClassifierRefused, scored_in, store_labelled
@@ -57,7 +60,7 @@ class Command(ActCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False, indent=1))
         elif options["verbosity"]:
-            self.stdout.write("\n".join(f"{name}: {value}" for name, value in report.items()))
+            self.stdout.write("\n".join(_lines(report)))
 
     def _by_class(self, classifier: Classifier, bank: QuestionBank, options: dict[str, Any]) -> dict[str, Any]:
         label, at = options["label"], timezone.now()
@@ -75,3 +78,16 @@ class Command(ActCommand):
         again = score_questions(classifier, bank, actor=None, at=at, progress=ShownProgress(None))
         at_it = at_threshold(scored, threshold).as_json()
         return {**found, "part": made.part, "threshold": threshold, **at_it, **again.as_json()}
+
+
+def _lines(report: dict[str, Any]) -> Iterator[str]:
+    """As people read it."""
+    measured = dict(report.pop("thresholds", {}))
+    if "precision" in report:
+        measured[f"{report['threshold']:g}"] = {name: report.pop(name) for name in ("precision", "recall")}
+    for name, value in report.items():
+        yield f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+    for threshold, found in measured.items():
+        shares = {name: share(one["count"], one["n"]) for name, one in found.items()}
+        words = (f"{name} {percent_written(one)}, n = {one.n}" for name, one in shares.items())
+        yield f"threshold {threshold}: {'; '.join(words)}"

@@ -325,3 +325,12 @@ def test_the_command_scores_and_sets(bank: QuestionBank, named: Path, tmp_path: 
             told(*wrong)
         assert caught.value.returncode == 2
     assert ClassThreshold.objects.get().threshold == 0.5
+
+
+def test_what_a_classifier_says_of_bias_is_listed_with_the_verdicts(
+    client: Client, cora: User, bank: QuestionBank, named: Path
+) -> None:
+    limit(scored(bank), bank, "bias", "bias")
+    client.force_login(cora)
+    text = client.get(reverse("bank-validator", args=[bank.slug, "bias"])).content.decode()
+    assert "P(bias) is 0.982 by the classifier tiny" in text
