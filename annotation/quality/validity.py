@@ -21,21 +21,18 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.enums import ImportKind, QuestionState
+from annotation.enums import Difficulty, ImportKind, QuestionState
 from annotation.models import ClassScore, ClassThreshold, Finding, Gate, Question, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused
 from annotation.quality.kernels.question_checks import (
     BIAS,
-    BY_EXPERTS,
-    DIFFICULTY,
     DIVERSITY,
-    EXPERT,
     FORM,
     GATED,
     IDENTIFIER_FREE,
     JUDGED,
+    OF_COLUMN,
     PARTS,
-    STATED,
     VALIDATORS,
     PartState,
     ValidityPart,
@@ -126,13 +123,12 @@ def _part(
         return QuestionPart(part, PartState.PASS if is_scored else PartState.NOT_EXAMINED, scored.get(BIAS, ""))
     if part.code == FORM:
         return QuestionPart(part, PartState.PASS)
-    if part.code == EXPERT:
-        own = revision.question.state
-        state = next(state for state, words in BY_EXPERTS.items() if own in words)
-        return QuestionPart(part, state, _(QuestionState(own).label))
-    if part.code == DIFFICULTY:
-        is_stated = revision.difficulty in STATED
-        return QuestionPart(part, PartState.PASS if is_stated else PartState.NOT_EXAMINED)
+    if part.code in OF_COLUMN:
+        column, by_state = OF_COLUMN[part.code]
+        word = revision.difficulty if column == "difficulty" else revision.question.state
+        state = next(state for state, words in by_state.items() if word in words)
+        label = Difficulty(word).label if column == "difficulty" else QuestionState(word).label
+        return QuestionPart(part, state, _(label))
     if part.code == DIVERSITY and kept:
         return QuestionPart(part, PartState.PASS, _("It is the one of its near-duplicates that is kept."))
     if part.code == DIVERSITY and not _is_compared(revision):
@@ -183,13 +179,12 @@ def _counted(
         counts = verdicts.get(part.code, counts)
     elif part.code == FORM:
         counts[PartState.PASS] = n_questions
-    elif part.code == EXPERT:
-        by_state = dict(current.order_by().values_list("question__state").annotate(n=Count("pk")))
-        for state, words in BY_EXPERTS.items():
-            counts[state] = sum(by_state.get(word, 0) for word in words)
+    elif part.code in OF_COLUMN:
+        column, by_state = OF_COLUMN[part.code]
+        found = dict(current.order_by().values_list(column).annotate(n=Count("pk")))
+        for state, words in by_state.items():
+            counts[state] = sum(found.get(word, 0) for word in words)
         return PartCount(part, dict(counts))
-    elif part.code == DIFFICULTY:
-        counts[PartState.PASS] = current.filter(difficulty__in=STATED).count()
     elif part.code in (DIVERSITY, IDENTIFIER_FREE):
         counts[PartState.FAIL] = current.filter(part_is(bank, part.code, PartState.FAIL)).count()
         n_examined = n_questions if part.code == IDENTIFIER_FREE else _n_compared(bank, current)
@@ -228,8 +223,9 @@ def _against(bank: QuestionBank, parts: Collection[str]) -> QuerySet[Finding]:
 # --- as a condition on current wordings -----------------------------------------------------------
 def part_is(bank: QuestionBank, code: str, state: PartState) -> Q:
     """Those of which this part is in this state, as ``parts_of_question`` says of each."""
-    if code == EXPERT:
-        return Q(question__state__in=BY_EXPERTS[state])
+    if code in OF_COLUMN:
+        column, words = OF_COLUMN[code]
+        return Q(**{f"{column}__in": words.get(state, ())})
     if state == PartState.FAIL:
         return _has(_against(bank, [code]))
     if code == BIAS:
@@ -253,10 +249,13 @@ def gate_is(bank: QuestionBank, parts: Collection[str], state: PartState) -> Q:
 
     It fails where one of them does, else is undecided where one is, and passes where all do.
     """
-    fails = _has(_against(bank, parts)) | _any(part_is(bank, code, PartState.FAIL) for code in parts if code == EXPERT)
+    fails = _has(_against(bank, parts)) | _any(
+        part_is(bank, code, PartState.FAIL) for code in parts if code in OF_COLUMN
+    )
     if state == PartState.FAIL:
         return fails
-    undecided = _any(part_is(bank, code, PartState.UNDECIDED) for code in parts if code in (*JUDGED, EXPERT))
+    may_be = (*JUDGED, *OF_COLUMN)
+    undecided = _any(part_is(bank, code, PartState.UNDECIDED) for code in parts if code in may_be)
     if state == PartState.UNDECIDED:
         return undecided & ~fails
     passes = ~fails & _all(part_is(bank, code, PartState.PASS) for code in parts)
@@ -291,8 +290,6 @@ def _all(conditions: Iterable[Q]) -> Q:
 
 
 def _examined(bank: QuestionBank, code: str) -> Q:
-    if code == DIFFICULTY:
-        return Q(difficulty__in=STATED)
     if code != DIVERSITY:
         return ~_NEVER
     last = QuestionBank.objects.filter(pk=bank.pk).values_list("compared_at", flat=True).first()

@@ -1,4 +1,4 @@
-"""All checks of one question, and the nine parts of V(Q), equation 1 of the paper, as we read it. Pure.
+"""All checks of one question, and the ten parts of V(Q), equation 1 of the paper, as we read it. Pure.
 
 The paper names them in sections, and prints no rule for most: v1 to v4 of the form, c1, c2 and c3 of its content
 validators, difficulty, diversity, the two halves of compliance, and what experts said.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import NamedTuple
@@ -355,7 +355,7 @@ class ValidityPart(NamedTuple):
 FORM, EXPERT = "form", "expert"
 C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")
 RATING = "rating"  # asked of a model like a validator; a difficulty is no verdict, and speaks against no question
-DIFFICULTY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "diversity", "identifiers", "bias"
+DIFFICULTY, NOT_EASY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "not_easy", "diversity", "identifiers", "bias"
 JUDGED = (*VALIDATORS, BIAS)  # asked of a model, with a verdict on each question
 ASKED = (*JUDGED, RATING)
 PARTS = {
@@ -366,6 +366,7 @@ PARTS = {
         ValidityPart(C2, _("c2: no recall"), _("It asks for more than recall or trivia."), (C2,)),
         ValidityPart(C3, _("c3: sound, key right"), _("It is sound, and its key is the one right option."), (C3,)),
         ValidityPart(DIFFICULTY, _("difficulty"), _("Its difficulty is stated.")),
+        ValidityPart(NOT_EASY, _("difficulty: not easy"), _("Its stated difficulty is medium or hard.")),
         ValidityPart(
             DIVERSITY,
             _("diversity"),
@@ -388,10 +389,21 @@ PARTS = {
     )
 }
 GATED = tuple(code for code in PARTS if code != FORM)  # nothing is stored that fails it
-BY_EXPERTS = {
-    PartState.PASS: (QuestionState.ACCEPTED,),
-    PartState.FAIL: (QuestionState.NEEDS_REVISION, QuestionState.REJECTED, QuestionState.WITHDRAWN),
-    PartState.UNDECIDED: (QuestionState.DISPUTED,),
-    PartState.NOT_EXAMINED: (QuestionState.IMPORTED, QuestionState.IN_REVIEW, QuestionState.REVISED),
-}
 STATED = (Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD)
+# Parts that a column of the question decides: which, and its words by state.
+OF_COLUMN: Mapping[str, tuple[str, Mapping[PartState, tuple[str, ...]]]] = {
+    EXPERT: (
+        "question__state",
+        {
+            PartState.PASS: (QuestionState.ACCEPTED,),
+            PartState.FAIL: (QuestionState.NEEDS_REVISION, QuestionState.REJECTED, QuestionState.WITHDRAWN),
+            PartState.UNDECIDED: (QuestionState.DISPUTED,),
+            PartState.NOT_EXAMINED: (QuestionState.IMPORTED, QuestionState.IN_REVIEW, QuestionState.REVISED),
+        },
+    ),
+    DIFFICULTY: ("difficulty", {PartState.PASS: STATED, PartState.NOT_EXAMINED: (Difficulty.UNKNOWN,)}),
+    NOT_EASY: (
+        "difficulty",
+        {PartState.PASS: STATED[1:], PartState.FAIL: STATED[:1], PartState.NOT_EXAMINED: (Difficulty.UNKNOWN,)},
+    ),
+}

@@ -15,7 +15,7 @@ from annotation.exports.tables import ExportRefused
 from annotation.models import Assignment, AuditEvent, Finding, Question, QuestionBank, Revision, SamplingPlan, User
 from annotation.quality.checking import QualityRefused, dismiss
 from annotation.quality.kernels.question_checks import GATED, PARTS, PartState
-from annotation.quality.validity import gate_is, gate_of, part_is, parts_of_question, set_gate
+from annotation.quality.validity import count_parts, gate_is, gate_of, part_is, parts_of_question, set_gate
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from tests.annotation.model_calls.simulated_calls import NOON
@@ -105,8 +105,19 @@ def test_an_archived_bank_stays_as_it_is(bank: QuestionBank) -> None:
 
 
 def test_every_part_is_named_once() -> None:
-    assert list(PARTS) == ["form", "c1", "c2", "c3", "difficulty", "diversity", "identifiers", "bias", "expert"]
+    before = ["form", "c1", "c2", "c3", "difficulty", "not_easy"]
+    assert list(PARTS) == [*before, "diversity", "identifiers", "bias", "expert"]
     assert list(GATED) == list(PARTS)[1:]
+
+
+def test_too_easy_a_question_fails_where_the_gate_asks_for_more(bank: QuestionBank) -> None:
+    Revision.objects.filter(question__number=1).update(difficulty="easy")
+    Revision.objects.filter(question__number=2).update(difficulty="")
+    Revision.objects.filter(question__number__gt=2).update(difficulty="hard")
+    [counted] = [one for one in count_parts(bank, Question.objects.none()) if one.part.code == "not_easy"]
+    assert (counted.n_pass, counted.n_fail, counted.n_not_examined) == (3, 1, 1), "what would go is counted before"
+    assert drawn(keep(bank, "difficulty")) == [1, 2, 3, 4, 5], "a stated difficulty, whichever, passes"
+    assert drawn(keep(bank, "not_easy")) == [2, 3, 4, 5]
 
 
 def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, cora: User) -> None:
@@ -115,6 +126,7 @@ def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, 
         Question.objects.filter(bank=bank, number=number).update(state=state)
     first, second, *_rest = current = list(Revision.objects.in_bank(bank).current().order_by("question__number"))
     Revision.objects.exclude(pk=second.pk).update(difficulty="")
+    Revision.objects.filter(pk=current[2].pk).update(difficulty="hard")
     place = {"bank": bank, "rule_version": 1, "place": "question", "detail": "x", "found_at": NOON}
     Finding.objects.create(**place, revision=first, rule="near_duplicate", other=second)
     for compared in (None, NOON + timedelta(days=1)):
@@ -124,7 +136,7 @@ def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, 
             for state in PartState:
                 found = set(Revision.objects.filter(part_is(bank, code, state)).values_list("pk", flat=True))
                 assert found == {pk for pk, parts in own.items() if parts[code] == state}, (code, state, compared)
-        for gate in (["c1"], ["c1", "c3"], ["expert"], ["c1", "difficulty"], ["diversity", "identifiers"], list(GATED)):
+        for gate in (["c1"], ["c1", "c3"], ["expert"], ["c1", "difficulty"], ["c3", "not_easy"], list(GATED)):
             for state in PartState:
                 found = set(Revision.objects.filter(gate_is(bank, gate, state)).values_list("pk", flat=True))
                 wanted = {pk for pk, parts in own.items() if whole([parts[code] for code in gate]) == state}
@@ -152,7 +164,7 @@ def test_the_page_stores_the_rule_and_counts(client: Client, cora: User, bank: Q
     client.force_login(cora)
     page = store(client, bank, "c1", "c3")
     assert page.context["n_failing"] == 3
-    assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 5]
+    assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 6]
     assert b"3 of 5 questions fail the gate" in page.content
     assert "Select a valid choice" in store(client, bank, "form").content.decode()
     assert str(gate_of(bank)) == "Gate, version 1"

@@ -142,8 +142,9 @@ def test_a_question_shows_all_parts_and_a_fail_can_be_dismissed(client: Client, 
     address = reverse("question", args=[bank.slug, 1])
     parts = {one.part.code: one for one in client.get(address).context["validity"]}
     assert [one.state for one in parts.values()] == [
-        "pass", "not_examined", "not_examined", "fail", "pass", "not_examined", "pass", "not_examined", "not_examined",
-    ]  # fmt: skip
+        *("pass", "not_examined", "not_examined", "fail", "pass", "pass"),
+        *("not_examined", "pass", "not_examined", "not_examined"),
+    ]
     fail = Finding.objects.get(revision__question__number=1, verdict="fail")
     client.post(reverse("finding-dismiss", args=[bank.slug, 1]), {"finding": fail.public_id, "reason": "it is right"})
     c3 = {one.part.code: one for one in client.get(address).context["validity"]}["c3"]
