@@ -292,6 +292,9 @@ class GradeName(Word):
     FACTUAL_CORRECTNESS = "factual_correctness", _("Factual correctness")
     EXPLANATION_CLARITY = "explanation_clarity", _("Explanation clarity")
     IMAGE_ALIGNMENT = "image_alignment", _("Image alignment")
+    QUESTION_QUALITY = "question_quality", _("Question quality")
+    CLINICAL_ACCURACY = "clinical_accuracy", _("Clinical accuracy")
+    EDUCATIONAL_VALUE = "educational_value", _("Educational value")
 
 
 class Flag(Word):

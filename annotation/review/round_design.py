@@ -16,7 +16,7 @@ from annotation.enums import PAPER_FORM
 from annotation.models import Review, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.review.calibrating import check_calibration
 from annotation.review.kernels.allotment import n_repeats
-from annotation.review.kernels.form_design import FormDesign, check_design, stored_design
+from annotation.review.kernels.form_design import CRITERIA, CRITERIA_FORM, FormDesign, check_design, stored_design
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.onlookers import case_minutes
 from annotation.review.samples import MOST_REPEATED
@@ -67,8 +67,10 @@ def newest_forms() -> QuerySet[ReviewForm]:
 
 
 @transaction.atomic
-def store_form(name: str, design: FormDesign, *, actor: User, at: datetime) -> ReviewForm:
+def store_form(name: str, design: FormDesign, *, actor: User | None, at: datetime) -> ReviewForm:
     """A new form, or the next version of the one with this name; the same design again is the version that is there.
+
+    ``actor`` is None for what comes with the program.
 
     Raises ReviewRefused without a name, for one that is too long or the paper's, and as check_design does.
     """
@@ -92,6 +94,12 @@ def store_form(name: str, design: FormDesign, *, actor: User, at: datetime) -> R
     )
     record("form.stored", actor=actor, at=at, subject=made, facts={"name": text, "version": made.version})
     return made
+
+
+def store_criteria_form(*, at: datetime) -> ReviewForm:
+    """The form of the three criteria, stored whenever a site is prepared; what people made of it since stays."""
+    stored = newest_forms().filter(name=CRITERIA_FORM).first()
+    return stored or store_form(CRITERIA_FORM, FormDesign(grades=CRITERIA, choices=()), actor=None, at=at)
 
 
 # --- what a round costs -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.db.models import Count
-from django.http import Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -21,6 +21,7 @@ from msgspec import Struct
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import KeySource, Role
+from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file, write_digested
 from annotation.forms.model_endpoints import GenerationForm, PromptForm
 from annotation.generation.generation_plans import (
     GenerationPlan,
@@ -33,10 +34,13 @@ from annotation.model_calls.call_batches import act_named
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank, User
 from annotation.outcomes.prompt_flags import (
     GENERATING,
+    LINE,
+    MEASURED,
     MOST_COMMENTS,
     commented_questions,
     draft_reason,
     flagged_comments,
+    line_rows,
     prompt_flags,
 )
 from annotation.prompts.kernels.filling import KNOWN
@@ -176,13 +180,20 @@ def prompt_comments(request: AuthenticatedRequest, public_id: str) -> HttpRespon
 
 @role_required(Role.COORDINATOR)
 @require_GET
-def prompt_history(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """All versions of the name, the newest first, and beside them what the paper counted."""
+def prompt_history(request: AuthenticatedRequest, public_id: str) -> HttpResponse | FileResponse:
+    """All versions of the name, the newest first, and beside them what the paper counted; as CSV where asked for."""
     version = _generating(public_id)
-    versions = PromptVersion.objects.filter(name=version.name).select_related("author").order_by("-number")
+    versions = PromptVersion.objects.filter(name=version.name).select_related("author", "parent").order_by("-number")
+    flags = prompt_flags(list(versions.defer("text", "instruction", "schema")), request.user)
+    if request.GET.get("form") == Format.CSV:
+        file = scratch_file()
+        write_digested(file, LINE, line_rows(flags), Format.CSV)
+        name = f"prompt-{version.public_id}.csv"
+        return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[Format.CSV])
     context = {
         "version": version,
-        "flags": prompt_flags(list(versions.defer("text", "instruction", "schema")), request.user),
+        "flags": flags,
+        "measured": MEASURED,
         "paper": first_review_of_paper(),
         "later": later_errors_of_paper(),
     }

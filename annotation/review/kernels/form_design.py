@@ -57,6 +57,27 @@ GRADE_ANCHORS: Mapping[GradeName, Mapping[int, str]] = {
         2: _("not visible on these images"),
         1: _("contradicted, or another exam"),
     },
+    GradeName.QUESTION_QUALITY: {
+        5: _("clear, one best answer, every wrong option tempts"),
+        4: _("a word to change"),
+        3: _("an option that nobody would take, or a stem to read twice"),
+        2: _("stem or options to write anew"),
+        1: _("cannot be answered as it is written"),
+    },
+    GradeName.CLINICAL_ACCURACY: {
+        5: _("all of it true, as a radiologist would put it"),
+        4: _("true, not in the words of the trade"),
+        3: _("a statement is doubtful or out of date"),
+        2: _("the key or an option is doubtful"),
+        1: _("clinically wrong"),
+    },
+    GradeName.EDUCATIONAL_VALUE: {
+        5: _("teaches a sign or a decision that matters"),
+        4: _("practises one that matters"),
+        3: _("recall or trivia"),
+        2: _("answered without knowledge"),
+        1: _("teaches something false"),
+    },
 }
 
 GRADE_QUESTIONS: Mapping[GradeName, str] = {
@@ -141,6 +162,12 @@ class FormDesign(Struct, frozen=True, kw_only=True):
 
 
 PAPER = FormDesign()
+
+# Section 3.3.1 of the paper: experts judged the questions of each version of its prompt by these. It prints neither
+# scale nor anchors, so that both are ours; the flags are those of the paper's form, for the issues of section 3.3.3.
+CRITERIA = (GradeName.QUESTION_QUALITY, GradeName.CLINICAL_ACCURACY, GradeName.EDUCATIONAL_VALUE)
+CRITERIA_FORM = "Criteria of section 3.3.1"  # its name, stored where a site starts
+GOOD_GRADE = 4  # this or better is counted
 
 
 def stored_design(stored: Mapping[str, Any] | None) -> FormDesign:

@@ -16,6 +16,7 @@ from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
 from annotation.management.base import ActCommand
 from annotation.people.invitations import first_administrator_link
 from annotation.prompts.versions import store_shipped
+from annotation.review.round_design import store_criteria_form
 from annotation.site.privacy import make_private
 from rexvqa_site import serving
 from rexvqa_site.children import Children
@@ -55,6 +56,7 @@ class Command(ActCommand):
     def _prepare(self) -> None:
         call_command("migrate", verbosity=0, interactive=False)
         store_shipped(at=timezone.now())
+        store_criteria_form(at=timezone.now())
         self._collect_static()
         if settings.DEMO and not is_complete():
             call_command("build_demonstration")

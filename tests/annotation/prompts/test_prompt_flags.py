@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.enums import Flag, Role, RoundState
-from annotation.models import Assignment, PromptVersion, Review, ReviewRound, Revision, SeenKey, User
+from annotation.models import Assignment, GenerationRun, PromptVersion, Review, ReviewRound, Revision, SeenKey, User
 from annotation.outcomes.prompt_flags import LONGEST_QUOTE, draft_reason, flagged_comments, prompt_flags
+from annotation.review.kernels.form_design import CRITERIA, PAPER, stored_design
+from annotation.review.round_design import store_criteria_form, store_form
 from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
+from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.prompts.flagged import generated, questions_prompt, reviewed, two_versions
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import make_person
@@ -101,7 +106,7 @@ def test_on_the_command_line_only_closed_rounds_are_told(two: Two) -> None:
 def test_versions_share_their_queries(
     two: Two, cora: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         prompt_flags([two.second, two.first], cora)
 
 
@@ -178,7 +183,46 @@ def test_the_history_tells_reason_author_and_issues_of_each_version(
     page = markup(client.get(reverse("prompt-history", args=[first.public_id])))
     assert "13 of 120 had more than one valid option" in page
     assert "came with the program" in page
-    assert page.count("none reviewed") == 2
+    assert page.count("none reviewed") == 2 + 2 * 7, "both versions, in both tables, of three criteria and four issues"
+    assert reverse("prompt-difference", args=[first.public_id, _second.public_id]) in page
+
+
+def test_the_line_of_a_prompt_counts_criteria_issues_and_what_rules_rejected(
+    client: Client, cora: User, rita: User, remo: User, two: Two
+) -> None:
+    low, high = (
+        {"question_quality": 3, "clinical_accuracy": 5},
+        {"question_quality": 4, "clinical_accuracy": "cannot_judge"},
+    )
+    reviewed(two.round, remo, {one: [] for one in two.of_second[:2]}, grades=low)
+    reviewed(two.round, remo, {two.of_second[2]: [Flag.KEY_WRONG]}, grades=high)
+    GenerationRun.objects.filter(questions_prompt=two.second).update(
+        not_made=[
+            {"step": "questions", "report": 1, "number": 2, "rule": "r"},
+            {"step": "bullets", "report": 1, "number": 1, "rule": "r"},
+        ]
+    )
+    [second] = prompt_flags([two.second], cora).versions
+    shares = {name.value: rate.share for name, rate in (*second.criteria.items(), *second.paper.items())}
+    assert shares["question_quality"] == share(2, 3), "of those that were graded; 3 is below 4"
+    assert shares["clinical_accuracy"] == share(0, 2), "who cannot judge counts neither above nor below the line"
+    assert shares["educational_value"].n == 0, "nobody graded it: never a zero of something"
+    assert shares["validity"] == share(1, 4)
+    assert (second.n_rejected, second.cost) == (1, None), "without a price there is no cost"
+    client.force_login(cora)
+    file = client.get(reverse("prompt-history", args=[two.second.public_id]), {"form": "csv"})
+    head, newest, _older = csv.reader(b"".join(file).decode().splitlines())  # type: ignore[arg-type]
+    row = dict(zip(head, newest, strict=True))
+    assert (row["version"], row["made"], row["rejected"], row["cost"]) == ("2", "4", "1", "")
+    assert (row["question_quality_count"], row["question_quality_n"]) == ("2", "3")
+    assert (row["educational_value_n"], row["educational_value_low"]) == ("0", "")
+
+
+def test_the_form_of_the_three_criteria_is_there_once_and_asks_for_them(cora: User) -> None:
+    form = store_criteria_form(at=NOON)
+    assert stored_design(form.design).grades == CRITERIA
+    own = store_form(form.name, PAPER, actor=cora, at=NOON)
+    assert store_criteria_form(at=NOON) == own, "what a person made of it stays"
 
 
 def test_the_paper_stands_as_what_it_is(client: Client, cora: User) -> None:
