@@ -211,7 +211,7 @@ def test_the_line_of_a_prompt_counts_criteria_issues_and_what_rules_rejected(
     assert (second.n_rejected, second.cost) == (1, None), "without a price there is no cost"
     client.force_login(cora)
     file = client.get(reverse("prompt-history", args=[two.second.public_id]), {"form": "csv"})
-    head, newest, _older = csv.reader(b"".join(file).decode().splitlines())  # type: ignore[arg-type]
+    head, newest, _older = csv.reader(b"".join(file).decode().splitlines())
     row = dict(zip(head, newest, strict=True))
     assert (row["version"], row["made"], row["rejected"], row["cost"]) == ("2", "4", "1", "")
     assert (row["question_quality_count"], row["question_quality_n"]) == ("2", "3")
