@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from decimal import Decimal
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -19,9 +18,7 @@ from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose
-from annotation.enums import FINAL_STATES, Flag, GradeName, QuestionState, Role, RoundSteps, Word
-from annotation.generation.generation_progress import GenerationProgress
-from annotation.model_calls.next_calls import CallTally, tallies
+from annotation.enums import FINAL_STATES, Flag, QuestionState, Role, RoundSteps, Word
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, SamplingPlan, User
 from annotation.people.roles import add_role
 from annotation.review.kernels.form_design import CRITERIA, GOOD_GRADE
@@ -34,16 +31,7 @@ from annotation.review.rounds import create_round
 from annotation.review.samples import Draw, Stratum, store_sample
 from annotation.review.viewing import viewing_of
 from annotation.statistics.kernels.estimate import Estimate
-from annotation.statistics.kernels.issues import (
-    PAPER_FLAGS,
-    CountingRule,
-    IssueRate,
-    Judged,
-    JudgedQuestions,
-    PaperOutcome,
-    first_review_of_paper,
-)
-from annotation.tables.kernels.table import Cell, Column, Kind
+from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
 
 GENERATING = (PromptPurpose.BULLETS, PromptPurpose.QUESTIONS)
 _PATHS = {PromptPurpose.BULLETS: "bullets_batch__prompt", PromptPurpose.QUESTIONS: "questions_prompt"}
@@ -55,29 +43,15 @@ LONGEST_QUOTE = 400  # characters of one comment
 class VersionFlags(Struct, frozen=True):
     """Of one version. By the rule "any": one reviewer who flags a question is enough.
 
-    ``criteria``: questions that a reviewer graded below GOOD_GRADE; ``paper``: the four issues of its first review.
+    ``questions`` also hold, as issues, the criteria by which a reviewer graded below GOOD_GRADE.
     """
 
     version: PromptVersion
     n_made: int
-    n_rejected: int  # by rules, of what a model wrote
-    cost: Decimal | None  # of all calls of its runs; None: a price was not stated, or in several currencies
-    currency: str
     n_reviews: int
     any_issue: IssueRate
     flags: dict[Flag, IssueRate]
-    criteria: dict[GradeName, IssueRate]
-    paper: dict[PaperOutcome, IssueRate]
-
-    @property
-    def cost_each(self) -> Decimal | None:
-        """Of a question that was made; None without any, or without a price."""
-        return self.cost / self.n_made if self.cost is not None and self.n_made else None
-
-    @property
-    def measured(self) -> list[Estimate]:
-        """For the line of its prompt, criteria first; each share with the one interval that leads."""
-        return [one.shown for one in (*self.criteria.values(), *self.paper.values())]
+    questions: JudgedQuestions
 
     @property
     def n_reviewed(self) -> int:
@@ -110,13 +84,12 @@ class _Scope(Struct):
     """Which imports brought the questions of which version, and the rounds whose reviews may be shown."""
 
     version_of: dict[int, int]
-    runs: list[GenerationRun] = field(default_factory=list)
     rounds: list[ReviewRound] = field(default_factory=list)
     n_hidden: int = 0
 
 
 def prompt_flags(versions: Sequence[PromptVersion], person: User | None) -> PromptFlags:
-    """Of versions with one purpose, in at most six queries.
+    """Of versions with one purpose, in at most five queries.
 
     ``person`` coordinates; of a round in which they judge, and of a question that they judge, nothing is shown.
     None: on the command line, where the result is for everybody who coordinates.
@@ -141,85 +114,33 @@ def prompt_flags(versions: Sequence[PromptVersion], person: User | None) -> Prom
     made = Counter[int]()
     for brought_by in Revision.objects.filter(bank_import__in=scope.version_of).values_list("bank_import", flat=True):
         made[scope.version_of[brought_by]] += 1
-    spent = tallies([batch for run in scope.runs for batch in _batches(run)])
-    of_version: dict[int, list[GenerationRun]] = defaultdict(list)
-    for run in scope.runs:
-        of_version[scope.version_of[run.bank_import_id or 0]].append(run)
-    found_of = [_flags_of(one, made[one.pk], of_version[one.pk], spent, judged[one.pk]) for one in versions]
-    return PromptFlags(found_of, scope.n_hidden)
+    return PromptFlags([_flags_of(one, made[one.pk], judged[one.pk]) for one in versions], scope.n_hidden)
 
 
-def _batches(run: GenerationRun) -> list[int]:
-    return [pk for pk in (run.bullets_batch_id, run.questions_batch_id) if pk is not None]
-
-
-MEASURED: tuple[Word, ...] = (*CRITERIA, *(outcome for outcome, _share in first_review_of_paper()))
-_SHARES = {"n": Kind.WHOLE, "count": Kind.WHOLE, "low": Kind.REAL, "high": Kind.REAL}
-LINE = [
-    Column("version", Kind.WHOLE, "Number of the version."),
-    Column("reason", Kind.TEXT, "Why it was made."),
-    Column("made", Kind.WHOLE, "Questions that came in."),
-    Column("rejected", Kind.WHOLE, "Questions that a model wrote and a rule refused."),
-    Column("reviews", Kind.WHOLE, "Reviews of their wording by the model."),
-    Column("cost", Kind.REAL, "Of all calls of its runs; empty: a price was not stated, or in several currencies."),
-    Column("currency", Kind.TEXT, "ISO 4217."),
-    *(
-        Column(
-            f"{word.value}_{what}", kind, f"{word.label}: questions with it by at least one reviewer, 95 % interval."
-        )
-        for word in MEASURED
-        for what, kind in _SHARES.items()
-    ),
-]
-
-
-def line_rows(flags: PromptFlags) -> Iterator[list[Cell]]:
-    """A row for each version, as LINE; of criteria what a reviewer graded below GOOD_GRADE."""
-    for one in flags.versions:
-        cost = None if one.cost is None else float(one.cost)
-        cells: list[Cell] = [one.version.number, one.version.reason, one.n_made, one.n_rejected, one.n_reviews]
-        cells += [cost, one.currency]
-        for share in one.measured:
-            low, high = share.ci95 or (None, None)
-            cells += [share.n, share.count, low, high]
-        yield cells
-
-
-def _flags_of(
-    version: PromptVersion, n_made: int, runs: list[GenerationRun], spent: Mapping[int, CallTally], judged: list[Judged]
-) -> VersionFlags:
+def _flags_of(version: PromptVersion, n_made: int, judged: list[Judged]) -> VersionFlags:
     questions = JudgedQuestions.of(judged)
+    any_issue, flags = flag_rate(questions, *Flag), {flag: flag_rate(questions, flag) for flag in Flag}
+    return VersionFlags(version, n_made, len(judged), any_issue, flags, questions)
 
-    def rate(*issues: Word) -> IssueRate:
-        return questions.rate([issue.value for issue in issues], CountingRule.ANY, {})
 
-    prices = [run.bullets_batch.price for run in runs]
-    currencies = {price.currency if price else "" for price in prices}
-    is_priced = len(currencies) == 1 and "" not in currencies
-    return VersionFlags(
-        version,
-        n_made,
-        n_rejected=sum(GenerationProgress(run).n_not_made for run in runs),
-        cost=sum((spent[pk].cost for run in runs for pk in _batches(run)), Decimal(0)) if is_priced else None,
-        currency=next(iter(currencies)) if is_priced else "",
-        n_reviews=len(judged),
-        any_issue=rate(*Flag),
-        flags={flag: rate(flag) for flag in Flag},
-        criteria={name: rate(name) for name in CRITERIA},
-        paper={outcome: rate(*PAPER_FLAGS[outcome]) for outcome, _share in first_review_of_paper()},
-    )
+def flag_rate(questions: JudgedQuestions, *issues: Word) -> IssueRate:
+    """Of questions with one of these by at least one reviewer."""
+    return questions.rate([issue.value for issue in issues], CountingRule.ANY, {})
+
+
+def runs_by_version(versions: Sequence[PromptVersion]) -> list[tuple[int, GenerationRun]]:
+    """Runs in which one of these, which have one purpose, wrote findings or questions, with its id."""
+    purposes = {one.purpose for one in versions} & set(GENERATING)
+    if len(purposes) != 1:
+        return []
+    path = _PATHS[PromptPurpose(purposes.pop())]
+    runs = GenerationRun.objects.filter(**{f"{path}__in": versions}).order_by("pk")
+    return [(one.version, one) for one in runs.annotate(version=F(path))]
 
 
 def _scope(versions: Sequence[PromptVersion], person: User | None) -> _Scope:
-    purposes = {one.purpose for one in versions} & set(GENERATING)
-    if len(purposes) != 1:
-        return _Scope({})
-    path = _PATHS[PromptPurpose(purposes.pop())]
-    runs = GenerationRun.objects.filter(bank_import__isnull=False, **{f"{path}__in": versions}).order_by()
-    found = list(runs.select_related("bullets_batch__price"))
-    is_of_findings = path == _PATHS[PromptPurpose.BULLETS]
-    prompts = [run.bullets_batch.prompt_id if is_of_findings else run.questions_prompt_id for run in found]
-    scope = _Scope(dict(zip((run.bank_import_id or 0 for run in found), prompts, strict=True)), found)
+    runs = runs_by_version(versions)
+    scope = _Scope({run.bank_import_id: version for version, run in runs if run.bank_import_id is not None})
     reviewed = Review.objects.filter(**{f"{IMPORT}__in": scope.version_of}).order_by().values("assignment__round")
     rounds = list(ReviewRound.objects.filter(pk__in=reviewed)) if scope.version_of else []
     visible = rounds_with_outcomes_for(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))

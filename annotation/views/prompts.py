@@ -34,15 +34,13 @@ from annotation.model_calls.call_batches import act_named
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank, User
 from annotation.outcomes.prompt_flags import (
     GENERATING,
-    LINE,
-    MEASURED,
     MOST_COMMENTS,
     commented_questions,
     draft_reason,
     flagged_comments,
-    line_rows,
     prompt_flags,
 )
+from annotation.outcomes.prompt_line import COLUMNS, MEASURED, prompt_line, rows_of
 from annotation.prompts.kernels.filling import KNOWN
 from annotation.prompts.versions import LONGEST_REASON, Sides, make_version, side_by_side
 from annotation.questionbank.answers import note_seen_keys
@@ -185,14 +183,16 @@ def prompt_history(request: AuthenticatedRequest, public_id: str) -> HttpRespons
     version = _generating(public_id)
     versions = PromptVersion.objects.filter(name=version.name).select_related("author", "parent").order_by("-number")
     flags = prompt_flags(list(versions.defer("text", "instruction", "schema")), request.user)
+    lines = prompt_line(flags)
     if request.GET.get("form") == Format.CSV:
         file = scratch_file()
-        write_digested(file, LINE, line_rows(flags), Format.CSV)
+        write_digested(file, COLUMNS, rows_of(lines), Format.CSV)
         name = f"prompt-{version.public_id}.csv"
         return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[Format.CSV])
     context = {
         "version": version,
         "flags": flags,
+        "lines": lines,
         "measured": MEASURED,
         "paper": first_review_of_paper(),
         "later": later_errors_of_paper(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from decimal import Decimal
 
 import pytest
 from django.test import Client
@@ -10,13 +11,24 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.enums import Flag, Role, RoundState
-from annotation.models import Assignment, GenerationRun, PromptVersion, Review, ReviewRound, Revision, SeenKey, User
+from annotation.models import (
+    Assignment,
+    CallBatch,
+    GenerationRun,
+    PromptVersion,
+    Review,
+    ReviewRound,
+    Revision,
+    SeenKey,
+    User,
+)
 from annotation.outcomes.prompt_flags import LONGEST_QUOTE, draft_reason, flagged_comments, prompt_flags
+from annotation.outcomes.prompt_line import MEASURED, prompt_line
 from annotation.review.kernels.form_design import CRITERIA, PAPER, stored_design
 from annotation.review.round_design import store_criteria_form, store_form
 from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
-from tests.annotation.model_calls.simulated_calls import NOON
+from tests.annotation.model_calls.simulated_calls import NOON, make_price
 from tests.annotation.prompts.flagged import generated, questions_prompt, reviewed, two_versions
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import make_person
@@ -106,7 +118,7 @@ def test_on_the_command_line_only_closed_rounds_are_told(two: Two) -> None:
 def test_versions_share_their_queries(
     two: Two, cora: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(5):
         prompt_flags([two.second, two.first], cora)
 
 
@@ -202,20 +214,43 @@ def test_the_line_of_a_prompt_counts_criteria_issues_and_what_rules_rejected(
             {"step": "bullets", "report": 1, "number": 1, "rule": "r"},
         ]
     )
-    [second] = prompt_flags([two.second], cora).versions
-    shares = {name.value: rate.share for name, rate in (*second.criteria.items(), *second.paper.items())}
+    flags = prompt_flags([two.second], cora)
+    [second] = prompt_line(flags)
+    shares = {name.value: one for name, one in zip(MEASURED, second.measured, strict=True)}
     assert shares["question_quality"] == share(2, 3), "of those that were graded; 3 is below 4"
     assert shares["clinical_accuracy"] == share(0, 2), "who cannot judge counts neither above nor below the line"
     assert shares["educational_value"].n == 0, "nobody graded it: never a zero of something"
     assert shares["validity"] == share(1, 4)
-    assert (second.n_rejected, second.cost) == (1, None), "without a price there is no cost"
+    assert (second.rejected, second.cost) == (share(1, 5), None), "4 were made; without a price there is no cost"
     client.force_login(cora)
     file = client.get(reverse("prompt-history", args=[two.second.public_id]), {"form": "csv"})
     head, newest, _older = csv.reader(b"".join(file).decode().splitlines())
     row = dict(zip(head, newest, strict=True))
-    assert (row["version"], row["made"], row["rejected"], row["cost"]) == ("2", "4", "1", "")
+    assert (row["version"], row["rejected_n"], row["rejected_count"], row["cost"]) == ("2", "5", "1", "")
     assert (row["question_quality_count"], row["question_quality_n"]) == ("2", "3")
     assert (row["educational_value_n"], row["educational_value_low"]) == ("0", "")
+
+
+def test_a_run_of_which_rules_refused_every_question_counts_as_well(two: Two, cora: User) -> None:
+    run = GenerationRun.objects.get(questions_prompt=two.second)
+    run.bank_import, run.n_made = None, 0
+    run.not_made = [{"step": "questions", "report": 1, "number": number, "rule": "r"} for number in (1, 2)]
+    run.save()
+    assert prompt_line(prompt_flags([two.second], cora))[0].rejected == share(2, 2)
+
+
+def test_a_cost_is_in_one_currency_and_of_both_steps(two: Two, cora: User) -> None:
+    run = GenerationRun.objects.get(questions_prompt=two.second)
+    price = make_price()
+    CallBatch.objects.filter(pk=run.bullets_batch_id).update(price=price)
+    [line] = prompt_line(prompt_flags([two.second], cora))
+    assert (line.cost, line.currency, line.cost_each) == (Decimal(0), price.currency, Decimal(0))
+    second = CallBatch.objects.get(pk=run.bullets_batch_id)
+    second.pk, second.public_id, second.price = None, "another-batch", None
+    second.save(force_insert=True)
+    GenerationRun.objects.filter(pk=run.pk).update(questions_batch=second)
+    [line] = prompt_line(prompt_flags([two.second], cora))
+    assert (line.cost, line.cost_each) == (None, None), "the price of the second step was not stated"
 
 
 def test_the_form_of_the_three_criteria_is_there_once_and_asks_for_them(cora: User) -> None:
