@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from annotation.enums import GradeName
+from annotation.review.kernels.form_design import PAPER
 from tests.bench.measuring import in_test_database
 from tests.bench.rows import Row
 
 N_QUESTIONS = 5_000
 TIMES = 3
-GRADES = GradeName.values()
+GRADES = [name.value for name in PAPER.grades]
 CHOICES = {"needs_image": ("yes", "partly", "no"), "relevant": ("yes", "partly", "no")}
 
 

@@ -9,12 +9,13 @@ from playwright.sync_api import Page, Route, expect
 
 from annotation.enums import GradeName, ImageState, ViewPosition
 from annotation.models import Image, Review, ReviewRound, User
+from annotation.review.kernels.form_design import PAPER
 from tests.annotation.review.cases import SECRETS, assignments_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 BLIND = "#case-form[data-step=blind]"
 JUDGE = "#case-form[data-step=judge]"
-GOOD = {name: 4 if name == GradeName.EXPLANATION_CLARITY else 5 for name in GradeName.values()}
+GOOD = {name: 4 if name == GradeName.EXPLANATION_CLARITY else 5 for name in PAPER.grades}
 
 
 def press(page: Page, *keys: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.exports.reviews import COLUMNS, review_rows
+from annotation.exports.reviews import columns_of_reviews, review_rows
 from annotation.models import BlindAnswer, Review, ReviewRound
 from tests.browser.review.test_journey import answer, press, start
 from tests.browser.translating import IN_PLACE, is_told, is_untouched, translate, translate_all_the_same
@@ -46,7 +46,7 @@ def test_one_that_does_not_is_told_to_the_reviewer_and_noted_with_the_review(
     page.evaluate(IN_PLACE)
     press(page, "5", "5", "4", "5", "1", "1", "a", "Enter")
     page.wait_for_url(f"**/review/rounds/{review_round.slug}/")
-    names = [column.name for column in COLUMNS]
+    names = [column.name for column in columns_of_reviews(review_round, source_ids=False)]
     rows = [dict(zip(names, row, strict=True)) for row in review_rows(review_round)]
     carried = [(FLAG in str(row["blind_time_flags"]), FLAG in str(row["time_flags"])) for row in rows]
     assert carried == [(True, True), (False, False), (False, True)], "a review carries that its question was translated"
