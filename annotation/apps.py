@@ -15,6 +15,7 @@ class AnnotationConfig(ContributingApp):
         from annotation.call_enums import PromptPurpose
         from annotation.discussion.commenting import mentions_work
         from annotation.discussion.selected_questions import TAGGED
+        from annotation.diversity.judging_pairs import pairs_work
         from annotation.generation.making import continue_later, fill_calls
         from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
         from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
@@ -37,7 +38,7 @@ class AnnotationConfig(ContributingApp):
                 "round": BinKind(ReviewRound, _("review round"), hide_round, show_round, purge_round),
             },
             archived={QuestionBank: "bank", SamplingPlan: "sample", ReviewRound: "round"},
-            work=(adjudication_work, attention_work, finished_work, mentions_work),
+            work=(adjudication_work, attention_work, finished_work, pairs_work, mentions_work),
             bank_filters=(BY_IMAGES, VALID, FOUND, FLAGGED, SETTLED, TAGGED),
             difficulties={"model": by_model, "reviewers": by_reviewers, "readers": by_readers},
             fillers={

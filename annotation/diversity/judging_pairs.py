@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from msgspec import Struct
@@ -16,12 +16,24 @@ from annotation.audit.recording import record
 from annotation.contributions import reads_in_bank
 from annotation.diversity.embedded_questions import vectors_of
 from annotation.diversity.vector_sources import EmbeddingRefused
-from annotation.enums import Role
+from annotation.enums import KeySource, Role
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
-from annotation.models import Embedding, JudgedPair, Membership, PairJudgement, PairTrial, QuestionBank, Revision, User
+from annotation.models import (
+    Embedding,
+    JudgedPair,
+    Membership,
+    PairJudgement,
+    PairTrial,
+    Question,
+    QuestionBank,
+    Revision,
+    User,
+)
+from annotation.people.open_work import NextStep, WorkItem, WorkSection
+from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions
-from annotation.site.permissions import is_coordinator
+from annotation.site.permissions import is_coordinator, site_roles
 from annotation.validators.asked_about import check_reads_none
 
 if TYPE_CHECKING:
@@ -34,6 +46,7 @@ class DrawingParams(TypedDict):
 
 DRAWING: JobKind[DrawingParams] = JobKind("draw_pairs")
 N_PAIRS = 100
+JUDGES = frozenset({Role.COORDINATOR, Role.REVIEWER})  # roles on the site
 LONGEST_REASON = 500
 
 
@@ -67,10 +80,10 @@ def begin_trial(
 
 
 def _check_judge(bank: QuestionBank, judge: User, field: str) -> None:
-    """They see wordings of the bank: coordinators who read none of them in a study."""
-    if not judge.is_active or not is_coordinator(judge):
-        sentence = _("%(name)s does not coordinate: pairs are judged by coordinators, who may see the questions.")
-        raise EmbeddingRefused("no_coordinator", sentence % {"name": judge.name}, status=422, field=field)
+    """They see wordings of the bank, without keys: coordinators and reviewers who read none of them in a study."""
+    if not JUDGES & site_roles(judge):
+        sentence = _("%(name)s neither coordinates nor reviews: pairs are judged by coordinators and reviewers.")
+        raise EmbeddingRefused("no_judge", sentence % {"name": judge.name}, status=422, field=field)
     if study := reads_in_bank(judge.pk, bank.pk):
         sentence = _("%(name)s reads questions of “%(bank)s” in the study “%(study)s”. Name somebody else.")
         facts = {"name": judge.name, "bank": bank.name, "study": study}
@@ -78,7 +91,7 @@ def _check_judge(bank: QuestionBank, judge: User, field: str) -> None:
 
 
 def possible_judges() -> QuerySet[User]:
-    mine = Membership.objects.filter(role=Role.COORDINATOR, round=None)
+    mine = Membership.objects.filter(role__in=JUDGES, round=None)
     return User.objects.filter(is_active=True, pk__in=mine.values("user")).order_by("name", "pk")
 
 
@@ -131,6 +144,43 @@ def next_pair(trial: PairTrial, person: User) -> JudgedPair | None:
     return pairs.select_related("first", "second").order_by("number").first()
 
 
+def show_next_pair(trial: PairTrial, person: User, *, at: datetime) -> JudgedPair | None:
+    """As ``next_pair``; from now on the person counts as having seen both questions, who cannot judge them blind."""
+    pair = next_pair(trial, person) if is_judge(trial, person) else None
+    if pair:
+        _note_seen(pair, person, at)
+    return pair
+
+
+def _note_seen(pair: JudgedPair, person: User, at: datetime) -> None:
+    both = Question.objects.filter(revisions__in=(pair.first_id, pair.second_id))
+    note_seen_keys(person, both, source=KeySource.PAIRS, subject=pair.trial, at=at)
+
+
+def may_follow(trial: PairTrial, person: User) -> bool:
+    """Who coordinates, and whoever judges these pairs."""
+    return is_coordinator(person) or is_judge(trial, person)
+
+
+def pairs_work(person: User, _at: datetime) -> WorkSection | None:
+    """The lines of the home page: trials of which this person has pairs to judge."""
+    mine = PairTrial.objects.filter(Q(first_judge=person) | Q(second_judge=person), ended_at=None)
+    items = [
+        WorkItem(
+            _("Pairs of “%(bank)s”") % {"bank": one.trial.bank.name},
+            reverse("pair-trial", args=[one.trial.bank.slug, one.trial.public_id]),
+            n_done=dict(one.judges)[person],
+            n_total=one.n_pairs,
+        )
+        for one in _progress(list(mine.select_related("bank", "first_judge", "second_judge").order_by("pk")))
+        if next_pair(one.trial, person)
+    ]
+    if not items:
+        return None
+    sentence = _("Say of pairs of questions whether they are the same question. You do not see the key.")
+    return WorkSection(_("Judged pairs"), items, NextStep(_("Judge pairs"), sentence, items[0].url), is_own=True)
+
+
 def _pairs_shown_to(person: User, trial: PairTrial) -> QuerySet[JudgedPair]:
     hidden = withheld_questions(person)
     return trial.pairs.exclude(first__question__in=hidden).exclude(second__question__in=hidden)
@@ -150,6 +200,7 @@ def judge_pair(trial: PairTrial, number: int, *, is_same: bool, actor: User, at:
     pair = _pairs_shown_to(actor, trial).filter(number=number).first()
     if pair is None:
         raise EmbeddingRefused("no_pair", _("There is no such pair."), status=404)
+    _note_seen(pair, actor, at)
     _judgement, is_new = PairJudgement.objects.get_or_create(
         pair=pair, judge=actor, defaults={"is_same": is_same, "judged_at": at}
     )

@@ -214,7 +214,7 @@ class AnswerKey(models.Model):
 
 
 class SeenKey(models.Model):
-    """Somebody read the key of a question as a coordinator, for the first time: they cannot judge it blind any more."""
+    """Somebody read the key of a question, or its wording in judged pairs: they cannot judge it blind any more."""
 
     person = models.ForeignKey("annotation.User", on_delete=models.PROTECT, related_name="+", db_index=False)
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="+")

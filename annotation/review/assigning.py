@@ -71,7 +71,9 @@ def _read(names: Names) -> Iterator[Conflict]:
     rows = SeenKey.objects.filter(person__in=names).values_list("person", "question", "source")
     for person, question, source in rows:
         facts = {"name": names[person], "where": labels[source]}
-        yield Conflict(person, question, _("%(name)s has seen its key (%(where)s).") % facts)
+        of_pairs = _("%(name)s has seen its stem and options (%(where)s).")
+        of_key = _("%(name)s has seen its key (%(where)s).")
+        yield Conflict(person, question, (of_pairs if source == KeySource.PAIRS else of_key) % facts)
 
 
 def _imported(names: Names, questions: Sequence[int]) -> Iterator[Conflict]:

@@ -6,7 +6,7 @@ Pairs that two people judge blind, the curve that comes of it, and the threshold
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -27,10 +27,11 @@ from annotation.diversity.judging_pairs import (
     is_judge,
     is_over,
     judge_pair,
+    may_follow,
     n_judged_by_both,
-    next_pair,
     progress_of,
     set_threshold,
+    show_next_pair,
     trials_of,
 )
 from annotation.diversity.vector_sources import EmbeddingRefused, has_sources
@@ -39,10 +40,11 @@ from annotation.forms.diversity import EmbeddingForm, PairTrialForm, ThresholdFo
 from annotation.models import Embedding, PairTrial, QuestionBank
 from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
+from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form, valid_data
-from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 
 PER_PAGE = 50
 
@@ -109,12 +111,15 @@ ANSWERS = {"same": True, "different": False}
 
 
 def _trial(request: AuthenticatedRequest, slug: str, public_id: str) -> PairTrial:
-    """Whoever reads questions of the bank in a study is refused, as on the page of near-duplicates."""
-    bank = bank_of(request, slug)
+    """Whoever neither coordinates nor judges finds none; who reads questions of the bank in a study is refused."""
     trials = PairTrial.objects.select_related(
         "bank", "embedding__threshold_set_by", "first_judge", "second_judge", "ended_by"
     )
-    return get_object_or_404(trials, bank=bank, public_id=public_id)
+    trial = get_object_or_404(trials, bank__slug=slug, public_id=public_id)
+    if not may_follow(trial, request.user):
+        raise Http404
+    bank_of(request, slug)
+    return trial
 
 
 @role_required(Role.COORDINATOR)
@@ -141,27 +146,28 @@ def pair_trials(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/diversity/pair_trials.html", context, status=422 if form.errors else 200)
 
 
-@role_required(Role.COORDINATOR)
+@person_required
 @never_cache
 @require_GET
 def pair_trial(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """A pair to one who judges; once both have judged all, the curve to everybody who coordinates."""
     trial = _trial(request, slug, public_id)
     progress = progress_of(trial)
-    pair = next_pair(trial, request.user) if is_judge(trial, request.user) else None
+    pair = show_next_pair(trial, request.user, at=by(request)["at"])
     context = {
         "bank": trial.bank,
         "trial": trial,
         "progress": progress,
         "pair": pair,
         "sides": [pair.first, pair.second] if pair else [],
-        "curve": curve_of(trial),
+        "coordinates": is_coordinator(request.user),
+        "curve": curve_of(trial) if is_coordinator(request.user) else None,
         "form": ThresholdForm(),
     }
     return render(request, "annotation/diversity/pair_trial.html", context)
 
 
-@role_required(Role.COORDINATOR)
+@person_required
 @require_POST
 def pair_judge(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """The same question, or not."""

@@ -137,7 +137,7 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
             "%(name)s reviews, or has reviewed, other questions on images of this study: %(numbers)s.",
             len(found["beside"]),
         ),
-        "seen": _("%(name)s has seen keys of this study as a coordinator: %(numbers)s."),
+        "seen": _("%(name)s has seen keys of this study, or judged pairs of its questions: %(numbers)s."),
         "imported": _("%(name)s imported questions of this study, with their keys: %(numbers)s."),
         "practised": _(
             "%(name)s practises, or has practised, with questions of this study and sees their keys: %(numbers)s."

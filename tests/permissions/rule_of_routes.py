@@ -70,6 +70,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.ADJUDICATED, "adjudication adjudication-next"),
     **_each(rules.ADJUDICATED_CASE, "adjudication-question"),
     **_each(rules.SETTLED, "adjudication-decide adjudication-revise"),
+    **_each(rules.PAIRS, "pair-trial pair-judge"),
     **_each(rules.BANK_OUTCOMES, "bank-outcomes bank-groups bank-difficulty bank-figure"),
     # studies
     **_each(rules.STUDIES, "studies api-studies"),

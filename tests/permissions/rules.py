@@ -17,10 +17,12 @@ from django.utils import timezone
 from annotation.acts.rounds import coordinated_round, rounds_known_to
 from annotation.bin.deleting import find_deleted, may_restore, opens
 from annotation.discussion.commenting import check_reads, parts_of
+from annotation.diversity.judging_pairs import may_follow
 from annotation.ingest.serving import may_see
 from annotation.jobs.queueing import jobs_of, may_manage
 from annotation.models import (
     Assignment,
+    PairTrial,
     Question,
     QuestionBank,
     QuestionComment,
@@ -75,6 +77,10 @@ def _from(person: User) -> AuthenticatedRequest:
 def _must(is_allowed: object, refusal: type[Exception] = Http404) -> None:
     if not is_allowed:
         raise refusal
+
+
+def _follows_pairs(person: User, values: Values) -> None:
+    _must(may_follow(get_object_or_404(PairTrial, public_id=values["public_id"]), person))
 
 
 def _no_further(_person: User, _values: Values) -> None:
@@ -256,6 +262,7 @@ SCORES = Rule(
     "How models compare on a bank: coordinators and administrators",
     lambda one, _values: _must(knows_scores(one), PermissionDenied),
 )
+PAIRS = Rule("Judged pairs: coordinators of the site, and the two who judge them", _follows_pairs)
 COORDINATES = Rule("For coordinators of the site", lambda one, _values: _must(is_coordinator(one), PermissionDenied))
 MODEL = Rule("A model: who may know it", _of_thing(known_entry))
 MODEL_ACT = Rule("Changing a model: who entered it, and coordinators", _of_thing(changeable_entry))

@@ -23,7 +23,7 @@ from annotation.diversity.judging_pairs import (
 )
 from annotation.diversity.kernels.near_vectors import TwiceJudged, Vectors, drawn_pairs, shares_of, threshold_curve
 from annotation.diversity.vector_sources import EmbeddingRefused
-from annotation.enums import Role, RoundState
+from annotation.enums import KeySource, Role, RoundState
 from annotation.jobs import running
 from annotation.management.base import ShownProgress
 from annotation.models import (
@@ -35,11 +35,13 @@ from annotation.models import (
     PairTrial,
     QuestionBank,
     Revision,
+    SeenKey,
     User,
 )
 from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
+from annotation.review.assigning import who_knows_keys
 from annotation.review.onlookers import revisions_in_pairs_of
 from annotation.statistics.kernels.intervals import wilson
 from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors
@@ -150,7 +152,7 @@ def test_who_cannot_judge_is_refused(
         return caught.value.code
 
     assert refused(cora, cora) == "one_judge"
-    assert refused(cora, rita) == "no_coordinator"
+    assert refused(cora, make_person("Olga", Role.READER)) == "no_judge"
     monkeypatch.setattr("annotation.diversity.judging_pairs.reads_in_bank", lambda *_of: "Study")
     assert refused(cora, carl) == "reads_them"
     monkeypatch.undo()
@@ -320,6 +322,35 @@ def test_the_list_says_how_far_each_trial_is(
         for pair in trial.pairs.exclude(judgements__judge=judge):
             judge_pair(trial, pair.number, is_same=False, actor=judge, at=NOON)
     assert states()[trial.pk] == "complete"
+
+
+def test_a_reviewer_judges_and_counts_as_having_seen_both_questions(
+    client: Client, bank: QuestionBank, embedding: Embedding, cora: User
+) -> None:
+    """Found from home; without keys, curve or acts of coordinators. What was shown cannot be reviewed by her."""
+    rita = make_person("Rita", Role.REVIEWER)
+    trial = trial_of(bank, embedding, cora, rita)
+    client.force_login(rita)
+    assert page_of(trial) in client.get(reverse("home")).content.decode()
+    answer = client.get(page_of(trial))
+    pair, text = answer.context["pair"], answer.content.decode()
+    assert "the same question?" in text
+    assert not any(words in text for words in ("End judging", 'near-duplicates/pairs/"', "Kappa"))
+    seen = SeenKey.objects.filter(person=rita, source=KeySource.PAIRS)
+    assert set(seen.values_list("question", flat=True)) == {pair.first.question_id, pair.second.question_id}
+    found = list(who_knows_keys([rita.pk], [pair.first.question_id]))
+    assert [one.reason for one in found] == ["Rita has seen its stem and options (judged pairs)."]
+    assert client.post(page_of(trial, "pair-judge"), {"number": pair.number, "said": "same"}).status_code == 302
+    judge_all(trial, rita, same_from=0.6)
+    judge_all(trial, cora, same_from=0.7)
+    answer = client.get(page_of(trial))
+    assert answer.context["curve"] is None
+    assert "No pair is left for you" in answer.content.decode()
+    assert page_of(trial) not in client.get(reverse("home")).content.decode()
+    for name in ("pair-end", "pair-threshold"):
+        assert client.post(page_of(trial, name)).status_code == 403
+    client.force_login(make_person("Remo", Role.REVIEWER))
+    assert client.get(page_of(trial)).status_code == 404
 
 
 def test_another_coordinator_judges_nothing(client: Client, trial: PairTrial) -> None:

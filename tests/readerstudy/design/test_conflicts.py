@@ -144,7 +144,7 @@ def test_whoever_saw_the_keys_of_a_study_neither_reads_nor_reviews_its_questions
     for _time in range(2):
         note_study_keys(study, actor=stan, at=NOON)
     assert AuditEvent.objects.get().facts == {"source": "study", "questions": 2}
-    assert may_not_read(stan, study) == ["Stan has seen keys of this study as a coordinator: 1, 2."]
+    assert may_not_read(stan, study) == ["Stan has seen keys of this study, or judged pairs of its questions: 1, 2."]
     questions = list(Question.objects.values_list("pk", flat=True))
     reasons = {conflict.reason for conflict in who_knows_keys([stan.pk, cora.pk], questions)}
     assert reasons == {"Stan has seen its key (pages or files of a study)."}
