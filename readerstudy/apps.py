@@ -80,6 +80,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.conducting import lifecycle
         from readerstudy.demonstration.building import add_studies
         from readerstudy.demonstration.models_at_work import add_models_at_work
+        from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
         from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
         from readerstudy.model_runs import publishing
@@ -98,5 +99,5 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(publishing.KIND, publishing.run_publishing),
             ),
             sweeps=(sweep_readings, sweep_reminders),
-            demonstration=(add_studies, add_models_at_work),
+            demonstration=(add_studies, add_prompt_iterations, add_models_at_work),
         )

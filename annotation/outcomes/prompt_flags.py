@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from annotation.call_enums import PromptPurpose
 from annotation.enums import FINAL_STATES, Flag, QuestionState, Role, RoundSteps, Word
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, SamplingPlan, User
 from annotation.people.roles import add_role
+from annotation.prompts.versions import LONGEST_REASON
 from annotation.review.kernels.form_design import CRITERIA, GOOD_GRADE
 from annotation.review.kernels.sampling import Drawn, StratifyBy
 from annotation.review.kernels.transitions import ReviewRefused
@@ -30,6 +31,7 @@ from annotation.review.round_design import design_of_round
 from annotation.review.rounds import create_round
 from annotation.review.samples import Draw, Stratum, store_sample
 from annotation.review.viewing import viewing_of
+from annotation.site.slugs import listed
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
 
@@ -48,6 +50,7 @@ class VersionFlags(Struct, frozen=True):
 
     version: PromptVersion
     n_made: int
+    n_accepted: int  # of these, now
     n_reviews: int
     any_issue: IssueRate
     flags: dict[Flag, IssueRate]
@@ -63,12 +66,20 @@ class VersionFlags(Struct, frozen=True):
         found = [(flag, rate) for flag, rate in self.flags.items() if rate.share.count]
         return sorted(found, key=lambda one: -(one[1].share.count or 0))
 
+    @property
+    def counted(self) -> list[tuple[str, Estimate]]:
+        """What a reason names: each criterion that a form asked for, then what was flagged."""
+        low = [(_(name.label), flag_rate(self.questions, name).share) for name in CRITERIA]
+        graded = [(_("%(criterion)s below 4") % {"criterion": label}, share) for label, share in low if share.n]
+        return [*graded, *((_(flag.label), rate.share) for flag, rate in self.raised)]
+
 
 class PromptFlags(Struct, frozen=True):
     """``n_hidden``: rounds with reviews of such questions that this person may not know yet; they are left out."""
 
     versions: list[VersionFlags]  # in the order of those asked for
     n_hidden: int
+    rounds: list[str] = field(default_factory=list)  # the names of those that are counted, the oldest first
 
     @property
     def rows(self) -> list[tuple[Flag, list[IssueRate]]]:
@@ -111,16 +122,20 @@ def prompt_flags(versions: Sequence[PromptVersion], person: User | None) -> Prom
         of = asked(form, answered_at, flags).union(given)
         one = Judged(revision, "", patient or f"exam {exam}", found, of)
         judged[scope.version_of[brought_by]].append(one)
-    made = Counter[int]()
-    for brought_by in Revision.objects.filter(bank_import__in=scope.version_of).values_list("bank_import", flat=True):
+    made, accepted = Counter[int](), Counter[int]()
+    written = Revision.objects.filter(bank_import__in=scope.version_of)
+    told = written.annotate(is_hidden=Q(question__in=questions_hidden_from(person)))
+    for brought_by, state, is_hidden in told.values_list("bank_import", "question__state", "is_hidden"):
         made[scope.version_of[brought_by]] += 1
-    return PromptFlags([_flags_of(one, made[one.pk], judged[one.pk]) for one in versions], scope.n_hidden)
+        accepted[scope.version_of[brought_by]] += state == QuestionState.ACCEPTED and not is_hidden
+    by_version = [_flags_of(one, made[one.pk], accepted[one.pk], judged[one.pk]) for one in versions]
+    return PromptFlags(by_version, scope.n_hidden, [one.name for one in scope.rounds])
 
 
-def _flags_of(version: PromptVersion, n_made: int, judged: list[Judged]) -> VersionFlags:
+def _flags_of(version: PromptVersion, n_made: int, n_accepted: int, judged: list[Judged]) -> VersionFlags:
     questions = JudgedQuestions.of(judged)
     any_issue, flags = flag_rate(questions, *Flag), {flag: flag_rate(questions, flag) for flag in Flag}
-    return VersionFlags(version, n_made, len(judged), any_issue, flags, questions)
+    return VersionFlags(version, n_made, n_accepted, len(judged), any_issue, flags, questions)
 
 
 def flag_rate(questions: JudgedQuestions, *issues: Word) -> IssueRate:
@@ -142,7 +157,7 @@ def _scope(versions: Sequence[PromptVersion], person: User | None) -> _Scope:
     runs = runs_by_version(versions)
     scope = _Scope({run.bank_import_id: version for version, run in runs if run.bank_import_id is not None})
     reviewed = Review.objects.filter(**{f"{IMPORT}__in": scope.version_of}).order_by().values("assignment__round")
-    rounds = list(ReviewRound.objects.filter(pk__in=reviewed)) if scope.version_of else []
+    rounds = list(ReviewRound.objects.filter(pk__in=reviewed).order_by("pk")) if scope.version_of else []
     visible = rounds_with_outcomes_for(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))
     scope.rounds = [one for one in rounds if one.pk in visible]
     scope.n_hidden = len(rounds) - len(scope.rounds)
@@ -198,8 +213,15 @@ def commented_questions(comments: Sequence[FlaggedComment]) -> QuerySet[Question
 
 
 # --- the draft of a reason ------------------------------------------------------------------------
+def drafted_reason(flags: PromptFlags, quotes: Sequence[str]) -> str:
+    """Of flags of one version, for the next one: from which rounds, what was counted, and these comments."""
+    [only] = flags.versions
+    rounds = _(", in the rounds %(names)s") % {"names": listed(flags.rounds)} if flags.rounds else ""
+    return draft_reason(f"{only.version}{rounds}", only.counted, quotes, most=LONGEST_REASON)
+
+
 def draft_reason(version: str, counted: Sequence[tuple[str, Estimate]], quotes: Sequence[str], *, most: int) -> str:
-    """For the next version: each flag with its count, n and interval, then the comments word by word.
+    """Each of what is counted with n and interval, then the comments word by word.
 
     At most ``most`` characters: comments that do not fit are left out, and the last line says how many.
     """

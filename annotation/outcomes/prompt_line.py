@@ -33,6 +33,7 @@ COLUMNS = [
     Column("version", Kind.WHOLE, "Number of the version."),
     Column("reason", Kind.TEXT, "Why it was made."),
     Column("reviews", Kind.WHOLE, "Reviews of questions in the wording of the model."),
+    Column("accepted", Kind.WHOLE, "Questions of the version that are accepted now."),
     Column("cost", Kind.REAL, "Of all calls of its runs; empty: a price was not stated, or in several currencies."),
     Column("currency", Kind.TEXT, "ISO 4217."),
     *(Column(f"{name}_{what}", kind, text) for name, text in _MEANINGS.items() for what, kind in _SHARE.items()),
@@ -44,6 +45,7 @@ class VersionLine(Struct, frozen=True):
 
     version: PromptVersion
     n_reviews: int
+    n_accepted: int
     measured: list[Estimate]
     rejected: Estimate  # of what the model wrote
     cost: Decimal | None  # of all calls of its runs
@@ -52,8 +54,15 @@ class VersionLine(Struct, frozen=True):
     @property
     def cost_each(self) -> Decimal | None:
         """Of a question that was made; None without any, or without a price."""
-        n_made = self.rejected.n - (self.rejected.count or 0)
-        return self.cost / n_made if self.cost is not None and n_made else None
+        return self._cost_of(self.rejected.n - (self.rejected.count or 0))
+
+    @property
+    def cost_accepted(self) -> Decimal | None:
+        """Of a question that experts accepted; None without any, or without a price."""
+        return self._cost_of(self.n_accepted)
+
+    def _cost_of(self, n: int) -> Decimal | None:
+        return self.cost / n if self.cost is not None and n else None
 
 
 def prompt_line(flags: PromptFlags) -> list[VersionLine]:
@@ -74,7 +83,7 @@ def prompt_line(flags: PromptFlags) -> list[VersionLine]:
         measured = [flag_rate(one.questions, *issues).shown for issues in MEASURED.values()]
         cost = sum((spent[batch.pk].cost for batch in asked), Decimal(0)) if currency else None
         rejected = share(n_rejected, n_made + n_rejected)
-        lines.append(VersionLine(one.version, one.n_reviews, measured, rejected, cost, currency))
+        lines.append(VersionLine(one.version, one.n_reviews, one.n_accepted, measured, rejected, cost, currency))
     return lines
 
 
@@ -86,7 +95,9 @@ def rows_of(lines: list[VersionLine]) -> Iterator[list[Cell]]:
     """As COLUMNS."""
     for one in lines:
         cost = None if one.cost is None else float(one.cost)
-        cells: list[Cell] = [one.version.number, one.version.reason, one.n_reviews, cost, one.currency]
+        cells: list[Cell] = [
+            *(one.version.number, one.version.reason, one.n_reviews, one.n_accepted, cost, one.currency)
+        ]
         for estimate in (*one.measured, one.rejected):
             low, high = estimate.ci95 or (None, None)
             cells += [estimate.n, estimate.count, low, high]

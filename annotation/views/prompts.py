@@ -36,13 +36,13 @@ from annotation.outcomes.prompt_flags import (
     GENERATING,
     MOST_COMMENTS,
     commented_questions,
-    draft_reason,
+    drafted_reason,
     flagged_comments,
     prompt_flags,
 )
 from annotation.outcomes.prompt_line import COLUMNS, MEASURED, prompt_line, rows_of
 from annotation.prompts.kernels.filling import KNOWN
-from annotation.prompts.versions import LONGEST_REASON, Sides, make_version, side_by_side
+from annotation.prompts.versions import Sides, make_version, side_by_side
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
@@ -134,9 +134,7 @@ def _drafted(request: AuthenticatedRequest, parent: PromptVersion) -> str:
     comments = flagged_comments(parent, request.user, only=ticked) if ticked and request.method == "GET" else []
     if not comments:
         return ""
-    [counted] = prompt_flags([parent], request.user).versions
-    shares = [(_(flag.label), rate.share) for flag, rate in counted.raised]
-    return draft_reason(str(parent), shares, [one.text for one in comments], most=LONGEST_REASON)
+    return drafted_reason(prompt_flags([parent], request.user), [one.text for one in comments])
 
 
 def _n_batches(versions: list[PromptVersion]) -> dict[int, int]:

@@ -180,8 +180,9 @@ def add_models_at_work(
     administrator = User.objects.get(email=next(one.email for one in ACCOUNTS if one.role == Role.ADMINISTRATOR))
     with served_simulation(port_file()):
         EndpointLease.objects.filter(endpoint=SIMULATED).delete()  # of a build that was broken off
-        _permit(administrator, begun)
-        _price(administrator, begun)
+        for simulated in QuestionBank.objects.filter(simulated=True):
+            permit(simulated, administrator, begun)
+        state_price(administrator, begun)
         _probe(administrator, begun)
         tell(ASKING, 1, 4)
         _run(own, SentImages.ALL, coordinator, begun + timedelta(hours=1))
@@ -194,26 +195,25 @@ def add_models_at_work(
         tell(ASKING, 4, 4)
 
 
-def _permit(administrator: User, at: datetime) -> None:
+def permit(bank: QuestionBank, administrator: User, at: datetime) -> None:
     """Everything that is simulated may be sent, so that runs, generation and checks can be tried at once."""
-    for bank in QuestionBank.objects.filter(simulated=True):
-        if not SendingPermission.objects.filter(bank=bank, endpoint=SIMULATED).exists():
-            give_permission(
-                bank,
-                SIMULATED,
-                questions=True,
-                images=True,
-                reports=True,
-                reason=REASON,
-                agreement=AGREEMENT,
-                accepted_terms="",
-                expires_at=at + VALID_FOR,
-                actor=administrator,
-                at=at,
-            )
+    if not SendingPermission.objects.filter(bank=bank, endpoint=SIMULATED).exists():
+        give_permission(
+            bank,
+            SIMULATED,
+            questions=True,
+            images=True,
+            reports=True,
+            reason=REASON,
+            agreement=AGREEMENT,
+            accepted_terms="",
+            expires_at=at + VALID_FOR,
+            actor=administrator,
+            at=at,
+        )
 
 
-def _price(administrator: User, at: datetime) -> None:
+def state_price(administrator: User, at: datetime) -> None:
     if price_on(SIMULATED, WRITER, at.date()) is None:
         set_price(
             SIMULATED,
@@ -267,10 +267,10 @@ def _generate(bank: QuestionBank, n_exams: int, coordinator: User, at: datetime)
             bank=bank, endpoint=SIMULATED, model=WRITER, per_exam=PER_EXAM, seed=SEED, n_exams=n_exams
         )
         run = begin_generation(plan_generation(wanted, at=at), actor=coordinator, at=at).stored_run
-    _make_all([run], at)
+    make_all([run], at)
 
 
-def _make_all(runs: Sequence[GenerationRun], at: datetime) -> None:
+def make_all(runs: Sequence[GenerationRun], at: datetime) -> None:
     for _batch in ("findings", "questions"):
         _ask(at)
         for run in runs:

@@ -55,7 +55,7 @@ def test_a_small_demonstration_is_complete_and_labelled_and_a_second_build_chang
     settings.DEMO, settings.HOME = True, tmp_path
     heard: list[str] = []
     assert _build(tmp_path / "files", heard)
-    assert len(heard) == 7
+    assert len(heard) == 9
 
     bank = QuestionBank.objects.get(name="Demonstration (simulated)")
     assert bank.simulated

@@ -10,19 +10,20 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.enums import Flag, Role, RoundState
+from annotation.enums import Flag, QuestionState, Role, RoundState
 from annotation.models import (
     Assignment,
     CallBatch,
     GenerationRun,
     PromptVersion,
+    Question,
     Review,
     ReviewRound,
     Revision,
     SeenKey,
     User,
 )
-from annotation.outcomes.prompt_flags import LONGEST_QUOTE, draft_reason, flagged_comments, prompt_flags
+from annotation.outcomes.prompt_flags import LONGEST_QUOTE, draft_reason, drafted_reason, flagged_comments, prompt_flags
 from annotation.outcomes.prompt_line import MEASURED, prompt_line
 from annotation.review.kernels.form_design import CRITERIA, PAPER, stored_design
 from annotation.review.round_design import store_criteria_form, store_form
@@ -151,7 +152,7 @@ def test_comments_are_read_ticked_and_quoted(client: Client, cora: User, two: Tw
         reverse("prompt-next", args=[two.first.public_id]), {"quote": [first.review, second.review]}
     ).context["form"]
     reason = form.initial["reason"]
-    assert "questions of a test v1, questions flagged by reviewers:" in reason
+    assert "questions of a test v1, in the rounds Round, questions flagged by reviewers:" in reason
     assert "- more than one valid: 3 of 12 (25.0 %, 95 % CI 8.9 to 53.2)" in reason
     assert reason.count("“Two options are right.”") == 2
     assert form.initial["text"] == two.first.text
@@ -215,6 +216,10 @@ def test_the_line_of_a_prompt_counts_criteria_issues_and_what_rules_rejected(
         ]
     )
     flags = prompt_flags([two.second], cora)
+    reason = drafted_reason(flags, ["Too easy."])
+    assert reason.startswith("questions of a test v2, in the rounds Round, questions flagged by reviewers:")
+    assert "- Question quality below 4: 2 of 3 (" in reason
+    assert "ducational value" not in reason, "nobody graded it"
     [second] = prompt_line(flags)
     shares = {name.value: one for name, one in zip(MEASURED, second.measured, strict=True)}
     assert shares["question_quality"] == share(2, 3), "of those that were graded; 3 is below 4"
@@ -245,6 +250,10 @@ def test_a_cost_is_in_one_currency_and_of_both_steps(two: Two, cora: User) -> No
     CallBatch.objects.filter(pk=run.bullets_batch_id).update(price=price)
     [line] = prompt_line(prompt_flags([two.second], cora))
     assert (line.cost, line.currency, line.cost_each) == (Decimal(0), price.currency, Decimal(0))
+    assert (line.n_accepted, line.cost_accepted) == (0, None), "nothing is accepted yet"
+    Question.objects.filter(revisions=two.of_second[0]).update(state=QuestionState.ACCEPTED)
+    [line] = prompt_line(prompt_flags([two.second], cora))
+    assert (line.n_accepted, line.cost_accepted) == (1, Decimal(0))
     second = CallBatch.objects.get(pk=run.bullets_batch_id)
     second.pk, second.public_id, second.price = None, "another-batch", None
     second.save(force_insert=True)
