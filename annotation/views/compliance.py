@@ -9,13 +9,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotation.enums import Role
 from annotation.forms.compliance import ClassifyForm, ClassThresholdForm
-from annotation.models import LabelledSet, QuestionBank
+from annotation.models import Job, LabelledSet, QuestionBank
 from annotation.quality.checking import count_identifiers
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.classifying import ask_for_scores, classifiers_of, folders, set_threshold
 from annotation.validators.kernels.class_thresholds import part_of_class
 from annotation.views.bank_validators import bank_of
-from annotation.views.site.confirming import run_and_flash, valid_data
+from annotation.views.site.confirming import begin_and_follow, run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 
@@ -55,15 +55,13 @@ def bank_classify(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Score the questions that have no score yet, and a labelled set where one is sent, in the background."""
     bank = bank_of(request, slug)
 
-    def asked() -> str:
+    def asked() -> Job:
         data = valid_data(ClassifyForm(request.POST, request.FILES))
         file = data["labelled"]
         labelled = (file.name, file.read()) if file else None
-        ask_for_scores(bank, data["folder"], labelled=labelled, **by(request))
-        return _("The classifier is asked in the background; look again in a minute.")
+        return ask_for_scores(bank, data["folder"], labelled=labelled, **by(request))
 
-    is_done = run_and_flash(request, asked)
-    return redirect("bank-compliance", slug) if is_done else _page(request, bank, status=422)
+    return begin_and_follow(request, asked) or _page(request, bank, status=422)
 
 
 @role_required(Role.COORDINATOR)

@@ -37,13 +37,21 @@ from annotation.diversity.judging_pairs import (
 from annotation.diversity.vector_sources import EmbeddingRefused, has_sources
 from annotation.enums import Role
 from annotation.forms.diversity import EmbeddingForm, PairTrialForm, ThresholdForm
-from annotation.models import Embedding, PairTrial, QuestionBank
+from annotation.models import Embedding, Job, PairTrial, QuestionBank
 from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.bank_validators import bank_of
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form, valid_data
+from annotation.views.site.confirming import (
+    Confirmation,
+    begin_and_follow,
+    confirm,
+    is_confirmed,
+    run_and_flash,
+    run_on_form,
+    valid_data,
+)
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 
 PER_PAGE = 50
@@ -81,14 +89,9 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @require_POST
 def bank_compare(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Compare in the background, with each other or with public banks."""
-    bank = bank_of(request, slug)
-
-    def asked() -> str:
-        ask_for_comparison(bank, across=request.POST.get("across") == "yes", **by(request))
-        return _("The comparison runs in the background; look again in a minute.")
-
-    run_and_flash(request, asked)
-    return redirect("bank-near-duplicates", slug)
+    bank, across = bank_of(request, slug), request.POST.get("across") == "yes"
+    begun = begin_and_follow(request, lambda: ask_for_comparison(bank, across=across, **by(request)))
+    return begun or redirect("bank-near-duplicates", slug)
 
 
 @role_required(Role.COORDINATOR)
@@ -97,13 +100,11 @@ def bank_embed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask a model for the vectors that are missing, in the background."""
     bank = bank_of(request, slug)
 
-    def asked() -> str:
+    def asked() -> Job:
         data = valid_data(EmbeddingForm(request.POST))
-        ask_for_embedding(bank, data["endpoint"], data["model"], **by(request))
-        return _("The model is asked in the background; look again in a minute.")
+        return ask_for_embedding(bank, data["endpoint"], data["model"], **by(request))
 
-    run_and_flash(request, asked)
-    return redirect("bank-near-duplicates", slug)
+    return begin_and_follow(request, asked) or redirect("bank-near-duplicates", slug)
 
 
 # --- Pairs that two people judge blind, the curve that comes of it, and the threshold of ----------

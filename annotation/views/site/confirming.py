@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.acts import Act
 from annotation.acts import Confirmation as Confirmation
+from annotation.models import Job
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
@@ -65,6 +66,14 @@ def run_on_form(form: forms.Form, act: Callable[[], Result], *, field: str | Non
 def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
     """Run an act and show the sentence that it returns, or that of its refusal. False for a refusal."""
     return is_possible_or_flash(request, lambda: messages.success(request, act()))
+
+
+def begin_and_follow(request: AuthenticatedRequest, ask: Callable[[], Job]) -> HttpResponse | None:
+    """Go to the page of the job that ``ask`` begins, with its progress; None for a refusal, which is shown."""
+    begun: list[Job] = []
+    if is_possible_or_flash(request, lambda: begun.append(ask())):
+        return redirect("job", begun[0].public_id)
+    return None
 
 
 def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], object]) -> bool:

@@ -175,8 +175,9 @@ def test_the_button_compares_in_the_background(
     monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
     client.force_login(cora)
     for _again in range(2):
-        client.post(reverse("bank-compare", args=[bank.slug]), {"across": "yes"})
+        answer = client.post(reverse("bank-compare", args=[bank.slug]), {"across": "yes"})
     job = Job.objects.get()
+    assert answer.headers["Location"] == reverse("job", args=[job.public_id]), "where its progress is, and Cancel"
     running.run(job.public_id, clock=lambda: noon)
     job.refresh_from_db()
     assert job.result is not None
