@@ -45,6 +45,9 @@ def _by_rule(planted: list[Planted]) -> list[str]:
         right = sum(one.rule == one.found == code for one in planted)
         version = RULES[code].version
         lines.append(f"| `{code}` | {version} | {_shown(share(right, fired))} | {_shown(share(right, meant))} |")
+    stopped, faults = [one for one in planted if one.found], [one for one in planted if one.rule]
+    right = sum(bool(one.rule) for one in stopped)
+    lines.append(f"| as a whole | | {_shown(share(right, len(stopped)))} | {_shown(share(right, len(faults)))} |")
     return lines
 
 
