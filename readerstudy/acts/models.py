@@ -24,7 +24,7 @@ from readerstudy.forms.models import ModelRunCapForm, StartModelRunForm
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.model_runs.following import ask_first_questions, resume_run, start_run
 from readerstudy.model_runs.planning import runs_seen_by
-from readerstudy.model_runs.publishing import read_again
+from readerstudy.model_runs.publishing import ask_to_publish, read_again
 from readerstudy.models import ModelEntry, ModelRun, PredictionRun
 from readerstudy.predictions.listing import close_submissions, entries_known_to, open_submissions, runs_known_to
 from readerstudy.predictions.runs import name_run, withdraw_run
@@ -227,6 +227,13 @@ class EndModelRun(_OnCalls):
         )
 
 
+class PublishModelRun(ModelRunAct):
+    """A job publishes the answers of a complete run that is not published yet. One that waits or runs is enough."""
+
+    name, route, summary = "model-run-publish", "publish/", "Publish a run of a model"
+    do, done = ask_to_publish, gettext_lazy("The answers are being published.")
+
+
 class CapModelRun(_OnCalls):
     """What the run may cost in all; it pauses before it costs more. A lower cap holds from the next call on."""
 
@@ -236,5 +243,5 @@ class CapModelRun(_OnCalls):
 
 MODEL_RUN_ACTS: tuple[type[ModelRunAct], ...] = (
     *(TryModelRun, StartModelRun, PauseModelRun),
-    *(ResumeModelRun, EndModelRun, StopModelRun, CapModelRun),
+    *(ResumeModelRun, EndModelRun, StopModelRun, CapModelRun, PublishModelRun),
 )

@@ -50,7 +50,9 @@ class RunFamily:
 
     @property
     def plain(self) -> list[ModelRun]:
-        return [run for run in self.complete if is_plain(run)]
+        """Those with the images that the prompt names; where there are none, those with all images."""
+        found = [run for run in self.complete if is_plain(run)]
+        return [run for run in found if run.batch.images == run.batch.prompt.images] or found
 
     @property
     def lacks_plain(self) -> str:
@@ -59,8 +61,8 @@ class RunFamily:
             return ""
         images = SentImages(self.asked.batch.prompt.images)
         sentence = _(
-            "No complete run asks with the images that the prompt names (%(images)s). Run the model with them: runs "
-            "with other images are compared with that one."
+            "No complete run asks with the images that the prompt names (%(images)s), or with all images. Run the "
+            "model with them: runs with other images are compared with that one."
         )
         return sentence % {"images": _(images.label)}
 
@@ -81,7 +83,7 @@ class RunFamily:
         place = {run.pk: number for number, run in enumerate(self.complete)}
         found = []
         for run in self.complete:
-            if self.plain and not is_plain(run):
+            if self.plain and run not in self.plain:
                 alike = [one for one in self.plain if not other_settings(run, one)]
                 plain = (alike or self.plain)[-1]
                 found.append(PairedVariant(place[run.pk], place[plain.pk], other_settings(run, plain)))

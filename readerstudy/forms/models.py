@@ -202,10 +202,23 @@ class ModelRunForm(AskingForm):
     name = forms.CharField(
         label=_("Name in figures"), max_length=LONGEST_NAME, help_text=_("A model that is not listed is entered.")
     )
-    version = forms.CharField(label=_("Version"), max_length=LONGEST_VERSION, required=False)
+    version = forms.CharField(
+        label=_("Version"),
+        max_length=LONGEST_VERSION,
+        required=False,
+        help_text=_(
+            "Empty: of a new model, what the endpoint calls it. Another prompt or other images: another version."
+        ),
+    )
     target = forms.ChoiceField(label=_("Questions of"))
     prompt = forms.ModelChoiceField(label=_("Prompt"), queryset=PromptVersion.objects.none(), empty_label=None)
-    images = forms.TypedChoiceField(label=_("Images"), coerce=SentImages, empty_value=None, required=False)
+    images = forms.TypedChoiceField(
+        label=_("Images"),
+        coerce=SentImages,
+        empty_value=None,
+        required=False,
+        help_text=_("Answers with those of the prompt, or with all, are published; with others they are compared."),
+    )
     picture_policy = forms.CharField(
         label=_("Size of pictures"),
         max_length=32,

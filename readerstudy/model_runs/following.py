@@ -252,19 +252,26 @@ class RunProgress:
 
     @property
     def is_being_published(self) -> bool:
-        return self._is_to_be_published and self.failed_job is None
+        return self._job is not None and self._job.is_unfinished
 
     @property
+    def may_publish(self) -> bool:
+        return self._is_to_be_published and not self.is_being_published
+
+    @cached_property
     def _is_to_be_published(self) -> bool:
         return self.state == BatchState.COMPLETE and is_plain(self.run) and not self.published
 
     @cached_property
+    def _job(self) -> Job | None:
+        """The newest that publishes the run, until it is published."""
+        jobs = Job.objects.filter(kind=KIND, params__run=self.run.batch.public_id)
+        return jobs.order_by("-pk").first() if self._is_to_be_published else None
+
+    @property
     def failed_job(self) -> Job | None:
         """The job that could not publish the run; it says why, and can be tried again."""
-        if not self._is_to_be_published:
-            return None
-        newest = Job.objects.filter(kind=KIND, params__run=self.run.batch.public_id).order_by("-pk").first()
-        return newest if newest is not None and not newest.is_unfinished else None
+        return None if self.is_being_published else self._job
 
     @property
     def may_end(self) -> bool:
@@ -312,11 +319,16 @@ class RunProgress:
     def _complete(self) -> str:
         if not is_plain(self.run):
             return _(
-                "Complete. It asks otherwise than its prompt says (%(images)s): it is compared with the plain run, and "
+                "Complete. It asks with %(images)s, its prompt with %(named)s: it is compared with the plain run, and "
                 "never represents the model in figures."
-            ) % {"images": self.run.batch.get_images_display()}
+            ) % {
+                "images": self.run.batch.get_images_display(),
+                "named": self.run.batch.prompt.get_images_display(),
+            }
         if self.failed_job is not None:
             return _("Complete, but its answers could not be published: %(why)s") % {"why": self.failed_job.error}
+        if self.may_publish:
+            return _("Complete. Its answers are not published yet as predictions of the model.")
         if not self.published:
             return _("Complete. Its answers are being published as predictions of the model.")
         return _("Complete, and published as predictions of the model.")

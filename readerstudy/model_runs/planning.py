@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.call_enums import PromptPurpose, SentImages
+from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.enums import Role
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
@@ -34,8 +34,9 @@ from readerstudy.model_runs.asked_questions import (
     swap_exams,
 )
 from readerstudy.model_runs.kernels.estimates import first_questions
+from readerstudy.model_runs.publishing import asks_plainly, is_plain
 from readerstudy.models import Enrolment, ModelEntry, ModelRun, ReaderStudy, StudyCase
-from readerstudy.predictions.entries import enter_model, find_entry
+from readerstudy.predictions.entries import edit_model, enter_model, find_entry
 from readerstudy.predictions.importing import check_takes_predictions
 from readerstudy.predictions.listing import Target, targets_for
 from readerstudy.study.permissions import may_coordinate_study
@@ -136,7 +137,7 @@ class RunWanted(Asking, frozen=True, kw_only=True):
     """What a person asks for. ``images`` None: those of the prompt."""
 
     name: str  # of the model entry, which is made where it is not listed
-    version: str = ""
+    version: str = ""  # without one, that of a listed entry without one, else what the endpoint calls the model
     target: Target
     prompt: PromptVersion
     images: SentImages | None = None
@@ -150,6 +151,11 @@ class RunWanted(Asking, frozen=True, kw_only=True):
         return self.images or SentImages(self.prompt.images)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether its answers become predictions of the model."""
+        return asks_plainly(self.prompt, self.sent_images)
+
+    @property
     def sent_policy(self) -> str:
         """How its images become pictures; empty where none are sent. Raises PictureRefused for a wrong one."""
         policy = policy_for(self.target.bank, self.picture_policy).name
@@ -158,6 +164,7 @@ class RunWanted(Asking, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class RunPlan(CallPlan[RunWanted, ModelRun]):
+    entry: ModelEntry  # not stored yet where the run is the first of it
     asked: Sequence[AskedQuestion]
     first: Sequence[AskedQuestion]
 
@@ -170,13 +177,14 @@ class RunPlan(CallPlan[RunWanted, ModelRun]):
         return {
             "run": self.run.batch.public_id if self.run else None,
             "model": wanted.name,
-            "version": wanted.version,
+            "version": self.entry.version,
             "endpoint": wanted.endpoint,
             "endpoint_model": wanted.model,
             "study" if wanted.target.study else "bank": wanted.target.slug,
             "prompt": str(wanted.prompt),
             "images": wanted.sent_images.value,
             "picture_policy": wanted.sent_policy,
+            "published": wanted.is_plain,
             "orders": wanted.n_orders,
             "repeats": wanted.n_repeats,
             "seed": wanted.seed,
@@ -193,7 +201,7 @@ def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime) -> RunPlan:
 
     The calls of twenty questions come first, by which the rest is estimated; the others follow by number.
     """
-    entry = find_entry(wanted.name, wanted.version) or ModelEntry(name=wanted.name, version=wanted.version)
+    entry = _entry_of(wanted)
     permission, price = _check(wanted, entry, actor=actor, at=at)
     asked = asked_questions(wanted.target, wanted.sent_images)
     if not asked:
@@ -203,7 +211,7 @@ def plan_run(wanted: RunWanted, *, actor: User | None, at: datetime) -> RunPlan:
         asked = swap_exams(asked, wanted.target.bank, seed=wanted.seed)
     number_of = {one.revision_id: one for one in asked}
     drawn = first_questions({one.revision_id: len(one.images) for one in asked}, seed=wanted.seed)
-    plan = RunPlan(wanted, permission, price, asked, [number_of[pk] for pk in drawn])
+    plan = RunPlan(wanted, permission, price, entry, asked, [number_of[pk] for pk in drawn])
     if plan.n_calls > MOST_CALLS:
         sentence = _("These are %(n)d calls. Plan at most %(most)d at once.")
         raise RunningRefused("too_many", sentence % {"n": plan.n_calls, "most": MOST_CALLS}, status=422)
@@ -229,6 +237,7 @@ def _check(
         sentence = _("Ask each question 1 to %(most)d times.") % {"most": MOST_REPEATS}
         raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
     policy_for(target.bank, wanted.picture_policy)
+    _check_asks_alike(wanted, entry)
     has_people = wanted.sent_images in WITH_IMAGES_OF_PEOPLE
     return permitted_and_priced(target.bank, wanted, at=at, images=has_people)
 
@@ -237,7 +246,12 @@ def _check(
 def store_run(plan: RunPlan, *, actor: User | None, at: datetime) -> RunPlan:
     """A planned run with its calls, which wait for the start."""
     wanted = plan.wanted
-    entry = find_entry(wanted.name, wanted.version) or enter_model(_described(wanted), actor=actor, at=at)
+    entry = _entry_of(wanted)
+    said = _described(wanted) if wanted.is_plain else {}
+    if entry._state.adding:
+        entry = enter_model({"name": entry.name, "version": entry.version, **said}, actor=actor, at=at)
+    elif unsaid := {name: words for name, words in said.items() if words and not getattr(entry, name)}:
+        entry = edit_model(entry, unsaid, actor=actor, at=at)
     batch = store_batch(
         plan,
         wanted.target.bank,
@@ -276,12 +290,37 @@ def _calls(plan: RunPlan) -> Iterator[Row]:
                     yield one.revision_id, exams[one.revision_id], rotation, repeat
 
 
+def _entry_of(wanted: RunWanted) -> ModelEntry:
+    """The listed one, else a new one that is not stored yet."""
+    version = wanted.version or wanted.model[:LONGEST_VERSION]
+    listed = find_entry(wanted.name, wanted.version) or find_entry(wanted.name, version)
+    return listed or ModelEntry(name=wanted.name, version=version)
+
+
+def _check_asks_alike(wanted: RunWanted, entry: ModelEntry) -> None:
+    """Refused where plain runs of the entry ask by another prompt or with other images."""
+    if entry._state.adding or not wanted.is_plain:
+        return
+    runs = ModelRun.objects.filter(entry=entry).exclude(batch__state=BatchState.STOPPED).select_related("batch__prompt")
+    asked = (wanted.prompt.pk, wanted.sent_images)
+    other = next((one for one in runs if is_plain(one) and (one.batch.prompt_id, one.batch.images) != asked), None)
+    if other is not None:
+        sentence = _(
+            "“%(entry)s” is what figures call the model with the prompt “%(prompt)s” and %(images)s. Give this run a "
+            "version of its own, such as “%(version)s”."
+        )
+        own = f"{wanted.prompt}, {_(wanted.sent_images.label)}"
+        facts = {"entry": entry, "prompt": other.batch.prompt, "images": other.batch.get_images_display()}
+        raise RunningRefused("asks_otherwise", sentence % {**facts, "version": own}, field="version")
+
+
 def _described(wanted: RunWanted) -> dict[str, str]:
-    """A new entry, with what its first run asks it."""
-    sent = wanted.chat.kept()
-    decoding = ", ".join(f"{name} {value}" for name, value in sent.items())
+    """What an entry says of how its model is asked, by its first plain run."""
+    sent = [f"{name} {value}" for name, value in wanted.chat.kept().items()]
+    pictures = [f"{_(wanted.sent_images.label)}, {wanted.sent_policy}"] if wanted.sent_policy else []
+    decoding = "; ".join([", ".join(sent) or _("settings of the endpoint"), *pictures])
     prompt = "\n\n".join(filter(None, (wanted.prompt.instruction, wanted.prompt.text)))
-    return {"name": wanted.name, "version": wanted.version, "prompt": prompt, "decoding": decoding}
+    return {"prompt": prompt, "decoding": decoding}
 
 
 # --- what a run can be planned with ---

@@ -1,8 +1,8 @@
 """The answers of a run become predictions of its model; and the same, made again from the stored responses.
 
-Only a plain run is published, as its prompt says and complete. Without images, with blank ones or those of somebody
-else, and with the options in another order a model is asked something else: that is compared with the plain run, and
-never represents the model in figures.
+Only a plain run is published: complete, with the images that its prompt names, or with all images of the exam. With
+fewer images, blank ones or those of somebody else, and with the options in another order a model is asked something
+else: that is compared with the plain run, and never represents the model in figures.
 
 By the rule of extraction by which they were published they must come out the same to the byte. Another rule says which
 answers it would read otherwise; only the rule of now publishes, an older run too when somebody has it read again, as a
@@ -32,7 +32,7 @@ from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.attempts import read_answer
 from annotation.model_calls.kernels.extraction import RULE, RULES, answer_in, explanation_in
-from annotation.models import CallAttempt, CallBatch, ModelCall, Revision, User
+from annotation.models import CallAttempt, CallBatch, ModelCall, PromptVersion, Revision, User
 from annotation.questionbank.bulk import Row
 from readerstudy.enums import PredictionForm
 from readerstudy.model_runs.asked_questions import RunningRefused
@@ -69,8 +69,12 @@ class RunAnswers(Struct, frozen=True):
 
 def is_plain(run: ModelRun) -> bool:
     """Whether its answers in the order of the bank are predictions of the model."""
-    batch = run.batch
-    return batch.images == batch.prompt.images and batch.images in PLAIN
+    return asks_plainly(run.batch.prompt, run.batch.images)
+
+
+def asks_plainly(prompt: PromptVersion, images: str) -> bool:
+    """Whether a prompt with these images asks what its own images do, or what all images of the exam do."""
+    return images in PLAIN and images in (prompt.images, SentImages.ALL)
 
 
 def target_of_run(run: ModelRun) -> Target:
@@ -93,7 +97,8 @@ def publish(run: ModelRun, *, actor: User | None, at: datetime) -> list[Predicti
 def _check_publishable(run: ModelRun) -> None:
     if not is_plain(run):
         sentence = _(
-            "This run asks otherwise than its prompt says. It is compared with a plain run, and not published."
+            "This run asks with other images than its prompt names, and not with all of them. It is compared with a "
+            "plain run, and not published."
         )
         raise RunningRefused("variant", sentence)
     check_complete(run, _("Nothing of it is published."))
@@ -216,9 +221,22 @@ def publish_later(batch: CallBatch, at: datetime) -> None:
     """
     run = ModelRun.objects.select_related("batch__prompt", "entry").filter(batch=batch).first()
     if run is not None and is_plain(run):
-        title = _("Publish the answers of %(model)s") % {"model": run.entry}
-        params = PublishingParams(run=batch.public_id)
-        enqueue_once(KIND, title[:200], params, about="run", actor=batch.created_by, at=at)
+        _enqueue(run, actor=batch.created_by, at=at)
+
+
+def ask_to_publish(run: ModelRun, *, actor: User | None, at: datetime) -> None:
+    """A job publishes a complete run that nobody has published yet, such as one that was no plain run by earlier rules.
+
+    Raises RunningRefused as ``publish`` does. One that waits or runs already is enough.
+    """
+    _check_publishable(run)
+    _enqueue(run, actor=actor, at=at)
+
+
+def _enqueue(run: ModelRun, *, actor: User | None, at: datetime) -> None:
+    title = _("Publish the answers of %(model)s") % {"model": run.entry}
+    params = PublishingParams(run=run.batch.public_id)
+    enqueue_once(KIND, title[:200], params, about="run", actor=actor, at=at)
 
 
 def run_publishing(progress: Progress, params: PublishingParams) -> Result:

@@ -25,6 +25,8 @@ from readerstudy.acts.models import changeable_entry, known_entry
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.studies import ReasonForm
+from readerstudy.model_runs.following import RunProgress
+from readerstudy.model_runs.planning import runs_seen_by
 from readerstudy.models import ModelEntry, SubmissionCall
 from readerstudy.predictions.entries import (
     edit_model,
@@ -85,6 +87,7 @@ def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     context = {
         "entry": entry,
         "runs": runs,
+        "made_here": [RunProgress(run) for run in runs_seen_by(request.user).filter(entry=entry)[:PER_PAGE]],
         "is_repeated": bool(targets_of(runs)),
         "history": history_of(entry, {run.public_id for run in runs}),
         "may_change": entry.state == EntryState.LISTED and may_change_model(request.user, entry),

@@ -24,11 +24,13 @@ from readerstudy.enums import StudyState
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.planning import plan_run, store_run
 from readerstudy.models import ModelEntry, ModelRun
+from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.model_runs.made import (
+    MODEL,
     make_prompt,
     name_endpoints,
     permit,
@@ -126,6 +128,35 @@ def test_a_model_that_is_listed_is_taken_and_another_is_entered(bank: QuestionBa
     assert one.entry == again.entry
     assert (one.entry.name, one.entry.version, one.entry.decoding) == ("Model", "1", "temperature 0.0")
     assert "{{question}}" in one.entry.prompt
+
+
+def test_a_new_model_without_a_version_has_the_one_of_its_endpoint(bank: QuestionBank) -> None:
+    one, again = planned(Target(bank), version=""), planned(Target(bank), version="")
+    assert (one.entry, one.entry.version) == (again.entry, MODEL)
+    listed = enter_model({"name": "Listed"}, actor=None, at=NOON)
+    assert planned(Target(bank), name="Listed", version="").entry == listed
+
+
+def test_the_first_plain_run_says_what_an_entry_leaves_open(bank: QuestionBank) -> None:
+    listed = enter_model({"name": "Model", "version": "1", "prompt": "Own words."}, actor=None, at=NOON)
+    blank = planned(Target(bank), images=SentImages.BLANK)
+    assert (blank.entry, blank.entry.decoding) == (listed, "")
+    assert planned(Target(bank)).entry.decoding == "settings of the endpoint"
+    listed.refresh_from_db()
+    assert (listed.prompt, listed.decoding) == ("Own words.", "settings of the endpoint")
+
+
+def test_a_name_stands_for_one_prompt_with_its_images(bank: QuestionBank) -> None:
+    planned(Target(bank))
+    letter = make_prompt("letter alone", images=SentImages.FIRST)
+    for images in (SentImages.ALL, SentImages.FIRST):
+        sentence = f"“Model 1” is .* “our reading v1” and no image.* such as “letter alone v1, {images.label}”"
+        with refuses(RunningRefused, "asks_otherwise", match=sentence):
+            planned(Target(bank), prompt=letter, images=images)
+    assert ModelRun.objects.count() == 1
+    variant = planned(Target(bank), prompt=letter, images=SentImages.NONE)
+    own = planned(Target(bank), prompt=letter, images=SentImages.ALL, version="letter alone v1, all images")
+    assert (str(variant.entry), str(own.entry)) == ("Model 1", "Model letter alone v1, all images")
 
 
 def test_a_plan_says_it_all_and_stores_nothing(bank: QuestionBank) -> None:

@@ -164,6 +164,33 @@ def test_a_variant_is_never_published(bank: QuestionBank, images: SentImages) ->
     assert not PredictionRun.objects.exists()
 
 
+def test_letter_alone_with_all_images_is_published_though_its_prompt_names_the_first(bank: QuestionBank) -> None:
+    images_are_there(bank)
+    run = complete(bank, {}, prompt=make_prompt("letter alone", images=SentImages.FIRST), images=SentImages.ALL)
+    [published] = publish(run, actor=None, at=NOON)
+    assert (published.entry, published.n_matched) == (run.entry, 5)
+    assert run.entry.decoding == "settings of the endpoint; all images, quarter-1"
+
+
+def test_a_complete_run_that_was_no_plain_run_once_can_be_published(
+    bank: QuestionBank, cora: User, client: Client
+) -> None:
+    images_are_there(bank)
+    run = complete(bank, {}, prompt=make_prompt("letter alone", images=SentImages.FIRST), images=SentImages.ALL)
+    client.force_login(cora)
+    address = f"/models/at-work/{run.batch.public_id}/"
+    assert "are not published yet" in client.get(address).content.decode()
+    assert client.post(f"{address}publish/").status_code == 302
+    assert client.post(f"{address}publish/").status_code == 302
+    job = Job.objects.get(kind=KIND)
+    run_job(job.public_id, clock=lambda: NOON)
+    assert PredictionRun.objects.get().entry == run.entry
+    assert "Publish its answers" not in client.get(address).content.decode()
+    waiting = planned(Target(bank), version="2")
+    refused = client.post(f"/models/at-work/{waiting.batch.public_id}/publish/", follow=True)
+    assert "5 calls have no answer of the model yet" in refused.content.decode()
+
+
 def test_answers_stand_for_the_wording_that_was_asked(bank: QuestionBank) -> None:
     run = complete(bank, {})
     asked = set(run.batch.calls.values_list("revision", flat=True))
@@ -239,5 +266,5 @@ def test_a_job_publishes_once_the_last_answer_is_there(bank: QuestionBank, cora:
 
 def test_no_job_for_a_variant(bank: QuestionBank) -> None:
     images_are_there(bank)
-    publish_later(complete(bank, {}, images=SentImages.ALL).batch, NOON)
+    publish_later(complete(bank, {}, images=SentImages.BLANK).batch, NOON)
     assert not Job.objects.exists()

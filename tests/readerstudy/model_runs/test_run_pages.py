@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
+from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, EndpointProbe, Job, ModelCall, QuestionBank, SeenKey, User
@@ -218,10 +219,14 @@ def test_outcomes_are_counted_each_for_itself(coordinator: Client, bank: Questio
     assert "1 call was in progress when a worker was stopped: asked twice, and paid twice." in said
 
 
-def test_a_complete_run_leads_to_its_predictions(coordinator: Client, bank: QuestionBank) -> None:
+def test_a_complete_run_leads_to_its_predictions(
+    coordinator: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
     run = planned(Target(bank))
     answer(run)
     end(run)
+    publish_later(run.batch, NOON)
     assert "being published" in words(coordinator, "model-run", run.batch.public_id)
     publish(run, actor=None, at=NOON)
     published = PredictionRun.objects.get()
@@ -229,6 +234,25 @@ def test_a_complete_run_leads_to_its_predictions(coordinator: Client, bank: Ques
     assert reverse("prediction-run", args=[published.public_id]) in page
     page = coordinator.get(reverse("prediction-run", args=[published.public_id])).content.decode()
     assert reverse("model-run", args=[run.batch.public_id]) in page
+
+
+def test_the_page_of_a_model_says_of_each_run_here_how_it_asks_and_why_it_has_no_predictions(
+    coordinator: Client, bank: QuestionBank
+) -> None:
+    plain, other = (
+        planned(Target(bank), chat=ChatSettings(temperature=0)),
+        planned(Target(bank), images=SentImages.BLANK),
+    )
+    answer(plain)
+    end(plain)
+    publish(plain, actor=None, at=NOON)
+    answer(other)
+    end(other)
+    said = words(coordinator, "model", plain.entry.public_id)
+    assert "temperature 0" in said
+    assert f"{MODEL} those of the endpoint none: Complete. It asks with blank images, its prompt with no image" in said
+    page = coordinator.get(reverse("prediction-run", args=[PredictionRun.objects.get().public_id])).content.decode()
+    assert "our reading v1" in page
 
 
 def test_what_cannot_be_published_says_why_and_where_to_try_again(

@@ -223,8 +223,8 @@ def test_queries_do_not_grow_with_models_and_runs(
     # session, person, roles; count, page, runs; open banks, banks
     with django_assert_num_queries(8):
         coordinator.get("/models/")
-    # session, person, roles; entry, runs, history
-    with django_assert_num_queries(6):
+    # session, person, roles; entry, runs, history; runs on this site, studies that the person reads
+    with django_assert_num_queries(8):
         coordinator.get(f"/models/{entry.public_id}/")
     run = entry.runs.get(number=1)
     # session, person, roles; run, entry, failed answers
