@@ -15,7 +15,7 @@ from django.apps import AppConfig, apps
 from msgspec import Struct, field
 
 if TYPE_CHECKING:  # of the rooms that ask for them
-    from django.db.models import Model, Q
+    from django.db.models import Model, Q, QuerySet
     from django.utils.functional import _StrPromise
 
     from annotation.bin.deleting import BinKind
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # of the rooms that ask for them
     from annotation.enums import Role
     from annotation.jobs.handlers import JobHandler
     from annotation.model_calls.request_bodies import Filler
-    from annotation.models import CallBatch, Image, Question, QuestionBank, ReviewRound, User
+    from annotation.models import CallBatch, Image, Question, QuestionBank, ReviewRound, Revision, User
     from annotation.people.accounts import PartElsewhere
     from annotation.people.event_things import Thing
     from annotation.people.invitations import InvitationKind
@@ -41,6 +41,14 @@ class Conflict(Struct, frozen=True):
     person_id: int
     question_id: int
     reason: str
+
+
+class WithoutImages(Struct, frozen=True):
+    """A model that answered questions without their images: how many of them, and how many of these right."""
+
+    model: str
+    n: int
+    n_right: int
 
 
 class Contributions(Struct, frozen=True, kw_only=True):
@@ -73,6 +81,7 @@ class Contributions(Struct, frozen=True, kw_only=True):
     question_events: tuple[Callable[[Question, User], Iterable[Event]], ...] = ()  # as a coordinator may know them
     difficulties: dict[str, Callable[[QuestionBank], Mapping[int, str]]] = field(default_factory=dict)  # by RatedBy
     readers_right: tuple[Callable[[QuestionBank], Mapping[int, tuple[int, int]]], ...] = ()  # by wording: k of n
+    without_images: tuple[Callable[[QuestionBank, QuerySet[Revision]], Iterable[WithoutImages]], ...] = ()
     show_rules: tuple[Callable[[int, Image, datetime], bool], ...] = ()  # whether an image is shown to a person then
     image_uses: tuple[Callable[[int], Iterable[str]], ...] = ()  # what people read with an image as it was frozen
 
@@ -122,6 +131,11 @@ def _contributed() -> Contributions:
 def conflicts(people: Collection[int], questions: Collection[int]) -> list[Conflict]:
     """What all rules say about these people and questions."""
     return [conflict for rule in contributed().question_rules for conflict in rule(people, questions)]
+
+
+def without_images(bank: QuestionBank, revisions: QuerySet[Revision]) -> list[WithoutImages]:
+    """What models answered to these wordings without images; of studies once their results were seen."""
+    return [one for source in contributed().without_images for one in source(bank, revisions)]
 
 
 def is_shown(person_id: int, image: Image, at: datetime) -> bool:

@@ -33,7 +33,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
         from readerstudy.study.overview import studies_under_way
         from readerstudy.unblinding.failed_questions import FAILED
-        from readerstudy.unblinding.looks import events_of_studies, readers_right_on
+        from readerstudy.unblinding.looks import events_of_studies, readers_right_on, right_without_images
 
         draft = BinKind(
             ReaderStudy,
@@ -66,6 +66,7 @@ class ReaderstudyConfig(ContributingApp):
             bank_readings=(read_of_bank,),
             question_events=(events_of_studies,),
             readers_right=(readers_right_on,),
+            without_images=(right_without_images,),
             show_rules=(shows_images, shows_to_coordinators),
             image_uses=(open_studies_with,),
             completed=(publish_later,),

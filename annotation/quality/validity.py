@@ -26,6 +26,7 @@ from annotation.models import ClassScore, ClassThreshold, Finding, Gate, Questio
 from annotation.quality.checking import QualityRefused
 from annotation.quality.kernels.question_checks import (
     BIAS,
+    BY_VERDICT,
     DIVERSITY,
     FORM,
     GATED,
@@ -33,7 +34,6 @@ from annotation.quality.kernels.question_checks import (
     JUDGED,
     OF_COLUMN,
     PARTS,
-    VALIDATORS,
     PartState,
     ValidityPart,
 )
@@ -116,7 +116,7 @@ def _part(
 ) -> QuestionPart:
     if open_rules & set(part.rules):
         return QuestionPart(part, PartState.FAIL, _("See the findings."))
-    if part.code in verdicts or part.code in VALIDATORS:
+    if part.code in verdicts or part.code in BY_VERDICT:
         return _of_validator(part, verdicts.get(part.code))
     if part.code == BIAS:
         is_scored = BIAS in scored
@@ -175,7 +175,7 @@ def _counted(
     if part.code == BIAS:  # of two sources
         states = (PartState.PASS, PartState.FAIL, PartState.UNDECIDED)
         counts.update({state: current.filter(part_is(bank, BIAS, state)).count() for state in states})
-    elif part.code in VALIDATORS:
+    elif part.code in BY_VERDICT:
         counts = verdicts.get(part.code, counts)
     elif part.code == FORM:
         counts[PartState.PASS] = n_questions

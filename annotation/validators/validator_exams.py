@@ -28,7 +28,7 @@ from annotation.models import (
     Revision,
 )
 from annotation.outcomes.agreement import panel_difficulty
-from annotation.quality.kernels.question_checks import RATING, STATED, VALIDATORS
+from annotation.quality.kernels.question_checks import BY_VERDICT, RATING, STATED
 from annotation.quality.validity import count_parts, gate_of
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
@@ -220,7 +220,7 @@ def examined(bank: QuestionBank, verdicts: Iterable[Finding]) -> set[int]:
     if not asked:
         return set()
     reviewed = Review.objects.filter(assignment__revision=OuterRef("revision"), assignment__round__in=_closed(bank))
-    made = Finding.objects.filter(Q(rule__in=VALIDATORS), Exists(reviewed), bank=bank).exclude(call=None).order_by()
+    made = Finding.objects.filter(Q(rule__in=BY_VERDICT), Exists(reviewed), bank=bank).exclude(call=None).order_by()
     known = set(made.values_list("rule", "call__batch__prompt", "call__batch__model").distinct())
     return {pk for pk, validator in asked.items() if validator in known}
 
@@ -236,7 +236,7 @@ def results_as_json(bank: QuestionBank) -> dict[str, Any]:
         "difficulty": compare_sources(bank, nobody).as_json(),
         "exams": {
             validator: {"reviewers": [_reviewers_as_json(one) for one in exams_by_reviewers(bank, validator, nobody)]}
-            for validator in VALIDATORS
+            for validator in BY_VERDICT
         },
     }
 

@@ -149,7 +149,7 @@ def begin_checks(plans: Sequence[CheckPlan], *, actor: User | None, at: datetime
 def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, Price | None]:
     """What can be checked before the questions are looked at."""
     if wanted.validator not in ASKED:
-        sentence = _("There is no validator “%(name)s”: choose c1, c2, c3, bias or rating.") % {
+        sentence = _("There is no validator “%(name)s”: choose c1, c2, c3, images, bias or rating.") % {
             "name": wanted.validator
         }
         raise ValidatorRefused("no_validator", sentence, status=422, field="check")

@@ -15,10 +15,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotation.contributions import WithoutImages, without_images
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
-from annotation.models import Question, QuestionBank, ValidatorRun
+from annotation.models import Question, QuestionBank, Revision, ValidatorRun
 from annotation.outcomes.outcome_groups import valid_shown_to
 from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
 from annotation.quality.validity import MOST_COUNTED, count_parts, gate_of, n_failing, set_gate
@@ -26,6 +27,8 @@ from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import share
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.taking_verdicts import (
     act_on_run,
@@ -87,9 +90,16 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "n_questions": counts[0].n_questions,
         "n_hidden": hidden.filter(bank=bank).count(),
         "n_failing": n_failing(bank, hidden),
+        "without_images": answered_without_images(bank, hidden),
         "runs": runs_of(bank),
     }
     return render(request, "annotation/validators/bank.html", context, status=422 if form.errors else 200)
+
+
+def answered_without_images(bank: QuestionBank, hidden: QuerySet[Question]) -> list[tuple[WithoutImages, Estimate]]:
+    """Models over the current questions, with the share that each has right."""
+    current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden)
+    return [(one, share(one.n_right, one.n)) for one in without_images(bank, current)]
 
 
 @role_required(Role.COORDINATOR)

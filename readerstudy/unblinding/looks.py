@@ -7,20 +7,22 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from msgspec import Struct
 
 from annotation.audit.recording import record
+from annotation.call_enums import OF_SERVER, BatchState, SentImages
+from annotation.contributions import WithoutImages
 from annotation.discussion.history import Event
 from annotation.enums import HistoryKind
-from annotation.models import AnswerKey, AuditEvent, Question, QuestionBank, User
+from annotation.models import AnswerKey, AuditEvent, ModelCall, Question, QuestionBank, Revision, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from readerstudy.enums import Aid, Block, EntryState, ResponseState, StudyState
-from readerstudy.models import Enrolment, Prediction, ReaderStudy, Response, StudyCase
+from readerstudy.models import Enrolment, ModelRun, Prediction, ReaderStudy, Response, StudyCase
 from readerstudy.predictions.runs import mark_planned
 from readerstudy.study.kernels.states import counted_state, is_correct
 from readerstudy.study.overview import studies_known_to
@@ -178,6 +180,38 @@ def readers_right_on(bank: QuestionBank) -> dict[int, tuple[int, int]]:
     for wording, option, letter in rows.order_by().values_list("wording", "option", "key_letter"):
         found[wording].append(option == letter)
     return {wording: (sum(right), len(right)) for wording, right in found.items()}
+
+
+def right_without_images(bank: QuestionBank, revisions: QuerySet[Revision]) -> Iterator[WithoutImages]:
+    """By the newest complete run without images of each listed model, on the bank and on each study.
+
+    The first order and repeat count; refused and cut answers are wrong. Nothing of a study whose results nobody has
+    seen, nor of a bank on what such a study asks. Two queries.
+    """
+    studies = ReaderStudy.objects.filter(bank=bank)
+    seen = with_seen_results(studies).order_by().values("pk")
+    runs = ModelRun.objects.filter(
+        Q(study=None) | Q(study__in=seen),
+        batch__bank=bank,
+        batch__images=SentImages.NONE,
+        batch__state=BatchState.COMPLETE,
+        entry__state=EntryState.LISTED,
+    )
+    newest = {(run.entry_id, run.study_id): run for run in runs.select_related("entry", "study").order_by("batch_id")}
+    secret = StudyCase.objects.filter(study__frozen_at__isnull=False, block=Block.MAIN, voiding=None)
+    secret = secret.filter(study__in=studies).exclude(study__in=seen).order_by()
+    key = AnswerKey.objects.filter(pk=OuterRef("revision")).values("key")
+    batches, asked = [run.pk for run in newest.values()], revisions.order_by().values("pk")
+    calls = ModelCall.objects.filter(batch__in=batches, rotation=0, repeat=0, revision__in=asked)
+    calls = calls.exclude(outcome__in=OF_SERVER)
+    calls = calls.exclude(batch__model_run__study=None, revision__question__in=secret.values("revision__question"))
+    calls = calls.annotate(letter=Subquery(key)).exclude(letter=None).exclude(letter="").order_by()
+    counted = calls.values("batch").annotate(n=Count("pk"), right=Count("pk", filter=Q(option=F("letter"))))
+    found = {batch: (n, right) for batch, n, right in counted.values_list("batch", "n", "right")}
+    for run in newest.values():
+        if run.pk in found:
+            name = f"{run.entry} ({run.study.name})" if run.study else str(run.entry)
+            yield WithoutImages(name, *found[run.pk])
 
 
 def events_of_studies(question: Question, person: User) -> Iterator[Event]:

@@ -23,8 +23,9 @@ from annotation.api.model_calls.asked_endpoints import (
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
 from annotation.call_enums import BatchState, PromptPurpose
+from annotation.contributions import without_images
 from annotation.enums import Role
-from annotation.models import QuestionBank, ValidatorRun
+from annotation.models import QuestionBank, Revision, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
 from annotation.quality.kernels.question_checks import ASKED, GATED, JUDGED, RATING
 from annotation.quality.validity import count_parts, gate_of, n_failing, set_gate
@@ -74,12 +75,21 @@ class GateShape(Shown):
     set_at = serializers.DateTimeField()
 
 
+class WithoutImagesShape(Shown):
+    """A model that was asked without images. By chance a quarter is right."""
+
+    model = serializers.CharField()
+    n = serializers.IntegerField(help_text="questions")
+    n_right = serializers.IntegerField()
+
+
 class ValidityShape(Shown):
     n_questions = serializers.IntegerField(help_text="without those that you judge in a round under way")
     n_kept_out = serializers.IntegerField()
     kept_out_by = serializers.ListField(child=serializers.CharField(), help_text="codes of the parts of the gate")
     gate = GateShape(allow_null=True)
     parts = PartShape(many=True)
+    without_images = WithoutImagesShape(many=True, help_text="c1, measured: by the newest complete run of each model")
 
 
 class BankValidity(OfJudgedBank, OneOf[QuestionBank]):
@@ -95,11 +105,12 @@ class BankValidity(OfJudgedBank, OneOf[QuestionBank]):
         gate = gate_of(bank)
         self.kept_out_by = gate.parts if gate else []
         hidden = withheld_questions(self.person)
-        counts = count_parts(bank, hidden)
+        counts, current = count_parts(bank, hidden), Revision.objects.in_bank(bank).current()
         facts = {
             "n_questions": counts[0].n_questions,
             "n_kept_out": n_failing(bank, hidden),
             "parts": counts,
+            "without_images": without_images(bank, current.exclude(question__in=hidden)),
             "gate": gate,
         }
         return self.shown({**facts, "kept_out_by": self.kept_out_by}, self.only())

@@ -1,7 +1,8 @@
-"""All checks of one question, and the ten parts of V(Q), equation 1 of the paper, as we read it. Pure.
+"""All checks of one question, and the eleven parts of V(Q), equation 1 of the paper, as we read it. Pure.
 
 The paper names them in sections, and prints no rule for most: v1 to v4 of the form, c1, c2 and c3 of its content
-validators, difficulty, diversity, the two halves of compliance, and what experts said.
+validators, difficulty, diversity, the two halves of compliance, and what experts said. That the images are needed is a
+part of ours.
 """
 
 from __future__ import annotations
@@ -353,18 +354,26 @@ class ValidityPart(NamedTuple):
 
 
 FORM, EXPERT = "form", "expert"
-C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")
+C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")  # c1 was what IMAGES is, until they became two parts
+IMAGES = "images"
 RATING = "rating"  # asked of a model like a validator; a difficulty is no verdict, and speaks against no question
 DIFFICULTY, NOT_EASY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "not_easy", "diversity", "identifiers", "bias"
-JUDGED = (*VALIDATORS, BIAS)  # asked of a model, with a verdict on each question
+BY_VERDICT = (*VALIDATORS, IMAGES)  # a model's verdicts alone decide them
+JUDGED = (*BY_VERDICT, BIAS)  # asked of a model, with a verdict on each question
 ASKED = (*JUDGED, RATING)
 PARTS = {
     one.code: one
     for one in (
         ValidityPart(FORM, _("v1 to v4: form"), _("Schema, types, format and completeness are as an import asks.")),
-        ValidityPart(C1, _("c1: needs the images"), _("It cannot be answered without the images."), (C1,)),
+        ValidityPart(
+            C1,
+            _("c1: domain-specific"),
+            _("It needs radiological knowledge: neither a general internet search nor the text alone answers it."),
+            (C1,),
+        ),
         ValidityPart(C2, _("c2: no recall"), _("It asks for more than recall or trivia."), (C2,)),
         ValidityPart(C3, _("c3: sound, key right"), _("It is sound, and its key is the one right option."), (C3,)),
+        ValidityPart(IMAGES, _("needs the images"), _("It cannot be answered without the images."), (IMAGES,)),
         ValidityPart(DIFFICULTY, _("difficulty"), _("Its difficulty is stated.")),
         ValidityPart(NOT_EASY, _("difficulty: not easy"), _("Its stated difficulty is medium or hard.")),
         ValidityPart(

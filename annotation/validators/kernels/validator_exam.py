@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from annotation.enums import Degree, Flag, GradeName
-from annotation.quality.kernels.question_checks import BIAS
+from annotation.quality.kernels.question_checks import BIAS, C1, C2, C3, IMAGES
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
@@ -23,6 +23,8 @@ from annotation.statistics.kernels.reviewers import grade_agreement
 DRAWS = 2_000
 PANEL = "validators"
 RECALL_GRADE = 3  # of clinical quality, whose anchor is "recall or trivia"
+UNKNOWING_GRADE = 2  # of educational value, whose anchor is "answered without knowledge"
+GRADED = {C1: (GradeName.EDUCATIONAL_VALUE, UNKNOWING_GRADE), C2: (GradeName.CLINICAL_QUALITY, RECALL_GRADE)}
 FAULTS = frozenset({Flag.UNSOUND, Flag.KEY_WRONG, Flag.NO_VALID_OPTION, Flag.SEVERAL_VALID})
 
 
@@ -32,9 +34,13 @@ def _(text: str) -> str:
 
 
 REFERENCES: Mapping[str, str] = {
-    "c1": _("More than half of the reviewers say that the text gives the answer, so that no image is needed."),
-    "c2": _("More than half of the reviewers grade the clinical quality 3, “recall or trivia”."),
-    "c3": _(
+    C1: _(
+        "More than half of the reviewers grade the educational value 2, “answered without knowledge”. The form of the "
+        "paper does not ask for it."
+    ),
+    IMAGES: _("More than half of the reviewers say that the text gives the answer, so that no image is needed."),
+    C2: _("More than half of the reviewers grade the clinical quality 3, “recall or trivia”."),
+    C3: _(
         "More than half of the reviewers flag it: ambiguous or unsound, key wrong, no valid option, or more than one."
     ),
     BIAS: _("Reviewers are not asked about bias."),
@@ -53,11 +59,11 @@ def says_fault(
 
     ``asked``: the flags that the review was asked for. None of them is about bias.
     """
-    if validator == "c1":
+    if validator == IMAGES:
         return None if needs_image not in (Degree.YES, Degree.PARTLY, Degree.NO) else needs_image == Degree.NO
-    if validator == "c2":
-        grade = grades.get(GradeName.CLINICAL_QUALITY)
-        return grade == RECALL_GRADE if isinstance(grade, int) else None
+    if validator in GRADED:
+        name, faulty = GRADED[validator]
+        return grade == faulty if isinstance(grade := grades.get(name), int) else None
     if validator == BIAS or FAULTS.isdisjoint(asked):
         return None
     return not FAULTS.isdisjoint(flags)

@@ -13,7 +13,7 @@ import msgspec
 
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.quality.kernels.question_checks import BIAS, C1, C2, C3, RATING
+from annotation.quality.kernels.question_checks import BIAS, C1, C2, C3, IMAGES, RATING
 
 VERDICT_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "verdict":{"type":"string","enum":["pass","fail","undecided"]}},"required":["reason","verdict"],\
@@ -31,19 +31,21 @@ _REASON = "Our own: the paper names what its validators ask, and prints no promp
 
 PROMPTS: Mapping[str, ShippedPrompt] = {
     C1: ShippedPrompt(
-        name="c1 needs the images",
+        name="c1 domain-specific",
         purpose=PromptPurpose.CHECK,
         instruction=_INSTRUCTION,
         text=(
-            "Can this question be answered without its radiographs? It can where the wording of question and options "
-            "gives the key away, or general knowledge decides between them. You do not see the radiographs.\n\n"
+            "Does this question need radiological knowledge? It does not where somebody without it can answer: by a "
+            "general internet search, since a page about the subject states the answer, or by the text alone, since "
+            "the wording of question and options gives the key away. You do not see the radiographs, and neither "
+            "search nor text shows them.\n\n"
             f"{_QUESTION}\n\n{_ANSWER}"
-            "pass where only the radiographs tell which option is right; fail where the text alone gives the answer; "
-            "undecided where you cannot tell."
+            "pass where only somebody who knows radiology can answer it; fail where a general internet search or the "
+            "text alone answers it; undecided where you cannot tell."
         ),
         variables=("question", "options", "key"),
         schema=VERDICT_SCHEMA,
-        reason=_REASON,
+        reason=f"{_REASON} Its c1 is domain specificity: neither a general internet search nor the text alone answers.",
     ),
     C2: ShippedPrompt(
         name="c2 no recall",
@@ -78,6 +80,21 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
         images=SentImages.NONE,
         schema=VERDICT_SCHEMA,
         reason=f"{_REASON} The report stands for the images, so that a model that takes none can judge.",
+    ),
+    IMAGES: ShippedPrompt(
+        name="needs the images",
+        purpose=PromptPurpose.CHECK,
+        instruction=_INSTRUCTION,
+        text=(
+            "Can this question be answered without its radiographs? It can where the wording of question and options "
+            "gives the key away, or general knowledge decides between them. You do not see the radiographs.\n\n"
+            f"{_QUESTION}\n\n{_ANSWER}"
+            "pass where only the radiographs tell which option is right; fail where the text alone gives the answer; "
+            "undecided where you cannot tell."
+        ),
+        variables=("question", "options", "key"),
+        schema=VERDICT_SCHEMA,
+        reason="Our own. Until c1 was asked as the paper says it, this was the prompt of c1.",
     ),
     BIAS: ShippedPrompt(
         name="free of bias",

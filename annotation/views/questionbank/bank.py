@@ -21,6 +21,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
+from annotation.contributions import without_images
 from annotation.discussion.commenting import note_seen, parts_of
 from annotation.discussion.history import Event, life_of
 from annotation.discussion.selected_questions import tags_of
@@ -289,6 +290,8 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
             left_out = {DIVERSITY} if revisions_in_pairs_of(request.user).filter(pk=current.pk).exists() else set()
             context["validity"] = [one for one in parts_of_question(current) if one.part.code not in left_out]
             context["gate"] = gate_of(one.bank)
+            context["without_images"] = answered = without_images(one.bank, Revision.objects.filter(pk=current.pk))
+            context["n_right_without"] = sum(model.n_right for model in answered)
             context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])
             context["origin"] = origin_of(revisions)
     except BankRefused as refusal:

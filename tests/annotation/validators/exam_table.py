@@ -23,7 +23,7 @@ from annotation.endpoints.kernels.completions import ChatSettings, Message, Mode
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.model_calls.kernels.extraction import LETTERS, question_values
 from annotation.prompts.kernels.filling import fill
-from annotation.quality.kernels.question_checks import VALIDATORS
+from annotation.quality.kernels.question_checks import BY_VERDICT
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.kernels.validator_prompts import PROMPTS, WrittenVerdict
@@ -159,7 +159,7 @@ def main() -> None:
         found = found_of(form, n=100, seed=given.seed)
         print(f"  {form.letter} {form.label:<27} {_written(found)}")
     questions, send = sample_questions(given.questions, seed=given.seed), _sender(given.url)
-    for validator in VALIDATORS:
+    for validator in BY_VERDICT:
         print(f"\n{PROMPTS[validator].name}: copies that {given.model} fails, by what is planted")
         for defect, counts in verdicts_of(questions, validator, given.model, send, seed=given.seed).items():
             rest = ", ".join(f"{counts[word]} {word}" for word in ("undecided", "unread") if counts[word])

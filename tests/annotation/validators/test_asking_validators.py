@@ -83,7 +83,7 @@ def test_a_verdict_names_prompt_model_and_call() -> None:
     assert (fail.detail, fail.call.batch.model, str(fail.call.batch.prompt)) == (
         "a reason",
         JUDGES,
-        "c1 needs the images v1",
+        "c1 domain-specific v1",
     )
     assert list(findings_of([fail.revision_id])) == [fail]
     event = AuditEvent.objects.get(act="validator.verdicts_taken")

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
 from annotation.exports.bank_export import BankChoice, BankForm, export_bank
 from annotation.exports.tables import ExportRefused
-from annotation.models import Assignment, AuditEvent, Finding, Question, QuestionBank, Revision, SamplingPlan, User
+from annotation.models import (
+    Assignment,
+    AuditEvent,
+    Finding,
+    Gate,
+    Question,
+    QuestionBank,
+    Revision,
+    SamplingPlan,
+    User,
+    ValidatorRun,
+)
 from annotation.quality.checking import QualityRefused, dismiss
 from annotation.quality.kernels.question_checks import GATED, PARTS, PartState
 from annotation.quality.validity import count_parts, gate_is, gate_of, part_is, parts_of_question, set_gate
@@ -105,7 +118,7 @@ def test_an_archived_bank_stays_as_it_is(bank: QuestionBank) -> None:
 
 
 def test_every_part_is_named_once() -> None:
-    before = ["form", "c1", "c2", "c3", "difficulty", "not_easy"]
+    before = ["form", "c1", "c2", "c3", "images", "difficulty", "not_easy"]
     assert list(PARTS) == [*before, "diversity", "identifiers", "bias", "expert"]
     assert list(GATED) == list(PARTS)[1:]
 
@@ -155,6 +168,24 @@ def whole(states: list[PartState]) -> PartState:
     return PartState.PASS if set(states) == {PartState.PASS} else PartState.NOT_EXAMINED
 
 
+# --- c1 was what "images" is ---
+def test_what_was_asked_and_required_as_c1_goes_on_as_images(bank: QuestionBank, cora: User) -> None:
+    keep(bank, "c3", actor=cora)
+    set_gate(bank, ["c1", "c3", "expert"], name="Release", actor=cora, at=NOON)
+    plan = draw_sample(bank, by=StratifyBy.NONE, per_thousand=1000, wanted={"validity": "c1-pass"}, actor=None, at=NOON)
+    import_module("annotation.migrations.0009_images_apart_from_c1").take_apart(apps, None)
+    assert set(Finding.objects.values_list("rule", flat=True)) == {"c3", "images"}
+    assert set(ValidatorRun.objects.values_list("validator", flat=True)) == {"c3", "images"}
+    gates = list(Gate.objects.order_by("number").values_list("number", "name", "parts"))
+    assert gates[1:] == [(2, "Release", ["c1", "c3", "expert"]), (3, "Release", ["c3", "images", "expert"])]
+    assert not set_gate(bank, ["images", "c3", "expert"], actor=cora, at=NOON), "the order is that of the parts"
+    plan.refresh_from_db()
+    assert (plan.frame["filters"], plan.frame["kept_out"]["parts"]) == (
+        {"validity": "images-pass"},
+        ["images", "c3", "expert"],
+    )
+
+
 # --- on pages ---
 def store(client: Client, bank: QuestionBank, *parts: str) -> Any:
     return client.post(reverse("bank-keeping-out", args=[bank.slug]), {"parts": parts}, follow=True)
@@ -164,7 +195,7 @@ def test_the_page_stores_the_rule_and_counts(client: Client, cora: User, bank: Q
     client.force_login(cora)
     page = store(client, bank, "c1", "c3")
     assert page.context["n_failing"] == 3
-    assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 6]
+    assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 7]
     assert b"3 of 5 questions fail the gate" in page.content
     assert "Select a valid choice" in store(client, bank, "form").content.decode()
     assert str(gate_of(bank)) == "Gate, version 1"

@@ -65,10 +65,13 @@ def test_nothing_to_examine_gives_no_number() -> None:
 @pytest.mark.parametrize(
     ("validator", "review", "says"),
     [
-        ("c1", {"needs_image": "no"}, True),
-        ("c1", {"needs_image": "partly"}, False),
-        ("c1", {"needs_image": "cannot_judge"}, None),
-        ("c1", {}, None),
+        ("images", {"needs_image": "no"}, True),
+        ("images", {"needs_image": "partly"}, False),
+        ("images", {"needs_image": "cannot_judge"}, None),
+        ("images", {}, None),
+        ("c1", {"needs_image": "no", "grades": {"educational_value": 2}}, True),
+        ("c1", {"needs_image": "no", "grades": {"educational_value": 3}}, False),
+        ("c1", {"needs_image": "no"}, None),
         ("c2", {"grades": {"clinical_quality": 3}}, True),
         ("c2", {"grades": {"clinical_quality": 1}}, False),
         ("c2", {"grades": {"clinical_quality": "cannot_judge"}}, None),

@@ -142,7 +142,7 @@ def test_a_question_shows_all_parts_and_a_fail_can_be_dismissed(client: Client, 
     address = reverse("question", args=[bank.slug, 1])
     parts = {one.part.code: one for one in client.get(address).context["validity"]}
     assert [one.state for one in parts.values()] == [
-        *("pass", "not_examined", "not_examined", "fail", "pass", "pass"),
+        *("pass", "not_examined", "not_examined", "fail", "not_examined", "pass", "pass"),
         *("not_examined", "pass", "not_examined", "not_examined"),
     ]
     fail = Finding.objects.get(revision__question__number=1, verdict="fail")
@@ -227,7 +227,7 @@ def test_the_command_asks_and_says_so() -> None:
     told = json.loads(check("--check=c1", "--dry-run", "--json"))
     assert (told["dry_run"], told["checks"][0]["calls"], told["checks"][0]["run"]) == (True, 3, None)
     assert not CallBatch.objects.exists()
-    assert "3 calls on 3 questions to stand-in-judge at stand-in by “c1 needs the images v1”" in check("--check=c1")
+    assert "3 calls on 3 questions to stand-in-judge at stand-in by “c1 domain-specific v1”" in check("--check=c1")
     assert ValidatorRun.objects.get().batch.state == BatchState.RUNNING
     assert [one["check"] for one in json.loads(check("--json", model="other"))["checks"]] == ["c1", "c2", "c3"]
 

@@ -118,7 +118,7 @@ FULL = [
     Shown("bank-validators", "cora", ("generated bank",)),
     Shown("bank-validators", "cora", ("bank",)),
     *(Shown("bank-difficulties", "cora", (bank,)) for bank in ("bank", "generated bank", "empty")),
-    *(Shown("bank-validator", "cora", ("generated bank", code)) for code in ("c1", "c2", "c3", "bias")),
+    *(Shown("bank-validator", "cora", ("generated bank", code)) for code in ("c1", "c2", "c3", "images", "bias")),
     Shown("bank-compliance", "cora", ("generated bank",)),
     Shown("bank-near-duplicates", "cora", ("generated bank",)),
     Shown("bank-near-duplicates", "cora", ("bank",)),
