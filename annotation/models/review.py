@@ -172,6 +172,17 @@ class ReviewRound(Deletable):
         return self.name
 
 
+# Assignments whose blind answers count: not of adjudicators, to whom went what others had found hard, of calibration or
+# of repeats.
+ANSWERED_BLIND = models.Q(
+    state=AssignmentState.SUBMITTED,
+    blind_answer__isnull=False,
+    repeats=None,
+    round__adjudicates=None,
+    round__calibrates=None,
+)
+
+
 class Assignment(models.Model):
     """One reviewer on one question of a round. How far the reviewer is: ``state``."""
 

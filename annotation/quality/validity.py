@@ -16,24 +16,38 @@ from operator import and_, or_
 
 from django.core.cache import cache
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.enums import Difficulty, ImportKind, QuestionState
-from annotation.models import ClassScore, ClassThreshold, Finding, Gate, Question, QuestionBank, Revision, User
+from annotation.enums import Difficulty, ImportKind, QuestionState, RoundState
+from annotation.models import (
+    Assignment,
+    ClassScore,
+    ClassThreshold,
+    Finding,
+    Gate,
+    Question,
+    QuestionBank,
+    Revision,
+    User,
+)
+from annotation.models.review import ANSWERED_BLIND
 from annotation.quality.checking import QualityRefused
 from annotation.quality.kernels.question_checks import (
     BIAS,
+    BY_RATING,
     BY_VERDICT,
     DIVERSITY,
     FORM,
     GATED,
     IDENTIFIER_FREE,
     JUDGED,
+    MODEL_NOT_EASY,
     OF_COLUMN,
     PARTS,
+    RATING,
     PartState,
     ValidityPart,
 )
@@ -129,11 +143,30 @@ def _part(
         state = next(state for state, words in by_state.items() if word in words)
         label = Difficulty(word).label if column == "difficulty" else QuestionState(word).label
         return QuestionPart(part, state, _(label))
+    if part.code in BY_RATING:
+        return _of_rating(part, revision, verdicts)
     if part.code == DIVERSITY and kept:
         return QuestionPart(part, PartState.PASS, _("It is the one of its near-duplicates that is kept."))
     if part.code == DIVERSITY and not _is_compared(revision):
         return QuestionPart(part, PartState.NOT_EXAMINED, _("It was not compared with the other questions."))
     return QuestionPart(part, PartState.PASS, scored.get(part.code, ""))
+
+
+def _of_rating(part: ValidityPart, revision: Revision, verdicts: dict[str, Finding]) -> QuestionPart:
+    if part.code == MODEL_NOT_EASY:
+        rated = [verdicts[RATING].verdict] if RATING in verdicts else []
+    else:
+        rated = list(_blind_answers(revision=revision).values_list("blind_answer__difficulty", flat=True))
+    if not rated:
+        return QuestionPart(part, PartState.NOT_EXAMINED)
+    n_easy = rated.count(Difficulty.EASY)
+    why = _("%(k)s of %(n)s: easy") % {"k": n_easy, "n": len(rated)}
+    return QuestionPart(part, PartState.FAIL if 2 * n_easy > len(rated) else PartState.PASS, why)
+
+
+def _blind_answers(**where: object) -> QuerySet[Assignment]:
+    """Whose difficulties are the rating of the reviewers: in closed rounds, as ``panel_difficulty`` takes them."""
+    return Assignment.objects.filter(ANSWERED_BLIND, round__state=RoundState.CLOSED, **where).order_by()
 
 
 def _of_validator(part: ValidityPart, verdict: Finding | None) -> QuestionPart:
@@ -185,6 +218,9 @@ def _counted(
         for state, words in by_state.items():
             counts[state] = sum(found.get(word, 0) for word in words)
         return PartCount(part, dict(counts))
+    elif part.code in BY_RATING:
+        for state in (PartState.FAIL, PartState.PASS):
+            counts[state] = current.filter(part_is(bank, part.code, state)).count()
     elif part.code in (DIVERSITY, IDENTIFIER_FREE):
         counts[PartState.FAIL] = current.filter(part_is(bank, part.code, PartState.FAIL)).count()
         n_examined = n_questions if part.code == IDENTIFIER_FREE else _n_compared(bank, current)
@@ -226,6 +262,10 @@ def part_is(bank: QuestionBank, code: str, state: PartState) -> Q:
     if code in OF_COLUMN:
         column, words = OF_COLUMN[code]
         return Q(**{f"{column}__in": words.get(state, ())})
+    if code in BY_RATING:
+        rated, easy = _rated(bank, code)
+        by_state = {PartState.FAIL: easy, PartState.PASS: rated & ~easy, PartState.NOT_EXAMINED: ~rated}
+        return by_state.get(state, _NEVER)
     if state == PartState.FAIL:
         return _has(_against(bank, [code]))
     if code == BIAS:
@@ -250,7 +290,7 @@ def gate_is(bank: QuestionBank, parts: Collection[str], state: PartState) -> Q:
     It fails where one of them does, else is undecided where one is, and passes where all do.
     """
     fails = _has(_against(bank, parts)) | _any(
-        part_is(bank, code, PartState.FAIL) for code in parts if code in OF_COLUMN
+        part_is(bank, code, PartState.FAIL) for code in parts if code in (*OF_COLUMN, *BY_RATING)
     )
     if state == PartState.FAIL:
         return fails
@@ -260,6 +300,17 @@ def gate_is(bank: QuestionBank, parts: Collection[str], state: PartState) -> Q:
         return undecided & ~fails
     passes = ~fails & _all(part_is(bank, code, PartState.PASS) for code in parts)
     return passes if state == PartState.PASS else ~passes & ~undecided & ~fails
+
+
+def _rated(bank: QuestionBank, code: str) -> tuple[Q, Q]:
+    """Those that were rated at all, and those that count as easy."""
+    if code == MODEL_NOT_EASY:
+        found = Finding.objects.filter(bank=bank, rule=RATING, superseded_at=None).exclude(call=None)
+        return _has(found), _has(found.filter(verdict=Difficulty.EASY))
+    by_wording = _blind_answers(revision__bank=bank).values("revision")
+    n_easy = Count("pk", filter=Q(blind_answer__difficulty=Difficulty.EASY))
+    easy = by_wording.annotate(n=Count("pk"), easy=n_easy).filter(n__lt=2 * F("easy"))
+    return Q(pk__in=by_wording.values("revision")), Q(pk__in=easy.values("revision"))
 
 
 def _judged(bank: QuestionBank, code: str, standing: Collection[str], dismissed: Collection[str] | None = None) -> Q:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from annotation.enums import (
     PAPER_FORM,
-    AssignmentState,
     Degree,
     Flag,
     GradeName,
@@ -37,6 +36,7 @@ from annotation.models import (
     SampledQuestion,
     Settlement,
 )
+from annotation.models.review import ANSWERED_BLIND
 from annotation.review.kernels.form import is_accepting
 from annotation.review.kernels.form_design import CHOICE_LABELS, CHOICES, PAPER, FormDesign, stored_design
 from annotation.review.kernels.settling import Opinion, reasons_against
@@ -183,18 +183,8 @@ def _newest(rounds: Sequence[ReviewRound]) -> QuerySet[Review]:
 
 
 def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
-    """Of every submitted review with a blind answer to these wordings, whatever its round: what the ceiling counts.
-
-    Those of adjudicators do not count: they answered what others had found hard; nor do calibration and repeats.
-    """
-    return Assignment.objects.filter(
-        revision__in=revisions,
-        state=AssignmentState.SUBMITTED,
-        blind_answer__isnull=False,
-        repeats=None,
-        round__adjudicates=None,
-        round__calibrates=None,
-    ).order_by()
+    """Of every submitted review with a blind answer to these wordings, whatever its round: what the ceiling counts."""
+    return Assignment.objects.filter(ANSWERED_BLIND, revision__in=revisions).order_by()
 
 
 def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.ANY) -> Outcomes:

@@ -1,4 +1,4 @@
-"""All checks of one question, and the eleven parts of V(Q), equation 1 of the paper, as we read it. Pure.
+"""All checks of one question, and the thirteen parts of V(Q), equation 1 of the paper, as we read it. Pure.
 
 The paper names them in sections, and prints no rule for most: v1 to v4 of the form, c1, c2 and c3 of its content
 validators, difficulty, diversity, the two halves of compliance, and what experts said. That the images are needed is a
@@ -358,6 +358,7 @@ C1, C2, C3 = VALIDATORS = ("c1", "c2", "c3")  # c1 was what IMAGES is, until the
 IMAGES = "images"
 RATING = "rating"  # asked of a model like a validator; a difficulty is no verdict, and speaks against no question
 DIFFICULTY, NOT_EASY, DIVERSITY, IDENTIFIER_FREE, BIAS = "difficulty", "not_easy", "diversity", "identifiers", "bias"
+BY_RATING = MODEL_NOT_EASY, REVIEWERS_NOT_EASY = "model_not_easy", "reviewers_not_easy"
 BY_VERDICT = (*VALIDATORS, IMAGES)  # a model's verdicts alone decide them
 JUDGED = (*BY_VERDICT, BIAS)  # asked of a model, with a verdict on each question
 ASKED = (*JUDGED, RATING)
@@ -376,6 +377,12 @@ PARTS = {
         ValidityPart(IMAGES, _("needs the images"), _("It cannot be answered without the images."), (IMAGES,)),
         ValidityPart(DIFFICULTY, _("difficulty"), _("Its difficulty is stated.")),
         ValidityPart(NOT_EASY, _("difficulty: not easy"), _("Its stated difficulty is medium or hard.")),
+        ValidityPart(MODEL_NOT_EASY, _("not easy to a model"), _("The newest rating of a model is medium or hard.")),
+        ValidityPart(
+            REVIEWERS_NOT_EASY,
+            _("not easy to reviewers"),
+            _("The median of their blind answers in closed rounds is medium or hard."),
+        ),
         ValidityPart(
             DIVERSITY,
             _("diversity"),

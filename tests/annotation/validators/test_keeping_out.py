@@ -12,6 +12,7 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
+from annotation.enums import Role, RoundState
 from annotation.exports.bank_export import BankChoice, BankForm, export_bank
 from annotation.exports.tables import ExportRefused
 from annotation.models import (
@@ -33,9 +34,11 @@ from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there, make_round
-from tests.annotation.validators.validated import judged, judged_bank
+from tests.annotation.validators.validated import answered_blind, judged, judged_bank, rated
+from tests.conftest import make_person
 
 pytestmark = pytest.mark.django_db
+RATING_ROUNDS = RoundState.CLOSED, RoundState.OPEN
 
 
 @pytest.fixture
@@ -119,6 +122,7 @@ def test_an_archived_bank_stays_as_it_is(bank: QuestionBank) -> None:
 
 def test_every_part_is_named_once() -> None:
     before = ["form", "c1", "c2", "c3", "images", "difficulty", "not_easy"]
+    before += ["model_not_easy", "reviewers_not_easy"]
     assert list(PARTS) == [*before, "diversity", "identifiers", "bias", "expert"]
     assert list(GATED) == list(PARTS)[1:]
 
@@ -133,7 +137,21 @@ def test_too_easy_a_question_fails_where_the_gate_asks_for_more(bank: QuestionBa
     assert drawn(keep(bank, "not_easy")) == [2, 3, 4, 5]
 
 
-def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, cora: User) -> None:
+def test_what_a_model_or_reviewers_find_easy_fails_where_the_gate_asks_for_more(bank: QuestionBank, rita: User) -> None:
+    """Of two reviewers the harder counts, as in the table of difficulties."""
+    rated(bank, "easy", "medium", "hard", "hard", "hard")
+    assert drawn(keep(bank, "model_not_easy")) == [2, 3, 4, 5]
+    current = Revision.objects.in_bank(bank).current().order_by("question__number")
+    closed, still_open = (make_round(n_questions=0, name=str(state), state=state, bank=bank) for state in RATING_ROUNDS)
+    answered_blind(closed, rita, current[:4], "easy", "easy", "hard", "easy")
+    answered_blind(closed, make_person("Remo", Role.REVIEWER), current[:2], "easy", "medium")
+    answered_blind(still_open, rita, current[4:], "easy")
+    assert drawn(keep(bank, "reviewers_not_easy")) == [2, 3, 5]
+    [counted] = [one for one in count_parts(bank, Question.objects.none()) if one.part.code == "reviewers_not_easy"]
+    assert (counted.n_fail, counted.n_pass, counted.n_not_examined) == (2, 2, 1)
+
+
+def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, cora: User, rita: User) -> None:
     dismiss(Finding.objects.get(rule="c1", revision__question__number=1), reason="no", actor=cora, at=NOON)
     for number, state in enumerate(("accepted", "rejected", "disputed", "accepted", "imported"), 1):
         Question.objects.filter(bank=bank, number=number).update(state=state)
@@ -142,6 +160,10 @@ def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, 
     Revision.objects.filter(pk=current[2].pk).update(difficulty="hard")
     place = {"bank": bank, "rule_version": 1, "place": "question", "detail": "x", "found_at": NOON}
     Finding.objects.create(**place, revision=first, rule="near_duplicate", other=second)
+    rated(bank, "easy", "hard", "no level", "easy", "medium")
+    closed = make_round(n_questions=0, state=RoundState.CLOSED, bank=bank)
+    answered_blind(closed, rita, current[:3], "easy", "medium", "easy")
+    answered_blind(closed, make_person("Remo", Role.REVIEWER), current[1:3], "easy", "easy")
     for compared in (None, NOON + timedelta(days=1)):
         QuestionBank.objects.update(compared_at=compared)
         own = {one.pk: {part.part.code: part.state for part in parts_of_question(one)} for one in refreshed(current)}
@@ -149,7 +171,15 @@ def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, 
             for state in PartState:
                 found = set(Revision.objects.filter(part_is(bank, code, state)).values_list("pk", flat=True))
                 assert found == {pk for pk, parts in own.items() if parts[code] == state}, (code, state, compared)
-        for gate in (["c1"], ["c1", "c3"], ["expert"], ["c1", "difficulty"], ["c3", "not_easy"], list(GATED)):
+        for gate in (
+            ["c1"],
+            ["c1", "c3"],
+            ["expert"],
+            ["c1", "difficulty"],
+            ["c3", "not_easy"],
+            ["model_not_easy", "reviewers_not_easy"],
+            list(GATED),
+        ):
             for state in PartState:
                 found = set(Revision.objects.filter(gate_is(bank, gate, state)).values_list("pk", flat=True))
                 wanted = {pk for pk, parts in own.items() if whole([parts[code] for code in gate]) == state}
@@ -195,7 +225,7 @@ def test_the_page_stores_the_rule_and_counts(client: Client, cora: User, bank: Q
     client.force_login(cora)
     page = store(client, bank, "c1", "c3")
     assert page.context["n_failing"] == 3
-    assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 7]
+    assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 9]
     assert b"3 of 5 questions fail the gate" in page.content
     assert "Select a valid choice" in store(client, bank, "form").content.decode()
     assert str(gate_of(bank)) == "Gate, version 1"

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import cycle
 from typing import Any
 
 from django.test import override_settings
 
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.models import Finding, QuestionBank, Report, ValidatorRun
+from annotation.enums import AssignmentState
+from annotation.models import (
+    Assignment,
+    BlindAnswer,
+    Finding,
+    QuestionBank,
+    Report,
+    ReviewRound,
+    Revision,
+    User,
+    ValidatorRun,
+)
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from tests.annotation.endpoints.simulated_models import JUDGES
@@ -52,6 +65,24 @@ def judged(
     run = begun(bank, validator, **fields)
     answer_with(run.batch, *(verdict_json(one, reason) for one in verdicts))
     return take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
+
+
+def rated(bank: QuestionBank, *levels: str, **fields: Any) -> ValidatorRun:
+    """A model rates the difficulty of the questions by these in turn."""
+    run = begun(bank, "rating", **fields)
+    answer_with(run.batch, *(json.dumps({"reason": "REASON-WORDS", "difficulty": level}) for level in levels))
+    return take_verdicts(run, at=NOON)
+
+
+def answered_blind(review_round: ReviewRound, reviewer: User, revisions: Iterable[Revision], *levels: str) -> None:
+    """Stored as submitted, each wording with the next level of difficulty."""
+    for revision, level in zip(revisions, cycle(levels), strict=False):
+        assignment = Assignment.objects.create(
+            round=review_round, reviewer=reviewer, revision=revision, position=1, state=AssignmentState.SUBMITTED
+        )
+        BlindAnswer.objects.create(
+            assignment=assignment, best="B", defensible=["B"], difficulty=level, answered_at=NOON
+        )
 
 
 def verdicts(bank: QuestionBank, validator: str = "c1") -> list[str]:
