@@ -279,7 +279,7 @@ class ValidatorForm(AskingForm):
     def __init__(self, prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         named = [(one, gettext(PARTS[one].label)) for one in JUDGED]
-        self.offer("check", [(ALL, gettext("all three")), *named, (RATING, gettext("rating of difficulty"))])
+        self.offer("check", [(ALL, gettext("c1, c2 and c3")), *named, (RATING, gettext("rating of difficulty"))])
         self.offer_prompts("prompt", prompts)
         self.fields["model"].help_text = _(
             "Empty: as whoever runs the server has set it. Not the model that wrote the questions."
