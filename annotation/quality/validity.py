@@ -205,9 +205,9 @@ def _counted(
     verdicts: dict[str, Counter[PartState]],
 ) -> PartCount:
     counts: Counter[PartState] = Counter()
-    if part.code == BIAS:  # of two sources
+    if part.code in (BIAS, *BY_RATING):
         states = (PartState.PASS, PartState.FAIL, PartState.UNDECIDED)
-        counts.update({state: current.filter(part_is(bank, BIAS, state)).count() for state in states})
+        counts.update({state: current.filter(part_is(bank, part.code, state)).count() for state in states})
     elif part.code in BY_VERDICT:
         counts = verdicts.get(part.code, counts)
     elif part.code == FORM:
@@ -218,9 +218,6 @@ def _counted(
         for state, words in by_state.items():
             counts[state] = sum(found.get(word, 0) for word in words)
         return PartCount(part, dict(counts))
-    elif part.code in BY_RATING:
-        for state in (PartState.FAIL, PartState.PASS):
-            counts[state] = current.filter(part_is(bank, part.code, state)).count()
     elif part.code in (DIVERSITY, IDENTIFIER_FREE):
         counts[PartState.FAIL] = current.filter(part_is(bank, part.code, PartState.FAIL)).count()
         n_examined = n_questions if part.code == IDENTIFIER_FREE else _n_compared(bank, current)
