@@ -212,6 +212,7 @@ class ViewerTool(Word):
 LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)
 
 PAPER_FORM = "paper-1"  # the review form of the paper; forms of one's own have a name and a version
+EXPLANATIONS = "explanations-1"  # rule of a sample of explanations that models gave, see readerstudy/predictions
 
 
 class AssignmentState(Word):

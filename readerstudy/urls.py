@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from annotation.views.site.confirming import page_paths
-from readerstudy.acts.models import MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.views import conducting, links, runs, studies
 from readerstudy.views import conducting as study_acts
@@ -149,6 +149,7 @@ urlpatterns: list[URLPattern] = [
     path("models/compare/", comparing.models_compare, name="models-compare"),
     path("models/compare/<slug:slug>/start/", comparing.models_compare_start, name="models-compare-start"),
     path("models/compare/<slug:slug>.<slug:form>", comparing.models_compare_file, name="models-compare-file"),
+    *page_paths("models/compare/<slug:slug>/", COMPARISON_ACTS),
     *page_paths("models/submissions/<slug:slug>/", SUBMISSION_ACTS),
     path("models/import/", predictions.predictions_import, name="predictions-import"),
     path("models/import/store/", predictions.predictions_import_store, name="predictions-import-store"),

@@ -152,7 +152,9 @@ def _rounds(question: Question, person: User) -> Iterator[Event]:
     """Rounds that were opened, their reviews, and what settled the question in them."""
     rows = Assignment.objects.filter(revision__question=question, round__calibrates=None, **THERE)
     rows = rows.exclude(state=AssignmentState.WITHDRAWN)
-    assignments = list(rows.select_related("round__adjudicates", "reviewer", "revision").order_by("round", "pk"))
+    assignments = list(
+        rows.select_related("round__adjudicates", "round__plan", "reviewer", "revision").order_by("round", "pk")
+    )
     visible = _visible_rounds(assignments, person)
     opened: dict[int, list[Assignment]] = defaultdict(list)
     for one in assignments:
@@ -168,7 +170,8 @@ def _rounds(question: Question, person: User) -> Iterator[Event]:
         assert review_round.opened_at is not None
         url = reverse("round", args=[review_round.slug])
         yield Event(at=review_round.opened_at, kind=Kind.REVIEW, sentence=sentence, url=url)
-    yield from _reviews([one for one in assignments if one.round.state == RoundState.CLOSED], visible)
+    of_question = [one for one in assignments if not one.round.grades_explanations]
+    yield from _reviews([one for one in of_question if one.round.state == RoundState.CLOSED], visible)
     yield from _settlements(question, visible)
 
 

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import (
+    EXPLANATIONS,
     PAPER_FORM,
     AssignmentState,
     BindingVerdict,
@@ -67,6 +68,8 @@ class SampledQuestion(models.Model):
     position = models.PositiveIntegerField()
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
     stratum = models.CharField(max_length=200)
+    explanation = models.TextField(blank=True)  # of a model, shown and graded in place of the question's own
+    model = models.CharField(max_length=300, blank=True)  # which; shown to nobody before the round is closed
 
     class Meta:
         ordering = ("plan", "position")
@@ -170,6 +173,11 @@ class ReviewRound(Deletable):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def grades_explanations(self) -> bool:
+        """Whether it grades explanations of models: nothing of it settles its questions, or counts for their bank."""
+        return self.plan.rule == EXPLANATIONS
 
 
 # Assignments whose blind answers count: not of adjudicators, to whom went what others had found hard, of calibration or

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from msgspec import Struct
 
 from annotation.contributions import reads_in_bank
-from annotation.enums import Difficulty, Flag, ImportKind, RoundState, Task, Word
+from annotation.enums import EXPLANATIONS, Difficulty, Flag, ImportKind, RoundState, Task, Word
 from annotation.enums import _ as marked
 from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewRound, Settlement, User
 from annotation.quality.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
@@ -181,7 +181,9 @@ def _imports(values: Sequence[object]) -> list[tuple[object, str]]:
 # --- Questions that a reviewer flagged, what became of questions, and what was found in -----------
 def _rounds_of(search: BankSearch) -> list[int]:
     if "rounds" not in search.kept:
-        search.kept["rounds"] = list(rounds_with_outcomes_for(search.person, ReviewRound.objects.all()))
+        search.kept["rounds"] = list(
+            rounds_with_outcomes_for(search.person, ReviewRound.objects.exclude(plan__rule=EXPLANATIONS))
+        )
     found: list[int] = search.kept["rounds"]
     return found
 

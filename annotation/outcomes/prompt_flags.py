@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose
-from annotation.enums import FINAL_STATES, Flag, QuestionState, Role, RoundSteps, Word
+from annotation.enums import EXPLANATIONS, FINAL_STATES, Flag, QuestionState, Role, RoundSteps, Word
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, SamplingPlan, User
 from annotation.people.roles import add_role
 from annotation.prompts.versions import LONGEST_REASON
@@ -157,7 +157,8 @@ def _scope(versions: Sequence[PromptVersion], person: User | None) -> _Scope:
     runs = runs_by_version(versions)
     scope = _Scope({run.bank_import_id: version for version, run in runs if run.bank_import_id is not None})
     reviewed = Review.objects.filter(**{f"{IMPORT}__in": scope.version_of}).order_by().values("assignment__round")
-    rounds = list(ReviewRound.objects.filter(pk__in=reviewed).order_by("pk")) if scope.version_of else []
+    judging = ReviewRound.objects.filter(pk__in=reviewed).exclude(plan__rule=EXPLANATIONS).order_by("pk")
+    rounds = list(judging) if scope.version_of else []
     visible = rounds_with_outcomes_for(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))
     scope.rounds = [one for one in rounds if one.pk in visible]
     scope.n_hidden = len(rounds) - len(scope.rounds)

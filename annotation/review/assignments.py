@@ -26,7 +26,7 @@ _COLUMNS = (
     *("round__name", "round__slug", "round__state", "round__steps", "round__simulated"),
     *("round__adjudicates", "round__calibrates", "round__shared_answers", "repeats"),
     *("round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
-    *("round__form__name", "round__form__version", "round__form__design"),
+    *("round__form__name", "round__form__version", "round__form__design", "round__plan__rule"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
     *("revision__images_left_out", "revision__question__exam__prior"),
@@ -40,7 +40,7 @@ _ITS_REVISIONS = Revision.objects.filter(question=OuterRef(_QUESTION)).values("p
 _JUDGED = shown_keys().filter(reviewer=OuterRef("reviewer"), revision__in=_ITS_REVISIONS).exclude(pk=OuterRef("pk"))
 _JUDGED = _JUDGED.exclude(repeats=OuterRef("pk")).exclude(pk=OuterRef("repeats"))  # a hidden repeat is blind again
 CASES = (
-    Assignment.objects.select_related("round__form", "revision__question__exam", "blind_answer", "draft")
+    Assignment.objects.select_related("round__form", "round__plan", "revision__question__exam", "blind_answer", "draft")
     .only(*_COLUMNS)
     .order_by()
     .annotate(is_key_known=Exists(_SEEN) | Exists(_JUDGED))

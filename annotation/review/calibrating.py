@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, GradeName, RoundState
+from annotation.enums import EXPLANATIONS, AssignmentState, GradeName, RoundState
 from annotation.models import (
     Assignment,
     CalibrationResult,
@@ -51,6 +51,7 @@ def possible_calibrations() -> QuerySet[ReviewRound]:
     """Closed rounds whose reviews can be shared answers: few questions, some reviewed."""
     reviewed = Count("assignments__revision", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True)
     rows = ReviewRound.objects.filter(state=RoundState.CLOSED, archived_at=None).annotate(n_reviewed=reviewed)
+    rows = rows.exclude(plan__rule=EXPLANATIONS)
     return rows.filter(n_reviewed__gte=1, n_reviewed__lte=MOST_QUESTIONS).order_by("-closed_at")
 
 

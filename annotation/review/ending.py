@@ -123,15 +123,19 @@ def disputed(review_round: ReviewRound) -> QuerySet[Settlement]:
 
 
 def sampled_revisions(review_round: ReviewRound) -> list[int]:
-    """The wordings that the sample of the round has."""
+    """The wordings of its sample, whose states follow the round: none where it grades explanations of models."""
+    if review_round.grades_explanations:
+        return []
     return list(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", flat=True))
 
 
 def settle_round(review_round: ReviewRound, *, at: datetime) -> None:
     """Store what its reviews settle and why they do not settle the rest; a question without a review gets no row.
 
-    Runs once, in the transaction of the act that ends the reviews.
+    Runs once, in the transaction of the act that ends the reviews. Explanations of models settle no question.
     """
+    if review_round.grades_explanations:
+        return
     opinions = _opinions(review_round)
     keys = dict(AnswerKey.objects.filter(revision__in=opinions).values_list("revision_id", "key"))
     rows = []

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.case.kernels.durations import CLOCK_RULES, is_counted
-from annotation.enums import AssignmentState, QuestionState, Role, RoundState, RoundSteps, Verdict
+from annotation.enums import EXPLANATIONS, AssignmentState, QuestionState, Role, RoundState, RoundSteps, Verdict
 from annotation.models import (
     Assignment,
     Finding,
@@ -74,9 +74,10 @@ def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
 
 def rounds_in_sight(person: User, bank: QuestionBank) -> tuple[list[ReviewRound], int]:
     """The rounds of a bank that this person coordinates and whose outcomes they may see, newest first;
-    and how many of those that they coordinate are hidden from them, since they judge in them. Drafts are left out.
+    and how many of those that they coordinate are hidden from them, since they judge in them. Drafts are left out, and
+    rounds that grade explanations of models.
     """
-    begun = ReviewRound.objects.filter(plan__bank=bank).exclude(state=RoundState.DRAFT)
+    begun = ReviewRound.objects.filter(plan__bank=bank).exclude(state=RoundState.DRAFT).exclude(plan__rule=EXPLANATIONS)
     if not is_coordinator(person):
         mine = Membership.objects.filter(user=person, role=Role.COORDINATOR, round__isnull=False)
         begun = begun.filter(pk__in=mine.values("round"))

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from annotation.audit.recording import record
-from annotation.enums import PAPER_FORM
+from annotation.enums import EXPLANATIONS, PAPER_FORM
 from annotation.models import Review, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.review.calibrating import check_calibration
 from annotation.review.kernels.allotment import n_repeats
@@ -48,13 +48,15 @@ def design_of_round(review_round: ReviewRound) -> RoundDesign:
 
 
 def check_round_design(design: RoundDesign, plan: SamplingPlan) -> RoundDesign:
-    """The design as it is stored: no pass mark without calibration.
+    """The design as it is stored: no pass mark without calibration, and no explanation of a model twice.
 
     Raises ReviewRefused for shared answers or a pass mark that cannot be, and for too many repeats.
     """
     if not 0 <= design.percent_repeated <= MOST_REPEATED:
         sentence = _("Repeat 0 to %(n)s percent of the questions.") % {"n": MOST_REPEATED}
         raise ReviewRefused("out_of_range", sentence, status=422, field="percent_repeated")
+    if plan.rule == EXPLANATIONS:
+        design = replace(design, percent_repeated=0)
     check_calibration(plan, design.shared_answers, design.pass_mark)
     return design if design.shared_answers is not None else replace(design, pass_mark=None)
 

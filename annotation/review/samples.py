@@ -60,6 +60,9 @@ class SampleRefused(Refused):
     """A sample cannot be drawn, stored or removed; the sentence says why and what to do."""
 
 
+NOTHING_EXPLAINED: Mapping[int, tuple[str, str]] = {}
+
+
 def counted_samples() -> QuerySet[SamplingPlan]:
     """As lists show them."""
     return SamplingPlan.objects.select_related("bank", "created_by").annotate(n_drawn=Count("questions"))
@@ -295,8 +298,19 @@ def default_name(found: Draw) -> str:
 
 
 @transaction.atomic
-def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, rule: str = RULE) -> SamplingPlan:
-    """Store what was drawn, under the name of the rule that drew it. Raises SampleRefused for a name that is taken."""
+def store_sample(
+    found: Draw,
+    *,
+    name: str,
+    actor: User | None,
+    at: datetime,
+    rule: str = RULE,
+    explained: Mapping[int, tuple[str, str]] = NOTHING_EXPLAINED,
+) -> SamplingPlan:
+    """Store what was drawn, under the name of the rule that drew it. Raises SampleRefused for a name that is taken.
+
+    ``explained``: by wording a model and its explanation, which is graded in place of the question's own.
+    """
     name = name.strip()
     if len(name) > 200:
         raise SampleRefused("name_too_long", _("The name is longer than 200 characters."), field="name")
@@ -321,8 +335,11 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
     )
     SampledQuestion.objects.bulk_create(
         (
-            SampledQuestion(plan=plan, position=position, revision_id=revision_id, stratum=one.stratum)
-            for position, (one, revision_id) in enumerate(zip(found.drawn, found.revision_ids, strict=True), 1)
+            SampledQuestion(
+                plan=plan, position=position, revision_id=pk, stratum=one.stratum, model=model, explanation=explanation
+            )
+            for position, (one, pk) in enumerate(zip(found.drawn, found.revision_ids, strict=True), 1)
+            for model, explanation in [explained.get(pk, ("", ""))]
         ),
         batch_size=2000,
     )

@@ -20,7 +20,7 @@ from annotation.enums import (
 )
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import Names, image_descriptors
-from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
+from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, SampledQuestion, User
 from annotation.review.assignments import (
     N_AHEAD,
     CaseExams,
@@ -61,6 +61,9 @@ _RENDITIONS = KeptQuery(
     lambda *exams: Rendition.objects.filter(image__exam_id__in=exams).values_list("image_id", "kind", "name"), *_EXAMS
 )
 _TRUTH = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk), int)
+_EXPLAINED = KeptQuery(
+    lambda plan, pk: SampledQuestion.objects.filter(plan=plan, revision=pk).values_list("explanation"), int, int
+)
 _WITH_REPORT = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).select_related("report"), int)
 
 
@@ -136,6 +139,7 @@ class ShownCase(Struct, frozen=True, kw_only=True):
     own: Blind | None = None
     key: str = ""
     explanation: str = ""
+    is_explained_by_model: bool = False
     following: tuple[str, ...] = ()
     task: Task | None = None
     category: str = ""
@@ -234,9 +238,13 @@ def _truth(assignment: Assignment, parts: frozenset[Part], own: Blind | None) ->
     if Part.KEY not in parts:
         return {}
     row = (_WITH_REPORT if Part.REPORT in parts else _TRUTH)(assignment.revision_id)[0]
+    explanation, is_of_model = row.explanation, assignment.round.grades_explanations
+    if is_of_model:
+        ((explanation,),) = _EXPLAINED(assignment.round.plan_id, assignment.revision_id)
     truth: dict[str, Any] = {
         "key": row.key,
-        "explanation": row.explanation,
+        "explanation": explanation,
+        "is_explained_by_model": is_of_model,
         "following": tuple(flag.value for flag in following_flags(own, row.key)),
     }
     if Part.REPORT in parts and row.report is not None:

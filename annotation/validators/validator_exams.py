@@ -17,7 +17,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.contributions import contributed
-from annotation.enums import Difficulty, RoundState
+from annotation.enums import EXPLANATIONS, Difficulty, RoundState
 from annotation.models import (
     Finding,
     PromptVersion,
@@ -185,8 +185,9 @@ def _judged(verdicts: dict[int, str], opinions: dict[int, Opinion]) -> list[Judg
 
 
 def _closed(bank: QuestionBank | None = None) -> QuerySet[ReviewRound]:
-    """Rounds whose reviews are final, without calibration and adjudication."""
+    """Rounds whose reviews are final, without calibration, adjudication and explanations of models."""
     rounds = ReviewRound.objects.filter(state=RoundState.CLOSED, calibrates=None, adjudicates=None)
+    rounds = rounds.exclude(plan__rule=EXPLANATIONS)
     return rounds if bank is None else rounds.filter(plan__bank=bank)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -20,12 +20,13 @@ from annotation.model_calls.call_batches import change_cap, end, pause, stop
 from annotation.model_calls.next_calls import tally
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator
-from readerstudy.forms.models import ModelRunCapForm, StartModelRunForm
+from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, StartModelRunForm
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.model_runs.following import ask_first_questions, resume_run, start_run
 from readerstudy.model_runs.planning import runs_seen_by
 from readerstudy.model_runs.publishing import ask_to_publish, read_again
 from readerstudy.models import ModelEntry, ModelRun, PredictionRun
+from readerstudy.predictions.graded_explanations import draw_explanations
 from readerstudy.predictions.listing import close_submissions, entries_known_to, open_submissions, runs_known_to
 from readerstudy.predictions.runs import name_run, withdraw_run
 from readerstudy.study.permissions import may_change_model, may_enter_models
@@ -127,8 +128,25 @@ class CloseSubmissions(SubmissionsAct):
     do, done = close_submissions, gettext_lazy("Model submitters cannot send predictions for this bank any more.")
 
 
+class DrawExplanations(Act[QuestionBank]):
+    """A sample of explanations that models gave, drawn evenly over these runs. A round made of it grades them blind to
+    the model, and shows rates by model once it is closed.
+    """
+
+    name, route, summary = "explanations-draw", "explanations/", "Draw explanations of models to be graded"
+    roles, rows, reach = COORDINATORS, QuestionBank.objects.all, {"bank": "pk"}
+    do, done = draw_explanations, gettext_lazy("The explanations are drawn: make a round of this sample.")
+
+    def form_for(self, sent: Mapping[str, Any]) -> ExplanationsForm:
+        return ExplanationsForm(self.thing, self.person, sent)
+
+    def page(self) -> str:
+        return reverse("samples")
+
+
 RUN_ACTS: tuple[type[RunAct], ...] = (NamePredictionRun, WithdrawPredictionRun, ReadRunAgain)
 SUBMISSION_ACTS: tuple[type[SubmissionsAct], ...] = (OpenSubmissions, CloseSubmissions)
+COMPARISON_ACTS: tuple[type[Act[QuestionBank]], ...] = (DrawExplanations,)
 
 
 def run_of(person: User, public_id: str) -> ModelRun:

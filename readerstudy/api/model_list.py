@@ -31,6 +31,7 @@ from readerstudy.forms.models import ModelForm
 from readerstudy.models import ModelComparison, ModelEntry, PredictionRun, SubmissionCall
 from readerstudy.predictions import listing
 from readerstudy.predictions.entries import FIELDS, edit_model, enter_model, replace_model, withdraw_model
+from readerstudy.predictions.graded_explanations import MOST_DRAWN
 from readerstudy.predictions.listing import entries_known_to, runs_known_to
 from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models
 from readerstudy.views.runs import bank_compared
@@ -266,6 +267,13 @@ class ComparisonShape(Shown):
         from readerstudy.comparison.comparing_models import inputs_now  # loads numpy: not at every start
 
         return inputs_now(comparison.bank) != comparison.inputs_sha256
+
+
+class ExplanationsSent(SentBody):
+    runs = serializers.ListField(child=serializers.CharField(), help_text="ids of runs of predictions on the bank")
+    n = serializers.IntegerField(min_value=1, max_value=MOST_DRAWN, help_text="equally many of each run, or one more")
+    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=1)
+    name = serializers.CharField(max_length=200, help_text="of the sample")
 
 
 class _OfComparedBank(Resource):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.urls import path
 
 from annotation.api.acting import api_paths, resource_of
+from annotation.api.questionbank.banks import OneBank
 from annotation.api.questionbank.question_acts import ReasonSent
-from readerstudy.acts.models import MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import (
     DESIGN_ACTS,
     LINK_ACTS,
@@ -110,6 +111,7 @@ urlpatterns = [
     path(f"{COMPARISON}jobs/<str:public_id>/", model_list.ComparisonJob.as_view(), name="api-models-compare-job"),
     path(SUBMISSIONS, model_list.Submissions.as_view(), name="api-submissions"),
     *api_paths(SUBMISSIONS, SUBMISSION_ACTS, model_list.Submissions),
+    *api_paths(COMPARISON, COMPARISON_ACTS, OneBank, DrawExplanations=model_list.ExplanationsSent),
     path("model-runs/", model_run_list.ModelRuns.as_view(), name="api-model-runs"),
     path(MODEL_RUN, model_run_list.OneModelRun.as_view(), name="api-model-run"),
     *api_paths(MODEL_RUN, MODEL_RUN_ACTS, model_run_list.OneModelRun),

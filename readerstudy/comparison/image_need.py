@@ -17,7 +17,7 @@ import numpy as np
 from django.db.models import QuerySet
 
 from annotation.call_enums import OF_SERVER
-from annotation.enums import Degree, RoundState
+from annotation.enums import EXPLANATIONS, Degree, RoundState
 from annotation.models import ModelCall, ReviewRound, User
 from annotation.review.onlookers import rounds_in_sight, rounds_with_outcomes_for
 from annotation.review.outcomes import newest_reviews
@@ -147,6 +147,7 @@ def _rounds(run: ModelRun, person: User | None) -> tuple[list[ReviewRound], int]
     if person is not None:
         return rounds_in_sight(person, run.batch.bank)
     begun = ReviewRound.objects.filter(plan__bank=run.batch.bank_id).exclude(state=RoundState.DRAFT)
+    begun = begun.exclude(plan__rule=EXPLANATIONS)
     seen = rounds_with_outcomes_for(None, begun)
     rounds = list(begun)
     return [one for one in rounds if one.pk in seen], len(rounds) - len(seen)

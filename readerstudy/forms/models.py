@@ -16,13 +16,14 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.forms import PlainForm
 from annotation.forms.model_endpoints import AskingForm
 from annotation.imaging.kernels.picture_policies import QUARTER
-from annotation.models import PromptVersion
+from annotation.models import PromptVersion, QuestionBank, User
 from annotation.templatetags.pages import file_size
 from readerstudy.enums import FILE_FORMS, PredictionForm
 from readerstudy.forms.drafts import SentFile
 from readerstudy.model_runs.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted, model_at
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
+from readerstudy.predictions.graded_explanations import MOST_DRAWN, runs_to_grade
 from readerstudy.predictions.kernels.records import FIRST, LAST, VOTED, without_hidden
 from readerstudy.predictions.kernels.streamed_predictions import MOST_BYTES
 from readerstudy.predictions.listing import Target
@@ -286,6 +287,27 @@ class ModelRunForm(AskingForm):
             chat=ChatSettings(temperature=sent["temperature"], max_tokens=sent["max_tokens"]),
             cap=sent["cap"],
             seed=sent["seed"],
+        )
+
+
+class ExplanationsForm(PlainForm):
+    """Which explanations are drawn to be graded."""
+
+    runs = forms.MultipleChoiceField(label=_("Runs"), widget=forms.CheckboxSelectMultiple)
+    n = forms.IntegerField(label=_("Explanations"), min_value=1, max_value=MOST_DRAWN, initial=60)
+    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=1)
+    name = forms.CharField(label=_("Name of the sample"), max_length=200)
+
+    def __init__(self, bank: QuestionBank, person: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = runs_to_grade(bank, person)
+        words = gettext("%(model)s, run %(n)d on %(name)s")
+        self.offer(
+            "runs",
+            [
+                (one.public_id, words % {"model": one.entry, "n": one.number, "name": one.study or bank.name})
+                for one in runs
+            ],
         )
 
 

@@ -38,7 +38,7 @@ from readerstudy.comparison.comparison_job import (
     take_comparison,
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows
-from readerstudy.forms.models import ModelRunCapForm, ModelRunForm
+from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRunForm
 from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
 from readerstudy.model_runs.planning import (
@@ -232,6 +232,8 @@ def models_compare(request: AuthenticatedRequest) -> HttpResponse:
     context: dict[str, Any] = {"banks": banks, "bank": bank, "may_compare": is_coordinator(request.user)}
     if bank is not None:
         context |= _compared(bank)
+        if context["may_compare"]:
+            context["explanations_form"] = ExplanationsForm(bank, request.user)
     return render(request, "readerstudy/models/compare.html", context)
 
 

@@ -27,6 +27,7 @@ from annotation.discussion.history import Event, life_of
 from annotation.discussion.selected_questions import tags_of
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import (
+    EXPLANATIONS,
     Difficulty,
     HistoryKind,
     ImageState,
@@ -330,8 +331,11 @@ def _neighbours(one: Question) -> tuple[int | None, int | None]:
 
 
 def _closed_reviews(one: Question) -> list[Review]:
-    """The newest version of each review of closed rounds, without calibration; those of an open round stay hidden."""
+    """The newest version of each review of closed rounds, without calibration and explanations of models; those of an
+    open round stay hidden.
+    """
     closed = Assignment.objects.filter(round__state=RoundState.CLOSED, round__calibrates=None)
+    closed = closed.exclude(round__plan__rule=EXPLANATIONS)
     rows = Review.objects.filter(assignment__in=closed.filter(revision__question=one)).select_related(
         "assignment__round__adjudicates", "assignment__reviewer", "assignment__revision"
     )

@@ -27,6 +27,7 @@ from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.outcomes.adjudicating import adjudicators_of, facts_of
+from annotation.outcomes.model_explanations import rates_by_model
 from annotation.outcomes.outcome_groups import GroupBy, group_outcomes
 from annotation.outcomes.overview import settling_of
 from annotation.outcomes.prompt_flags import revised_questions
@@ -269,7 +270,9 @@ def _settled(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[s
 def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
     is_blinded = not may_see_outcomes(request.user, review_round)
     context: dict[str, Any] = {"is_blinded": is_blinded, "outcomes": None, "formats": formats_here()}
-    return context if is_blinded else context | outcomes_context(request, scope_of(review_round))
+    if is_blinded:
+        return context
+    return context | outcomes_context(request, scope_of(review_round)) | {"by_model": rates_by_model(review_round)}
 
 
 def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordinates: bool) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
-from readerstudy.acts.models import MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
+from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
 EVERY: tuple[type[Act[Any]], ...] = (
@@ -35,6 +35,7 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *MODEL_RUN_ACTS,
     *RUN_ACTS,
     *SUBMISSION_ACTS,
+    *COMPARISON_ACTS,
 )
 ACTS = {act.name: act for act in EVERY}
 
