@@ -373,9 +373,16 @@ def _judged(one: ReviewRound) -> str:
         if one.percent_repeated
         else ""
     )
-    return f"""{first} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether the question
-        needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them. No reviewer
-        saw the answers of the others.{repeated}"""
+    explained = (
+        """ In place of its own explanation each question had the answer and explanation of a model, drawn evenly over
+        runs of models, whose names nobody was shown: what is said of explanations is of theirs. No question is
+        settled."""
+        if one.grades_explanations
+        else ""
+    )
+    return f"""{first}{explained} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether the
+        question needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them. No
+        reviewer saw the answers of the others.{repeated}"""
 
 
 def _statistics(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:

@@ -20,20 +20,15 @@ Trials = dict[str, dict[str, list[int]]]  # by what is counted and by patient: 1
 
 
 class ModelRates(Struct, frozen=True):
-    """``shares`` in the order of ``ExplanationRates.labels``, over the reviews that say something of it."""
+    """``shares``: what is counted, with its share of the reviews that say something of it."""
 
     model: str
     n_explanations: int  # with a review
     n_reviews: int
-    shares: list[Estimate]
+    shares: list[tuple[str, Estimate]]
 
 
-class ExplanationRates(Struct, frozen=True):
-    labels: list[str]
-    models: list[ModelRates]
-
-
-def rates_by_model(review_round: ReviewRound) -> ExplanationRates | None:
+def rates_by_model(review_round: ReviewRound) -> list[ModelRates] | None:
     """Shares of reviews: of each grade those with GOOD_GRADE or better, and those that accept, by name of the model.
 
     Limits are by cluster: patients, or exams where no patient is known; all reviews of one are together. None of a
@@ -63,12 +58,13 @@ def rates_by_model(review_round: ReviewRound) -> ExplanationRates | None:
                 trials[model][name.value][cluster].append(int(grade >= GOOD_GRADE))
         if verdict != Verdict.CANNOT_JUDGE:
             trials[model][Verdict.ACCEPT][cluster].append(int(verdict == Verdict.ACCEPT))
-    counted = [*(name.value for name in grades), Verdict.ACCEPT]
-    models = [
-        ModelRates(model, len(set(own)), len(own), [_share(trials[model][one]) for one in counted])
+    counted = {**{name.value: name.label for name in grades}, Verdict.ACCEPT: Verdict.ACCEPT.label}
+    return [
+        ModelRates(
+            model, len(set(own)), len(own), [(_(label), _share(trials[model][one])) for one, label in counted.items()]
+        )
         for model, own in sorted(reviews.items())
     ]
-    return ExplanationRates([*(_(name.label) for name in grades), _(Verdict.ACCEPT.label)], models)
 
 
 def _share(of_cluster: dict[str, list[int]]) -> Estimate:

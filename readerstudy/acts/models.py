@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -133,15 +134,18 @@ class DrawExplanations(Act[QuestionBank]):
     the model, and shows rates by model once it is closed.
     """
 
-    name, route, summary = "explanations-draw", "explanations/", "Draw explanations of models to be graded"
+    name, route, summary = "models-compare-explanations", "explanations/", "Draw explanations of models to be graded"
     roles, rows, reach = COORDINATORS, QuestionBank.objects.all, {"bank": "pk"}
-    do, done = draw_explanations, gettext_lazy("The explanations are drawn: make a round of this sample.")
+    do = draw_explanations
 
     def form_for(self, sent: Mapping[str, Any]) -> ExplanationsForm:
         return ExplanationsForm(self.thing, self.person, sent)
 
+    def says(self, arguments: dict[str, Any], result: Any) -> str:
+        return _("The explanations are drawn: make a round of the sample “%(name)s”.") % {"name": result}
+
     def page(self) -> str:
-        return reverse("samples")
+        return f"{reverse('models-compare')}?{urlencode({'bank': self.thing.slug})}"
 
 
 RUN_ACTS: tuple[type[RunAct], ...] = (NamePredictionRun, WithdrawPredictionRun, ReadRunAgain)

@@ -60,6 +60,9 @@ def draw_explanations(
     current = Revision.objects.in_bank(bank).current()
     given = Prediction.objects.exclude(explanation="").filter(revision__in=current.order_by().values("pk")).order_by()
     explained = {run.pk: set(given.filter(run=run).values_list("revision_id", flat=True)) for run in chosen}
+    if silent := next((run for run in chosen if not explained[run.pk]), None):
+        sentence = _("“%(run)s” explains no current question: leave it out.") % {"run": _name_of(silent)}
+        raise PredictionsRefused("no_explanation", sentence, status=422, field="runs")
     numbers = dict(current.filter(pk__in=set().union(*explained.values())).values_list("pk", "question__number"))
     run_of = _evenly(explained, numbers, n=n, seed=seed)
     if len(run_of) < n:
@@ -106,13 +109,15 @@ def _evenly(explained: Mapping[int, set[int]], numbers: Mapping[int, int], *, n:
 def _given(run_of: Mapping[int, int], runs: Iterable[PredictionRun]) -> Iterable[tuple[int, tuple[str, str]]]:
     """By wording the name of the model with its run, and what it answered and said."""
     for run in runs:
-        model = _("%(model)s, run %(n)d") % {"model": run.entry, "n": run.number}
-        if run.study is not None:
-            model += f" ({run.study.name})"
         own = [pk for pk, of in run_of.items() if of == run.pk]
         rows = Prediction.objects.filter(run=run, revision__in=own).select_related("revision")
         for one in rows:
             answer = (
                 _("The model answered %(letter)s.") % {"letter": one.option} if one.option else _("It named no option.")
             )
-            yield one.revision_id, (model[:300], f"{answer} {one.explanation}")
+            yield one.revision_id, (_name_of(run)[:300], f"{answer} {one.explanation}")
+
+
+def _name_of(run: PredictionRun) -> str:
+    name = _("%(model)s, run %(n)d") % {"model": run.entry, "n": run.number}
+    return f"{name} ({run.study.name})" if run.study is not None else name

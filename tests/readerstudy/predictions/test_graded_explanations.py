@@ -60,7 +60,7 @@ def bank() -> QuestionBank:
 
 def draw(bank: QuestionBank, n: int = 8, **wanted: Any) -> SamplingPlan:
     runs = list(PredictionRun.objects.filter(bank=bank).values_list("public_id", flat=True))
-    given = {"runs": runs, "seed": 1, "name": "Explanations", "actor": None, "at": NOON}
+    given: dict[str, Any] = {"runs": runs, "seed": 1, "name": "Explanations", "actor": None, "at": NOON}
     return draw_explanations(bank, n=n, **(given | wanted))
 
 
@@ -99,6 +99,9 @@ def test_a_name_that_is_taken_and_runs_of_a_secret_study_are_refused(bank: Quest
     draw(bank)
     with refuses(PredictionsRefused, "name_taken"):
         draw(bank)
+    import_file(entry_named("Silent"), Target(bank), lines({"id": "Q1", "pred_answer": "A"}))
+    with refuses(PredictionsRefused, "no_explanation", match="“Silent, run 1” explains no current question"):
+        draw(bank, name="Another")
     study = make_study(name="Secret")
     give_keys(study.bank, S1=1)
     said = lines({"id": "S1", "pred_answer": "A", "explanation": "Because."})
@@ -186,8 +189,7 @@ def test_rates_by_model_are_there_once_it_is_closed(
     close_round(made, actor=cora, at=NOON + timedelta(hours=1))
     found = rates_by_model(ReviewRound.objects.get(pk=made.pk))
     assert found is not None
-    clarity = found.labels.index("Explanation clarity")
-    told = {one.model: (one.n_explanations, one.n_reviews, one.shares[clarity]) for one in found.models}
+    told = {one.model: (one.n_explanations, one.n_reviews, dict(one.shares)["Explanation clarity"]) for one in found}
     zeta, omega = told["Zeta, run 1"], told["Omega, run 1"]
     assert (zeta[0], zeta[2].count, zeta[2].n) == (4, zeta[1], zeta[1])
     assert (omega[2].count, omega[2].n, omega[2].flags) == (0, omega[1], omega[2].flags)
@@ -200,8 +202,8 @@ def test_a_coordinator_draws_on_the_page_of_models(bank: QuestionBank, cora: Use
     runs = list(PredictionRun.objects.values_list("public_id", flat=True))
     assert all(f'value="{one}"' in page for one in runs)
     sent = {"runs": runs, "n": 4, "seed": 1, "name": "Drawn"}
-    response = client.post(reverse("explanations-draw", args=[bank.slug]), sent, follow=True)
-    assert "make a round of this sample" in response.content.decode()
+    response = client.post(reverse("models-compare-explanations", args=[bank.slug]), sent, follow=True)
+    assert "make a round of the sample “Drawn”" in response.content.decode()
     plan = SamplingPlan.objects.get(name="Drawn")
     assert plan.frame == {"explanations": sorted(runs)}
     sample = client.get(reverse("sample", args=[plan.slug])).content.decode()
