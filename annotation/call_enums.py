@@ -89,6 +89,9 @@ class SentImages(Word):
     SWAPPED = "swapped", _("images of another patient")  # with the same views
 
 
+WITH_IMAGES_OF_PEOPLE = (SentImages.ALL, SentImages.FIRST, SentImages.SWAPPED)  # a blank image shows nobody
+
+
 class BatchState(Word):
     """Of the calls of a model that belong together."""
 

@@ -33,29 +33,30 @@ def permission_in_force(
     images: bool = False,
     reports: bool = False,
 ) -> SendingPermission:
-    """The newest permission under which all of this may be sent now.
+    """The newest permission under which all of this may be sent now; where several add up to it, the one of them that
+    ends first.
 
     One that was given while the endpoint was elsewhere, without the terms of the bank, does not hold for an endpoint
-    that is outside now. Raises SendingRefused (``no_permission``).
+    that is outside now. Raises SendingRefused (``no_permission``), which names what no permission is for.
     """
     asked = {"questions": questions, "images": images, "reports": reports}
-    needed = {name: True for name, is_asked in asked.items() if is_asked}
-    found = SendingPermission.objects.filter(
-        bank=bank, endpoint=endpoint, withdrawn_at=None, expires_at__gt=at, **needed
-    )
+    needed = [name for name, is_asked in asked.items() if is_asked]
+    rows = SendingPermission.objects.filter(bank=bank, endpoint=endpoint, withdrawn_at=None, expires_at__gt=at)
     if any(one.name == endpoint and one.place == EndpointPlace.OUTSIDE for one in endpoints()):
-        found = found.exclude(terms="")
-    newest = found.first()
-    if newest is None:
+        rows = rows.exclude(terms="")
+    found = list(rows)
+    for_each = {name: next((one for one in found if getattr(one, name)), None) for name in needed}
+    if missing := [name for name, one in for_each.items() if one is None]:
         labels = {"questions": _("questions"), "images": _("images"), "reports": _("reports")}
-        what = _(" and ").join(labels[name] for name in needed)
+        what = _(" and ").join(labels[name] for name in missing)
         sentence = _(
             "Nobody has permitted to send %(what)s of “%(bank)s” to the endpoint “%(endpoint)s”, or the permission is "
             "over. An administrator gives it on the page of the bank."
         )
         facts = {"what": what, "bank": bank.name, "endpoint": endpoint}
         raise SendingRefused("no_permission", sentence % facts, status=409)
-    return newest
+    whole = next((one for one in found if all(getattr(one, name) for name in needed)), None)
+    return whole or min((one for one in for_each.values() if one), key=lambda one: one.expires_at)
 
 
 def give_permission(

@@ -134,7 +134,7 @@ def _check(wanted: GenerationWanted, at: datetime) -> tuple[SendingPermission, P
     _check_numbers(wanted)
     check_purpose(wanted.bullets_prompt, PromptPurpose.BULLETS)
     check_purpose(wanted.questions_prompt, PromptPurpose.QUESTIONS)
-    return permitted_and_priced(wanted.bank, wanted, at=at, reports=True)
+    return permitted_and_priced(wanted.bank, wanted, at=at, questions=False, reports=True)
 
 
 def _check_numbers(wanted: GenerationWanted) -> None:

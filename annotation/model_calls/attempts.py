@@ -262,14 +262,15 @@ def check_probe(endpoint: str, model: str, *, n_images: int, has_schema: bool) -
 
 
 def permitted_and_priced(
-    bank: QuestionBank, asking: Asking, *, at: datetime, images: bool = False, reports: bool = False
+    bank: QuestionBank, asking: Asking, *, at: datetime, **parts: bool
 ) -> tuple[SendingPermission, Price | None]:
     """The permission that calls would name, and what the model costs now; None where nobody has stated it.
 
-    Raises EndpointRefused, SendingRefused, and BatchRefused for a cap that cannot be kept.
+    ``parts``: what is sent, as ``permission_in_force`` takes it. Raises EndpointRefused, SendingRefused, and
+    BatchRefused for a cap that cannot be kept.
     """
     endpoint_to_ask(asking.endpoint)
-    permission = permission_in_force(bank, asking.endpoint, at=at, images=images, reports=reports)
+    permission = permission_in_force(bank, asking.endpoint, at=at, **parts)
     price = price_on(asking.endpoint, asking.model, at.date())
     if asking.cap is not None:
         check_cap(asking.cap, price)

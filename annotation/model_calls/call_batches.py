@@ -9,11 +9,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.call_enums import NO_ANSWER, BatchState, CallOutcome
+from annotation.call_enums import NO_ANSWER, WITH_IMAGES_OF_PEOPLE, BatchState, CallOutcome, PromptPurpose
 from annotation.contributions import contributed
 from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.sending_permissions import SendingRefused, permission_in_force
 from annotation.model_calls.kernels.pacing import may_become
-from annotation.models import CallBatch, ModelCall, Price, User
+from annotation.models import CallBatch, ModelCall, Price, PromptVersion, User
+from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.refusals import Refused
 
 
@@ -176,8 +178,32 @@ def _check_may_be_asked(batch: CallBatch, at: datetime) -> None:
     endpoint_named(batch.endpoint)
     if batch.bank.archived_at is not None:
         raise BatchRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": batch.bank.name})
-    if not batch.permission.holds_at(at):
+    if not is_permitted(batch, at):
         raise BatchRefused("permission_over", permission_is_over(batch))
+
+
+def sent_parts(prompt: PromptVersion | ShippedPrompt, images: str) -> dict[str, bool]:
+    """What of a bank calls with this prompt and these images send, as ``permission_in_force`` takes it."""
+    of_reports = prompt.purpose in (PromptPurpose.BULLETS, PromptPurpose.QUESTIONS)
+    return {
+        "questions": not of_reports,
+        "images": images in WITH_IMAGES_OF_PEOPLE,
+        "reports": of_reports or "report" in prompt.variables,
+    }
+
+
+def is_permitted(batch: CallBatch, at: datetime) -> bool:
+    """Whether the permission holds that the batch names, and others do for what this one leaves out."""
+    named = batch.permission
+    parts = sent_parts(batch.prompt, batch.images)
+    others = {name: is_sent and not getattr(named, name) for name, is_sent in parts.items()}
+    if not named.holds_at(at) or not any(others.values()):
+        return named.holds_at(at)
+    try:
+        permission_in_force(batch.bank, batch.endpoint, at=at, **others)
+    except SendingRefused:
+        return False
+    return True
 
 
 def permission_is_over(batch: CallBatch) -> str:

@@ -29,7 +29,7 @@ from annotation.model_calls.attempts import (
     permitted_and_priced,
     store_batch,
 )
-from annotation.model_calls.call_batches import start
+from annotation.model_calls.call_batches import sent_parts, start
 from annotation.models import Price, PromptVersion, QuestionBank, SendingPermission, User, ValidatorRun
 from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.prompts.versions import stored_version, version_of
@@ -157,9 +157,9 @@ def check_wanted(wanted: CheckWanted, at: datetime) -> tuple[SendingPermission, 
     check_purpose(wanted.prompt, PromptPurpose.CHECK)
     prompt = wanted.asked_with
     _check_schema(prompt, "difficulty" if wanted.validator == RATING else "verdict")
-    has_images, has_reports = prompt.images != SentImages.NONE, "report" in prompt.variables
-    found = permitted_and_priced(wanted.bank, wanted, at=at, images=has_images, reports=has_reports)
-    check_probe(wanted.endpoint, wanted.model, n_images=int(has_images), has_schema=bool(prompt.schema))
+    parts = sent_parts(prompt, prompt.images)
+    found = permitted_and_priced(wanted.bank, wanted, at=at, **parts)
+    check_probe(wanted.endpoint, wanted.model, n_images=int(parts["images"]), has_schema=bool(prompt.schema))
     return found
 
 

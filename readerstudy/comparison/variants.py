@@ -13,7 +13,7 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from annotation.call_enums import OF_SERVER, BatchState, CallOutcome, SentImages
+from annotation.call_enums import OF_SERVER, WITH_IMAGES_OF_PEOPLE, BatchState, CallOutcome, SentImages
 from annotation.jobs.handlers import Progress, Result
 from annotation.models import ModelCall, Revision
 from annotation.questionbank.priors import patients_of
@@ -24,7 +24,7 @@ from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING
 from readerstudy.comparison.kernels.variant_tables import RULE, AnsweredRun, AskedArrays, PairedVariant, variant_tables
 from readerstudy.design.kernels.documents import canonical
 from readerstudy.design.shown import patients_shown
-from readerstudy.model_runs.asked_questions import WITH_IMAGES_OF_PEOPLE, RunningRefused
+from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.planning import shows_results
 from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun, StudyCase

@@ -35,8 +35,6 @@ from readerstudy.enums import Block
 from readerstudy.models import ModelRun, StudyCase
 from readerstudy.predictions.listing import Target
 
-WITH_IMAGES_OF_PEOPLE = (SentImages.ALL, SentImages.FIRST, SentImages.SWAPPED)  # a blank image shows nobody
-
 
 class RunningRefused(Refused):
     """Something cannot be done with a run of a model; the sentence says what to do."""

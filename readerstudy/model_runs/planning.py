@@ -22,11 +22,11 @@ from annotation.enums import Role
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.serving import policy_for
 from annotation.model_calls.attempts import Asking, CallPlan, check_purpose, permitted_and_priced, store_batch
+from annotation.model_calls.call_batches import sent_parts
 from annotation.models import ModelCall, Price, PromptVersion, SendingPermission, User
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.site.permissions import acts_as, is_coordinator, within_reach
 from readerstudy.model_runs.asked_questions import (
-    WITH_IMAGES_OF_PEOPLE,
     AskedQuestion,
     RunningRefused,
     asked_questions,
@@ -238,8 +238,7 @@ def _check(
         raise RunningRefused("bad_repeats", sentence, status=422, field="n_repeats")
     policy_for(target.bank, wanted.picture_policy)
     _check_asks_alike(wanted, entry)
-    has_people = wanted.sent_images in WITH_IMAGES_OF_PEOPLE
-    return permitted_and_priced(target.bank, wanted, at=at, images=has_people)
+    return permitted_and_priced(target.bank, wanted, at=at, **sent_parts(wanted.prompt, wanted.sent_images))
 
 
 @transaction.atomic

@@ -86,8 +86,25 @@ def test_what_is_given_holds_for_its_bank_endpoint_parts_and_time(
 def test_reports_alone_are_for_writing_questions(bank: QuestionBank, noon: datetime) -> None:
     given = give(bank, noon, questions=False, reports=True)
     assert permission_in_force(bank, "local", at=noon, questions=False, reports=True) == given
-    with refuses(SendingRefused, "no_permission", match="questions and reports"):
+    with refuses(SendingRefused, "no_permission", match="send questions of"):
         permission_in_force(bank, "local", at=noon, reports=True)
+
+
+def test_several_permissions_add_up_until_the_first_of_them_ends(bank: QuestionBank, noon: datetime) -> None:
+    reports = give(bank, noon, questions=False, reports=True, expires_at=noon + timedelta(days=2))
+    images = give(bank, noon + timedelta(minutes=1), images=True)
+    at = noon + timedelta(hours=1)
+    assert permission_in_force(bank, "local", at=at, images=True, reports=True) == reports, "the first that ends"
+    assert permission_in_force(bank, "local", at=at, images=True) == images
+    whole = give(bank, at, images=True, reports=True)
+    assert permission_in_force(bank, "local", at=at, images=True, reports=True) == whole, "one that is enough alone"
+    withdraw_permission(whole, "too wide", actor=None, at=at)
+    withdraw_permission(images, "the contract ended", actor=None, at=at)
+    with refuses(SendingRefused, "no_permission", match="send questions and images of"):
+        permission_in_force(bank, "local", at=at, images=True, reports=True)
+    give(bank, at, "ward")
+    with refuses(SendingRefused, "no_permission", match="send questions of"):
+        permission_in_force(bank, "local", at=at, reports=True)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from annotation.generation.generation_plans import GenerationWanted, ensure_prom
 from annotation.generation.kernels.answer_forms import BULLETS, QUESTIONS
 from annotation.generation.making import fill_calls
 from annotation.generation.report_sources import reports_of_bank
+from annotation.model_calls.call_batches import start
 from annotation.model_calls.request_bodies import contents_of
 from annotation.models import (
     AuditEvent,
@@ -198,7 +199,12 @@ def test_without_a_permission_for_reports_nothing_is_planned(bank: QuestionBank)
     make_permission(bank, reports=False)
     refusal = refusal_of(wanted_of(bank))
     assert refusal.code == "no_permission"
-    assert "questions and reports" in str(refusal)
+    assert "send reports of" in str(refusal)
+
+
+def test_a_permission_for_reports_alone_is_enough(bank: QuestionBank) -> None:
+    SendingPermission.objects.update(questions=False)
+    start(planned(wanted_of(bank)).bullets_batch, actor=None, at=NOON)
 
 
 def test_a_bank_without_reports(bank: QuestionBank, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from django.db.models import F
 from pytest_django.fixtures import Settings
 
-from annotation.call_enums import BatchState, CallOutcome
+from annotation.call_enums import BatchState, CallOutcome, PromptPurpose
 from annotation.endpoints.probing import lease_until, take_lease
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import (
@@ -22,6 +22,7 @@ from annotation.model_calls.call_batches import (
     acts_now,
     ask_first,
     change_cap,
+    is_permitted,
     pause,
     start,
     stop,
@@ -38,8 +39,10 @@ from tests.annotation.model_calls.simulated_calls import (
     make_batch,
     make_permission,
     make_price,
+    make_prompt,
 )
 from tests.annotation.review.cases import make_bank
+from tests.refusals import refuses
 
 Fault = StandInFault
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -308,6 +311,26 @@ def test_a_permission_that_is_withdrawn_stops_its_calls_within_one() -> None:
         with pytest.raises(BatchRefused) as refusal:
             start(CallBatch.objects.get(pk=batch.pk), actor=None, at=NOON)
     assert refusal.value.code == "permission_over"
+
+
+def test_calls_under_two_permissions_stop_when_either_is_withdrawn() -> None:
+    """The one that they name is for the reports alone; the other is for the questions."""
+    batch = make_batch(50, prompt=make_prompt(purpose=PromptPurpose.CHECK, variables=["question", "options", "report"]))
+    questions = batch.permission
+    CallBatch.objects.update(permission=make_permission(batch.bank, questions=False, images=False, reports=True))
+    batch.refresh_from_db()
+    assert is_permitted(batch, NOON)
+    SendingPermission.objects.filter(pk=questions.pk).update(withdrawn_at=NOON)
+    assert not is_permitted(batch, NOON)
+    with asked_server() as server:
+        ask(batch)
+        assert server.ledger == []
+        with refuses(BatchRefused, "permission_over"):
+            start(CallBatch.objects.get(pk=batch.pk), actor=None, at=NOON)
+    assert batch.state == BatchState.PAUSED
+    assert "withdrawn or has expired" in batch.paused_because
+    make_permission(batch.bank)
+    assert is_permitted(batch, NOON)
 
 
 def test_an_expired_permission_sends_nothing() -> None:

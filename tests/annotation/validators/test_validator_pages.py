@@ -191,7 +191,7 @@ def test_a_refusal_of_one_starts_none(client: Client, cora: User) -> None:
     client.force_login(cora)
     answer = send(client, bank)
     assert answer.status_code == 422
-    assert "Nobody has permitted to send questions and reports" in answer.content.decode()
+    assert "Nobody has permitted to send reports of" in answer.content.decode()
     assert not CallBatch.objects.exists()
 
 

@@ -224,7 +224,7 @@ def refused(target: Target, room: Any, code: str, *, actor: User | None = None, 
 
 def test_images_need_a_permission_of_their_own(bank: QuestionBank) -> None:
     permit(bank, images=False)
-    refused(Target(bank), SendingRefused, "no_permission", match="questions and images", images=SentImages.FIRST)
+    refused(Target(bank), SendingRefused, "no_permission", match="send images of", images=SentImages.FIRST)
     assert plan_run(wanted(Target(bank), images=SentImages.BLANK), actor=None, at=NOON).n_calls == 30
 
 
