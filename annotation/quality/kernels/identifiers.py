@@ -32,11 +32,23 @@ class Identifier(NamedTuple):
     patterns: tuple[Pattern, ...] = ()
     version: int = 1
 
+    @property
+    def token(self) -> str:
+        """What stands in a text where something was masked, such as [NAME]."""
+        return f"[{self.code.removeprefix('identifier_').replace('_', ' ').upper()}]"
+
 
 class Spotted(NamedTuple):
     identifier: Identifier
     start: int  # from 0
     end: int
+
+
+class Part(NamedTuple):
+    """A piece of a text as it is, or a place with what it looks like."""
+
+    text: str
+    identifier: Identifier | None = None
 
 
 def _pattern(regex: str, *needs: str) -> Pattern:
@@ -287,6 +299,7 @@ IDENTIFIERS = (
         ),
     ),
 )
+_TOKENS = "|".join(re.escape(one.token) for one in IDENTIFIERS)
 _ALL = tuple(one for one in IDENTIFIERS if one.patterns)
 _FEW_DIGITS = tuple(one for one in _ALL if one.letter in "ABCFLMN")
 _NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABFN")
@@ -301,7 +314,12 @@ _ENDING = re.compile(r"\.(?:com|org|net|edu|gov|mil)\b")
 
 
 def spot_identifiers(text: str) -> list[Spotted]:
-    """What looks like an identifier, by its place in the text; another code only where nothing else was found."""
+    """What looks like an identifier, by its place in the text; another code only where nothing else was found.
+
+    What stands for something masked is none.
+    """
+    if "[" in text:
+        text = _compiled(_TOKENS).sub(lambda found: "]" * len(found[0]), text)
     if not (tried := _tried(text)):
         return []
     lower, taken, is_taken = text.lower(), list[Spotted](), bytearray(len(text))
@@ -365,3 +383,42 @@ def _is_eponym(parts: list[str]) -> bool:
 def _is_in_capitals(text: str) -> bool:
     words = [word for word in text.split() if word.isalpha()]
     return len(words) > 3 and 2 * sum(word.isupper() for word in words) > len(words)
+
+
+# --- places, marked or masked ---
+# After a title, "signed by" and the like, the whole name goes: initials, further names, titles, words in capitals.
+_BY = r"(?i:patient|name|dictated|signed|reported|referred|interpreted|read)"
+_INTRODUCED = re.compile(rf"(?:{_BY}|{'|'.join(_TITLE_WORDS)})\b")
+_OPEN = re.compile(r"(?:^|[\s:=])(?:[A-Z]|Dr|Mr|Mrs|Ms|Prof)\.?$|[^.]$")  # ends in an initial or a title, or in no stop
+_NEXT = rf"(?:{_UPPER}\.|{_UPPER}{{2,}}\b|(?<!, ){_UPPER}[\w'’-]*+)(?!\s*:)"
+_MORE = re.compile(rf"(?:[ \t]+(?:v[ao]n|de[rn]?|la)\b)*,?[ \t]+{_NEXT}")
+
+
+def marked(text: str) -> list[Part]:
+    """The text in pieces, each place apart. The full stop of a sentence belongs to no place."""
+    parts, at = list[Part](), 0
+    for identifier, start, end in _places(text):
+        parts += [Part(text[at:start]), Part(text[start:end], identifier)]
+        at = end
+    return [part for part in (*parts, Part(text[at:])) if part.text]
+
+
+def masked(text: str) -> str:
+    """The text with a token for each place. Other places may show once these are gone: they go too."""
+    for _round in range(5):
+        text = "".join(part.identifier.token if part.identifier else part.text for part in marked(text))
+    return text
+
+
+def _places(text: str) -> list[Spotted]:
+    """Apart from each other, names whole."""
+    places: list[Spotted] = []
+    for identifier, start, end in spot_identifiers(text):
+        if identifier.letter == "A" and _INTRODUCED.match(text, start, end):
+            while _OPEN.search(text[start:end]) and (more := _MORE.match(text, end)):
+                end = more.end()
+        end = start + len(text[start:end].rstrip(" \t\r\n.(-"))
+        if places and start < places[-1].end:
+            identifier, start, end = places[-1].identifier, places[-1].start, max(places.pop().end, end)
+        places.append(Spotted(identifier, start, end))
+    return places

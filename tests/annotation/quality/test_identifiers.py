@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.quality.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT, spot_identifiers
+from annotation.quality.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT, marked, masked, spot_identifiers
 
 NO_TEXT = ("BITMAP", "PIXELS", "GPSInfo")  # what stands in pixels, and the name of a block of numbers
 SENTENCE = "The exam of {token} shows an opacity. Which finding explains it?"
@@ -126,3 +126,46 @@ def test_false_alarms_in_the_sample(shared_data: Path) -> None:
     alarms = [texts for texts in questions if any(map(spot_identifiers, texts))]
     explained = [one for one in records if spot_identifiers(one["correct_answer_explanation"])]
     assert (len(questions), len(alarms), len(explained)) == (124, 0, 0)
+
+
+# --- places, marked or masked ---
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Seen by Dr. Miller. The heart is enlarged.", "Seen by [NAME]. The heart is enlarged."),
+        ("Dictated by: Dr. J. Smith, MD. No effusion.", "[NAME]. No effusion."),
+        ("Signed by John Fitzgerald Smith on 12/03/2024 at 5 pm.", "[NAME] on [DATE] at 5 pm."),
+        ("patient: MILLER, JOHN. Heart normal.", "[NAME]. Heart normal."),
+        ("Read by Dr. Smith Impression: none.", "[NAME] Impression: none."),
+        ("Told Dr. Anna-Maria Lopez, tel. 555 1234. Lungs clear.", "Told [NAME], [PHONE]. Lungs clear."),
+        ("MRN: 1234567. Lives in Springfield.", "[RECORD]. [PLACE]."),
+        ("SSN 123-45-6789, then a@b.org.", "[SOCIAL SECURITY], then [EMAIL]."),
+        ("Hill Sachs lesion; Kerley B lines.", "Hill Sachs lesion; Kerley B lines."),
+        ("", ""),
+    ],
+)
+def test_masked_keeps_the_sentence_and_nothing_of_the_place(text: str, left: str) -> None:
+    assert masked(text) == left
+    assert masked(left) == left
+    assert spot_identifiers(left) == []
+    assert "".join(part.text for part in marked(text)) == text
+
+
+def test_marked_says_what_each_place_looks_like() -> None:
+    parts = marked("Seen by Dr. Miller on 12/03/2024.")
+    found = [(part.text, part.identifier.code if part.identifier else "") for part in parts]
+    assert found == [
+        ("Seen by ", ""),
+        ("Dr. Miller", "identifier_name"),
+        (" on ", ""),
+        ("12/03/2024", "identifier_date"),
+        (".", ""),
+    ]
+
+
+@pytest.mark.parametrize("letter", EXAMPLES)
+def test_every_example_is_masked(letter: str) -> None:
+    for token in EXAMPLES[letter]:
+        text = masked(SENTENCE.format(token=token))
+        assert spot_identifiers(text) == [], text
+        assert "[" in text
