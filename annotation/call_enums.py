@@ -114,4 +114,6 @@ class ReportSource(Word):
     """Where the reports come from that questions are made of."""
 
     BANK = "bank", _("exams of the bank")
+    CHOSEN = "chosen", _("chosen exams of the bank")
     FILE = "file", _("a file")
+    PASTED = "pasted", _("pasted text")  # or what a program sent

@@ -254,6 +254,7 @@ class KeySource(Word):
     BANK_EXPORT = "bank_export", _("export of a bank")
     QUESTION_FILE = "question_file", _("first rows of a question file")
     STUDY = "study", _("pages or files of a study")
+    REPORTS = "reports", _("reports held back from a model")
     RAW_ANSWERS = "raw_answers", _("raw answers of a model")  # a row for each question on the exam that was asked
     PAIRS = "pairs", _("judged pairs")  # stem and options, not the key
 

@@ -68,6 +68,7 @@ ACTS: dict[str, _StrPromise] = {
     "form.stored": _("stored a review form"),
     "generation.bullets_taken": _("took the findings of reports from a model"),
     "generation.finished": _("finished writing questions by a model"),
+    "generation.masked": _("masked what looked like identifiers in reports"),
     "generation.planned": _("planned writing questions by a model"),
     "identifier_rules.examined": _("examined the rules for identifiers"),
     "image.credited": _("credited an image"),

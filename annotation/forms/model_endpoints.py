@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from io import BytesIO
 from typing import Any
 
 from django import forms
@@ -10,13 +11,15 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.call_enums import PromptPurpose
+from annotation.call_enums import PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import LONGEST_WORDS
 from annotation.forms import PlainForm
-from annotation.generation.generation_plans import MOST_EXAMS, GenerationWanted, generation_wanted
+from annotation.generation.generation_plans import GenerationWanted, generation_wanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
+from annotation.generation.kernels.report_files import MOST_REPORTS, SentReports, sent_file, sent_values
+from annotation.generation.report_sources import GenerationRefused
 from annotation.models import PromptVersion, QuestionBank
 from annotation.models.calls import LONGEST_MODEL
 from annotation.prompts.kernels.filling import KNOWN, LONGEST_SCHEMA
@@ -25,6 +28,8 @@ from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RAT
 from annotation.questionbank.bank_life import LONGEST_TERMS
 from annotation.site.zones import end_of_day
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
+
+MOST_LINES = 2_000_000  # characters of a file's reports, which a page brings back
 
 
 class ProbeForm(PlainForm):
@@ -228,14 +233,66 @@ class PromptForm(PlainForm):
             field.choices = [(name, f"{{{{{name}}}}}: {gettext(holds)}") for name, holds in known.items()]
 
 
+_FIELDS_OF: dict[str, tuple[str, ...]] = {
+    ReportSource.BANK: ("exams",),
+    ReportSource.CHOSEN: ("chosen",),
+    ReportSource.FILE: ("file",),
+    ReportSource.PASTED: ("exam", "pasted"),
+}
+
+
 class GenerationForm(AskingForm):
+    """``lines``: the reports of a file as JSON Lines, which the page brings back, so that it is sent once."""
+
+    source = forms.ChoiceField(
+        label=_("Reports"),
+        required=False,
+        widget=forms.RadioSelect,
+        initial=ReportSource.BANK,
+        choices=[
+            (ReportSource.BANK, _("of the bank")),
+            (ReportSource.CHOSEN, _("of chosen exams")),
+            (ReportSource.FILE, _("in a file")),
+            (ReportSource.PASTED, _("pasted")),
+        ],
+    )
     exams = forms.IntegerField(
         label=_("Exams"),
         min_value=1,
-        max_value=MOST_EXAMS,
+        max_value=MOST_REPORTS,
         initial=20,
-        help_text=_("Drawn from the bank by the seed; one report each."),
+        required=False,
+        help_text=_("Drawn from the bank by the seed; one report each. Empty: all."),
     )
+    chosen = forms.CharField(
+        label=_("Ids of exams"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"}),
+        help_text=_("As in the question file (study_id), one on each line. A filtered list of questions leads here."),
+    )
+    file = forms.FileField(
+        label=_("File of reports"),
+        required=False,
+        allow_empty_file=True,
+        help_text=_(
+            "CSV, XLSX, JSON or JSON Lines with study_id and report, or Findings and Impression; or a ZIP of texts, "
+            "each named by its exam."
+        ),
+    )
+    pasted = forms.CharField(
+        label=_("Report"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=_("One report with the id of its exam; or several as CSV or JSON Lines, without."),
+    )
+    exam = forms.CharField(label=_("Exam of the pasted report"), max_length=1000, required=False)
+    mask = forms.BooleanField(
+        label=_("Mask what looks like an identifier"),
+        required=False,
+        help_text=_("The masked text is sent and kept. Otherwise its report is held back."),
+    )
+    lines = forms.CharField(required=False, widget=forms.HiddenInput, strip=False)
+    file_name = forms.CharField(required=False, widget=forms.HiddenInput)
     per_exam = forms.IntegerField(
         label=_("Questions for each exam, at most"), min_value=1, max_value=MOST_QUESTIONS, initial=3
     )
@@ -253,8 +310,7 @@ class GenerationForm(AskingForm):
         label=_("Prompt for questions"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
     )
     field_order = (
-        *("exams", "per_exam", "seed", "endpoint", "model"),
-        *("bullets_prompt", "questions_prompt", "temperature", "cap"),
+        *("per_exam", "seed", "endpoint", "model", "bullets_prompt", "questions_prompt", "temperature", "cap", "mask"),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -262,9 +318,56 @@ class GenerationForm(AskingForm):
         for name, purpose in (("bullets_prompt", PromptPurpose.BULLETS), ("questions_prompt", PromptPurpose.QUESTIONS)):
             self.offer_prompts(name, PromptVersion.objects.filter(purpose=purpose).order_by("name", "-number"))
 
+    def sources(self) -> list[tuple[forms.boundfield.BoundWidget, list[forms.BoundField]]]:
+        """Each way in which reports come, with the fields that are its own."""
+        return [(one, [self[name] for name in _FIELDS_OF[one.data["value"]]]) for one in self["source"]]
+
+    def others(self) -> list[forms.BoundField]:
+        named = {"source", *(name for names in _FIELDS_OF.values() for name in names)}
+        return [field for field in self.visible_fields() if field.name not in named]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        source = data["source"] = data.get("source") or ReportSource.BANK
+        data["chosen"] = tuple(data.get("chosen", "").split()) if source == ReportSource.CHOSEN else ()
+        needs = {
+            ReportSource.CHOSEN: ("chosen", data["chosen"], _("Name the exams.")),
+            ReportSource.FILE: ("file", data.get("file") or data.get("lines"), _("Choose the file of reports.")),
+            ReportSource.PASTED: ("pasted", data.get("pasted"), _("Paste a report.")),
+        }
+        if source in needs:
+            name, given, sentence = needs[source]
+            if not given:
+                self.add_error(name, sentence)
+        return data
+
     def wanted(self, bank: QuestionBank) -> GenerationWanted:
-        """Of a good form. Raises EndpointRefused where nobody says what the endpoint calls the model."""
-        return generation_wanted(bank, **self.cleaned_data)
+        """Of a good form. Raises EndpointRefused where nobody says what the endpoint calls the model, FileRefused."""
+        given = dict(self.cleaned_data)
+        source, reports = given.pop("source"), self._sent()
+        sent = {name: given.pop(name) for name in ("exams", "file", "pasted", "exam", "lines", "file_name")}
+        n_exams = sent["exams"] if source == ReportSource.BANK else None
+        every = source == ReportSource.BANK and n_exams is None
+        masks = given.pop("mask")
+        return generation_wanted(bank, n_exams=n_exams, every_exam=every, reports=reports, masks=masks, **given)
+
+    def _sent(self) -> SentReports | None:
+        given = self.cleaned_data
+        if given["source"] == ReportSource.PASTED:
+            if given["exam"]:
+                return sent_values([{"study_id": given["exam"], "report": given["pasted"]}])
+            return sent_file(BytesIO(given["pasted"].encode(errors="replace")), "")
+        if given["source"] != ReportSource.FILE:
+            return None
+        if given["file"] is None:
+            return sent_file(BytesIO(given["lines"].encode(errors="replace")), given["file_name"])
+        sent = sent_file(given["file"].file, given["file"].name)
+        lines = sent.lines()
+        if len(lines) > MOST_LINES:
+            sentence = gettext("The file holds more than %(n)s characters. Larger ones: manage.py generate_questions.")
+            raise GenerationRefused("too_large", sentence % {"n": f"{MOST_LINES:,}"}, status=422, field="file")
+        self.data = {**{name: self.data[name] for name in self.data}, "lines": lines, "file_name": sent.name}
+        return sent
 
 
 class ValidatorForm(AskingForm):

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose, ReportSource
-from annotation.endpoints.configured_endpoints import checked_model, endpoint_named
+from annotation.endpoints.configured_endpoints import (
+    EndpointRefused,
+    checked_model,
+    endpoint_named,
+    endpoint_to_ask,
+    endpoints,
+)
 from annotation.endpoints.kernels.completions import ChatSettings
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.sending_permissions import SendingRefused, permission_in_force
 from annotation.generation.kernels.answer_forms import BULLETS, MOST_QUESTIONS, QUESTIONS
+from annotation.generation.kernels.report_files import MOST_REPORTS, SentReports
 from annotation.generation.report_sources import (
     FoundReports,
     GenerationRefused,
     reports_of_bank,
-    reports_of_file,
+    reports_sent,
 )
 from annotation.hashes import sha256_of
 from annotation.model_calls.attempts import (
@@ -34,42 +43,55 @@ from annotation.model_calls.attempts import (
 )
 from annotation.model_calls.call_batches import start
 from annotation.models import (
+    AnswerKey,
     CallBatch,
     GenerationReport,
     GenerationRun,
     Price,
     PromptVersion,
     QuestionBank,
+    Revision,
     SendingPermission,
     User,
 )
 from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.prompts.versions import version_of
 
-PLANNED = "generation.planned"
-MOST_EXAMS = 100_000
+PLANNED, MASKED = "generation.planned", "generation.masked"
 AT_ONCE = 1_000
 
 
 class GenerationWanted(Asking, frozen=True, kw_only=True):
-    """What a person asks for: so many exams of the bank, or the reports of a file. Prompts None: ours."""
+    """What a person asks for: exams of the bank (so many, chosen ones, or all), or reports that are sent.
+
+    ``masks``: what looks like an identifier is masked, where else its report is held back. Prompts None: ours.
+    """
 
     bank: QuestionBank
     per_exam: int
     seed: int
     n_exams: int | None = None
-    reports: Path | None = None
+    chosen: tuple[str, ...] = ()  # ids of exams
+    every_exam: bool = False
+    reports: SentReports | None = None
+    masks: bool = False
     bullets_prompt: PromptVersion | None = None
     questions_prompt: PromptVersion | None = None
 
+    @property
+    def source(self) -> ReportSource:
+        if self.reports:
+            return ReportSource.FILE if self.reports.name else ReportSource.PASTED
+        return ReportSource.CHOSEN if self.chosen else ReportSource.BANK
+
 
 def generation_wanted(
-    bank: QuestionBank, *, endpoint: str, model: str, temperature: float | None, exams: int, **more: Any
+    bank: QuestionBank, *, endpoint: str, model: str, temperature: float | None, **more: Any
 ) -> GenerationWanted:
-    """Of exams of the bank, as pages and programs say it. Raises EndpointRefused where nobody names the model."""
+    """As pages and programs say it. Raises EndpointRefused where nobody names the model."""
     named = checked_model(endpoint_named(endpoint), model)
     chat = ChatSettings(temperature=temperature)
-    return GenerationWanted(bank=bank, endpoint=endpoint, model=named, n_exams=exams, chat=chat, **more)
+    return GenerationWanted(bank=bank, endpoint=endpoint, model=named, chat=chat, **more)
 
 
 @dataclass(frozen=True)
@@ -86,10 +108,11 @@ class GenerationPlan(CallPlan[GenerationWanted, GenerationRun]):
         return {
             "run": self.run.public_id if self.run else None,
             "bank": wanted.bank.slug,
-            "source": (ReportSource.FILE if wanted.reports else ReportSource.BANK).value,
+            "source": wanted.source.value,
             "reports": n_reports,
             "characters": sum(len(one.text) for one in self.found.reports),
             "refused": self.found.refused,
+            "masked": [one.as_json() for one in self.found.masked],
             "per_exam": wanted.per_exam,
             "seed": wanted.seed,
             "calls": self.n_calls,
@@ -116,8 +139,8 @@ def plan_generation(wanted: GenerationWanted, *, at: datetime) -> GenerationPlan
 
 def _reports_for(wanted: GenerationWanted) -> FoundReports:
     if wanted.reports:
-        return reports_of_file(wanted.reports)
-    return reports_of_bank(wanted.bank, wanted.n_exams or 0, seed=wanted.seed)
+        return reports_sent(wanted.bank, wanted.reports, masks=wanted.masks)
+    return reports_of_bank(wanted.bank, wanted.n_exams, seed=wanted.seed, exams=wanted.chosen, masks=wanted.masks)
 
 
 @transaction.atomic
@@ -143,11 +166,12 @@ def _check_numbers(wanted: GenerationWanted) -> None:
         raise GenerationRefused("bad_per_exam", sentence, status=422, field="per_exam")
     if not -(2**63) <= wanted.seed < 2**63:
         raise GenerationRefused("bad_seed", _("The seed is too large a number."), status=422, field="seed")
-    if (wanted.reports is None) == (wanted.n_exams is None):
-        sentence = _("Name a file of reports, or a number of exams of the bank: one of the two.")
+    sources = (wanted.reports is not None, wanted.n_exams is not None, bool(wanted.chosen), wanted.every_exam)
+    if sum(sources) != 1:
+        sentence = _("Say which reports: so many exams of the bank, chosen ones, all of them, or reports of your own.")
         raise GenerationRefused("no_source", sentence, status=422, field="exams")
-    if wanted.n_exams is not None and not 1 <= wanted.n_exams <= MOST_EXAMS:
-        sentence = _("Ask for 1 to %(most)s exams.") % {"most": f"{MOST_EXAMS:,}"}
+    if wanted.n_exams is not None and not 1 <= wanted.n_exams <= MOST_REPORTS:
+        sentence = _("Ask for 1 to %(most)s exams.") % {"most": f"{MOST_REPORTS:,}"}
         raise GenerationRefused("bad_exams", sentence, status=422, field="exams")
 
 
@@ -169,13 +193,14 @@ def store_generation(plan: GenerationPlan, *, actor: User | None, at: datetime) 
         bank=wanted.bank,
         seed=wanted.seed,
         per_exam=wanted.per_exam,
-        source=ReportSource.FILE if wanted.reports else ReportSource.BANK,
-        file_name=found.file_name[:200],
-        file_sha256=found.file_sha256,
+        source=wanted.source,
+        file_name=wanted.reports.name[:200] if wanted.reports else "",
+        file_sha256=wanted.reports.sha256 if wanted.reports else "",
         images_root=found.images_root,
         bullets_batch=batch,
         questions_prompt=wanted.questions_prompt or own_questions,
         refused=found.refused,
+        masked=[one.as_json() for one in found.masked],
         created_by=actor,
         created_at=at,
     )
@@ -199,6 +224,9 @@ def store_generation(plan: GenerationPlan, *, actor: User | None, at: datetime) 
         "model": wanted.model,
     }
     record(PLANNED, actor=actor, at=at, subject=run, facts=facts)
+    if found.masked:
+        places = Counter(part.identifier.code for one in found.masked for part in one.parts if part.identifier)
+        record(MASKED, actor=actor, at=at, subject=run, facts={"reports": len(found.masked), "places": dict(places)})
     return plan.stored(run)
 
 
@@ -210,3 +238,45 @@ def ask_about(batch: CallBatch, reports: Sequence[GenerationReport]) -> None:
 def ensure_prompts(at: datetime) -> tuple[PromptVersion, PromptVersion]:
     """Ours for findings and for questions, stored the first time that they are needed."""
     return version_of(BULLETS, at=at), version_of(QUESTIONS, at=at)
+
+
+# --- what is missing before anything can be planned ---
+class Missing(NamedTuple):
+    """``page``: the name of the address where it is put right, ``named``: what this needs, ``link``: its words."""
+
+    sentence: str
+    page: str
+    named: str
+    link: str
+
+
+def missing_for(bank: QuestionBank, *, at: datetime) -> list[Missing]:
+    """Of endpoint, permission, price and reports. A prompt never is: ours come with the program."""
+    missing, permitted = list[Missing](), list[Endpoint]()
+    if not endpoints():
+        sentence = _("There is no model endpoint. Whoever runs the server names them in REXVQA_MODEL_ENDPOINTS.")
+        missing.append(Missing(sentence, "model-endpoints", "", _("Model endpoints")))
+    for one in endpoints():
+        try:
+            permission_in_force(bank, one.name, at=at, questions=False, reports=True)
+            permitted.append(one)
+            endpoint_to_ask(one.name)
+        except SendingRefused:
+            continue
+        except EndpointRefused as refusal:
+            missing.append(Missing(str(refusal), "model-endpoint", one.name, one.name))
+    if endpoints() and not permitted:
+        sentence = _("No endpoint may be sent reports of “%(bank)s”. An administrator gives the permission.")
+        missing.append(Missing(sentence % {"bank": bank.name}, "bank-sending", bank.slug, _("Sending to models")))
+    priced = Price.objects.filter(valid_from__lte=at.date()).values_list("endpoint", flat=True)
+    for one in permitted:
+        if one.name not in priced:
+            sentence = _("No price is stated for “%(endpoint)s”: no cost can be estimated, and no cap kept.")
+            missing.append(Missing(sentence % {"endpoint": one.name}, "model-endpoint", one.name, _("State a price")))
+    current = Revision.objects.in_bank(bank).current().values("pk")
+    if not AnswerKey.objects.filter(revision__in=current, report__isnull=False).exists():
+        sentence = _(
+            "“%(bank)s” holds no exam with a report: paste some or send a file, or import questions with reports."
+        )
+        missing.append(Missing(sentence % {"bank": bank.name}, "question-import-new", "", _("Import questions")))
+    return missing

@@ -1,45 +1,41 @@
-"""Reports that questions are written from, and where each question that a model wrote comes from."""
+"""Reports that questions are written from: of the bank, or sent by somebody. What names somebody is held back."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
-from typing import Any, BinaryIO
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
-from annotation.enums import IdentifierKind, ImportKind
-from annotation.files.kernels.strictjson import Entry, Fault
-from annotation.generation.kernels.answer_forms import HISTORY, sent_text
+from annotation.enums import IdentifierKind
+from annotation.files.kernels.strictjson import NO_TEXT
+from annotation.generation.kernels.answer_forms import SENT_FIELDS, sent_text
+from annotation.generation.kernels.report_files import SentReports, SentRow, parts_of_sent
 from annotation.models import (
     AnswerKey,
     BankImport,
     Exam,
     GenerationReport,
     GenerationRun,
-    Question,
     QuestionBank,
     Revision,
     SourceIdentifier,
 )
-from annotation.quality.kernels.identifiers import spot_identifiers
+from annotation.quality.kernels.identifiers import Part, marked, masked, spot_identifiers
 from annotation.questionbank.importing import locate
-from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import (
     EXAM_FIELDS,
     KEPT_FIELDS,
     NUMBER_FIELDS,
     REPORT_FIELDS,
     ExamReader,
-    ExamRecord,
 )
 from annotation.questionbank.kernels.records import parsed
+from annotation.questionbank.priors import exams_with_keys
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 
@@ -48,25 +44,65 @@ FINDINGS, IMPRESSION = REPORT_FIELDS.index("Findings"), REPORT_FIELDS.index("Imp
 
 
 class GenerationRefused(Refused):
-    """Questions cannot be made from these reports."""
+    """Questions cannot be made from these reports. ``held``: those that the identifier check holds back."""
+
+    def __init__(self, code: str, sentence: str = "", *, held: Sequence[HeldReport] = (), **more: Any) -> None:
+        super().__init__(code, sentence, **more)
+        self.held = held
 
 
 class FoundReport(Struct, frozen=True):
-    """What is sent of a report, and where it is kept: with a question of the bank, or as fields of a file."""
+    """What is sent of a report, and where it is kept: with a question of the bank, or as fields of an exam."""
 
     text: str
     answer_key: int | None = None
     record: str = ""
 
 
+class HeldReport(Struct, frozen=True):
+    """A report that is not sent as it is, since parts of it look like identifiers.
+
+    ``exam``: its pseudonym, or its place in what was sent; ``exam_id``: None where the bank does not have it.
+    """
+
+    exam: str
+    exam_id: int | None
+    text: str
+    rules: list[str]
+
+    @property
+    def parts(self) -> list[Part]:
+        return marked(self.text)
+
+    @property
+    def masked_text(self) -> str:
+        return masked(self.text)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"exam": self.exam, "rules": self.rules}
+
+
 class FoundReports(Struct):
-    """``refused``: exams that the identifier check left out, with the codes of its rules."""
+    """``held``: left out by the identifier check; ``masked``: sent with a token for each place that it found."""
 
     reports: list[FoundReport] = field(default_factory=list)
-    refused: list[dict[str, Any]] = field(default_factory=list)
+    held: list[HeldReport] = field(default_factory=list)
+    masked: list[HeldReport] = field(default_factory=list)
     images_root: str = ""
-    file_name: str = ""
-    file_sha256: str = ""
+
+    @property
+    def refused(self) -> list[dict[str, Any]]:
+        return [one.as_json() for one in self.held]
+
+
+class _Candidate(Struct):
+    """``fields``: of the exam, for one that the bank does not keep as it is sent."""
+
+    exam: str
+    exam_id: int | None
+    text: str
+    answer_key: int | None = None
+    fields: dict[str, Any] | None = None
 
 
 def identifiers_in(text: str) -> list[str]:
@@ -74,60 +110,132 @@ def identifiers_in(text: str) -> list[str]:
     return list(dict.fromkeys(one.identifier.code for one in spot_identifiers(text)))
 
 
-# --- of the bank ---
-def reports_of_bank(bank: QuestionBank, n_exams: int, *, seed: int) -> FoundReports:
-    """So many exams with a report, in an order drawn by the seed; one whose report names somebody is passed over.
-
-    Raises GenerationRefused (``no_reports``, ``too_few_reports``).
-    """
-    key_of = _keys_with_reports(bank)
-    exams = sorted(key_of)
-    random.Random(f"generation {seed}").shuffle(exams)  # noqa: S311 - a draw that can be repeated
-    found = FoundReports(images_root=_images_root(key_of[exams[0]]) if exams else "")
-    for exam_id, key in _with_keys(exams, key_of):
-        if len(found.reports) == n_exams:
+def _sort_out(
+    found: FoundReports,
+    candidates: Iterable[_Candidate],
+    *,
+    masks: bool,
+    fields_of: Callable[[list[_Candidate]], Mapping[int, dict[str, Any]]],
+    most: int | None = None,
+) -> None:
+    """Take what may be sent, up to ``most``. ``fields_of``: the fields of exams that candidates do not hold."""
+    taken: list[tuple[_Candidate, list[str]]] = []
+    for one in candidates:
+        if len(taken) == most:
             break
-        text = sent_text(key.report.findings, key.report.impression) if key.report else ""
-        if not text:
-            continue
-        if rules := identifiers_in(text):
-            found.refused.append({"exam": Exam.objects.get(pk=exam_id).pseudonym, "rules": rules})
+        rules = identifiers_in(one.text)
+        if rules and not masks:
+            found.held.append(HeldReport(one.exam, one.exam_id, one.text, rules))
         else:
-            found.reports.append(FoundReport(text, answer_key=key.pk))
+            taken.append((one, rules))
+    fields = fields_of([one for one, rules in taken if rules and one.fields is None])
+    for one, rules in taken:
+        if not rules:
+            found.reports.append(FoundReport(one.text, one.answer_key, _record_of(one.fields) if one.fields else ""))
+            continue
+        held = HeldReport(one.exam, one.exam_id, one.text, rules)
+        whole = masked_fields(fields[one.exam_id or 0] if one.fields is None else one.fields)
+        text = sent_text(whole["Findings"] or "", whole["Impression"] or "")
+        if identifiers_in(text):
+            found.held.append(held)
+        else:
+            found.masked.append(held)
+            found.reports.append(FoundReport(text, record=_record_of(whole)))
+
+
+def masked_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of an exam with a token in its report for each place that looks like an identifier."""
+    text = masked(sent_text(fields.get("Findings") or "", fields.get("Impression") or ""))
+    parts = {name: part or None for name, part in zip(SENT_FIELDS, parts_of_sent(text), strict=True)}
+    others = {name: masked(fields[name]) for name in REPORT_FIELDS if name not in parts and fields.get(name)}
+    return fields | others | parts
+
+
+def _record_of(fields: dict[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+# --- of the bank ---
+def reports_of_bank(
+    bank: QuestionBank, n_exams: int | None, *, seed: int, exams: Sequence[str] = (), masks: bool = False
+) -> FoundReports:
+    """So many exams with a report, in an order drawn by the seed, or all of them; of ``exams`` where they are named.
+
+    One whose report names somebody is passed over, or masked. Raises GenerationRefused (``no_exam``, ``no_reports``,
+    ``too_few_reports``).
+    """
+    key_of = _first_keys(bank, report__isnull=False)
+    if exams:
+        key_of = _of_named(bank, exams, key_of)
+    drawn = sorted(key_of)
+    random.Random(f"generation {seed}").shuffle(drawn)  # noqa: S311 - a draw that can be repeated
+    found = FoundReports(images_root=_images_root(key_of[drawn[0]]) if drawn else "")
+
+    def fields_of(candidates: list[_Candidate]) -> Mapping[int, dict[str, Any]]:
+        flagged = {one.exam_id: key_of[one.exam_id] for one in candidates if one.exam_id}
+        keys = AnswerKey.objects.select_related("report").in_bulk(flagged.values())
+        return _fields_of_exams(bank.pk, found.images_root, {exam: keys[key] for exam, key in flagged.items()})
+
+    _sort_out(found, _candidates(drawn, key_of), masks=masks, fields_of=fields_of, most=n_exams)
     _check_enough(bank, found, n_exams)
     return found
 
 
-def _check_enough(bank: QuestionBank, found: FoundReports, n_exams: int) -> None:
-    facts = {"bank": bank.name, "n": len(found.reports), "refused": len(found.refused), "wanted": n_exams}
-    if not found.reports and not found.refused:
+def exams_named(bank: QuestionBank, names: Collection[str]) -> dict[str, int]:
+    """The id of each exam of the bank with one of these names: at its source, or its pseudonym here."""
+    good = [name for name in names if name and not NO_TEXT.search(name)]
+    rows = Exam.objects.filter(pseudonym__in=good, bank=bank).values_list("pseudonym", "pk")
+    return dict(rows) | exams_with_keys(bank.pk, good)
+
+
+def _of_named(bank: QuestionBank, names: Sequence[str], key_of: dict[int, int]) -> dict[int, int]:
+    ids = exams_named(bank, names)
+    if unknown := [name for name in dict.fromkeys(names) if name not in ids]:
+        raise GenerationRefused("no_exam", _no_exam(bank, unknown), status=422, field="chosen")
+    if bare := [name for name in dict.fromkeys(names) if ids[name] not in key_of]:
+        sentence = _("These exams of “%(bank)s” have no report: %(exams)s. Leave them out.")
+        facts = {"bank": bank.name, "exams": listed(bare)}
+        raise GenerationRefused("no_reports", sentence % facts, status=422, field="chosen")
+    return {exam: key_of[exam] for exam in ids.values()}
+
+
+def _no_exam(bank: QuestionBank, names: Sequence[str]) -> str:
+    sentence = _("“%(bank)s” has no exam with this id: %(exams)s. Name exams as its question file does (study_id).")
+    return sentence % {"bank": bank.name, "exams": listed(names)}
+
+
+def _check_enough(bank: QuestionBank, found: FoundReports, n_exams: int | None) -> None:
+    facts = {"bank": bank.name, "n": len(found.reports), "refused": len(found.held), "wanted": n_exams or 1}
+    if not found.reports and not found.held:
         sentence = _("“%(bank)s” holds no exam with a report. Give the reports in a file.")
         raise GenerationRefused("no_reports", sentence % facts, status=422, field="exams")
-    if len(found.reports) < n_exams:
+    if len(found.reports) < (n_exams or 1):
         sentence = _(
             "“%(bank)s” has %(n)d exams whose report may be sent, and %(wanted)d are asked for; the identifier check "
-            "holds back %(refused)d. Ask for fewer."
+            "holds back %(refused)d. Ask for fewer, or mask what it found."
         )
-        raise GenerationRefused(
-            "too_few_reports", sentence % facts, status=422, field="exams", identifiers=found.refused
-        )
+        more: dict[str, Any] = {"held": found.held, "identifiers": found.refused}
+        raise GenerationRefused("too_few_reports", sentence % facts, status=422, field="exams", **more)
 
 
-def _keys_with_reports(bank: QuestionBank) -> dict[int, int]:
-    """By exam: the key of its first question that has a report."""
+def _first_keys(bank: QuestionBank, **narrow: Any) -> dict[int, int]:
+    """By exam: the key of its first current question, of these keys."""
     current = Revision.objects.in_bank(bank).current().values("pk")
-    rows = AnswerKey.objects.filter(revision__in=current, report__isnull=False).order_by("revision__question__number")
+    rows = AnswerKey.objects.filter(revision__in=current, **narrow).order_by("revision__question__number")
     found: dict[int, int] = {}
     for exam_id, key in rows.values_list("revision__question__exam_id", "pk").iterator(chunk_size=5000):
         found.setdefault(exam_id, key)
     return found
 
 
-def _with_keys(exams: Sequence[int], key_of: dict[int, int]) -> Iterator[tuple[int, AnswerKey]]:
+def _candidates(exams: Sequence[int], key_of: dict[int, int]) -> Iterator[_Candidate]:
     for start in range(0, len(exams), AT_ONCE):
         some = exams[start : start + AT_ONCE]
-        keys = AnswerKey.objects.select_related("report").defer("extra").in_bulk([key_of[one] for one in some])
-        yield from ((one, keys[key_of[one]]) for one in some)
+        keys = AnswerKey.objects.select_related("report__exam").defer("extra").in_bulk([key_of[one] for one in some])
+        for exam_id in some:
+            report = keys[key_of[exam_id]].report
+            if report and (text := sent_text(report.findings, report.impression)):
+                yield _Candidate(report.exam.pseudonym, exam_id, text, key_of[exam_id])
 
 
 def _images_root(key: int) -> str:
@@ -136,60 +244,70 @@ def _images_root(key: int) -> str:
     return root
 
 
-# --- of a file ---
-def reports_of_file(path: Path) -> FoundReports:
-    """The reports of a file in the form of a question file, of which only the fields of the exam are read.
+# --- that somebody sent ---
+def reports_sent(bank: QuestionBank, sent: SentReports, *, masks: bool = False) -> FoundReports:
+    """Reports that came by a file, a page or a program. Their exams are those of the bank, unless a file on this
+    server names images for each, as a question file does.
 
     Raises GenerationRefused with everything that is wrong, by row: fields that the import of questions would refuse,
-    an exam that comes twice or has no report, and a report with an identifier. BankRefused for a file that is none.
+    an exam that the bank does not have, that comes twice or has no report; and where all are held back.
     """
-    with path.open("rb") as stream:
-        found, problems = _read_file(path, stream)
-        stream.seek(0)
-        found.file_sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    problems, candidates, root = _read_rows(bank, sent)
+    where = sent.name or _("What was sent")
+    found = FoundReports(images_root=root)
+    if not problems:
+        _sort_out(found, candidates, masks=masks, fields_of=lambda _none: {})
+        if not found.reports:
+            sentence = _("%(row)s: the report holds what looks like an identifier (%(rules)s)")
+            problems = [sentence % {"row": one.exam, "rules": ", ".join(one.rules)} for one in found.held]
     if problems:
-        sentence = _("%(file)s cannot be used: %(problems)s.") % {"file": path.name, "problems": listed(problems)}
-        raise GenerationRefused("bad_reports", sentence, status=422, field="reports", problems=problems)
+        sentence = _("%(file)s cannot be used: %(problems)s.") % {"file": where, "problems": listed(problems)}
+        raise GenerationRefused(
+            *("bad_reports", sentence), held=found.held, status=422, field="reports", problems=problems
+        )
     if not found.reports:
-        sentence = _("%(file)s holds no report.") % {"file": path.name}
+        sentence = _("%(file)s holds no report.") % {"file": where}
         raise GenerationRefused("no_reports", sentence, status=422, field="reports")
     return found
 
 
-def _read_file(path: Path, stream: BinaryIO) -> tuple[FoundReports, list[str]]:
-    source = locate(path)
-    found = FoundReports(images_root=source.root, file_name=path.name)
-    reader, problems, seen = ExamReader(source.folder), list[str](), set[str]()
-    for row, entry in enumerate(read_entries(stream), start=1):
-        report, faults = _read_entry(entry, reader, seen)
-        problems += [_("row %(row)d: %(why)s") % {"row": row, "why": fault.rstrip(".")} for fault in faults]
-        if report is not None and not faults:
-            found.reports.append(report)
-    return found, problems
+def _read_rows(bank: QuestionBank, sent: SentReports) -> tuple[list[str], list[_Candidate], str]:
+    """What is wrong, what was read, and the root of its image paths."""
+    place = locate(sent.path) if sent.path and all("ImagePath" in row.value for row in sent.rows) else None
+    ids, of_bank, root = dict[str, int](), dict[int, dict[str, Any]](), place.root if place else ""
+    if place is None:
+        ids = exams_named(bank, {_exam_of(row) for row in sent.rows})
+        first = _first_keys(bank, revision__question__exam__in=set(ids.values()))
+        root = _images_root(next(iter(first.values()))) if first else ""
+        keys = AnswerKey.objects.select_related("report").in_bulk(first.values())
+        of_bank = _fields_of_exams(bank.pk, root, {exam: keys[key] for exam, key in first.items()})
+    reader, seen = ExamReader(place.folder if place else ""), set[str]()
+    problems, candidates = list[str](), list[_Candidate]()
+    for row in sent.rows:
+        fields, faults, exam_id = row.value, list(row.faults), ids.get(_exam_of(row))
+        if place is None and exam_id in of_bank:
+            fields = of_bank[exam_id] | {name: fields.get(name) for name in REPORT_FIELDS}
+        elif place is None and not faults:
+            faults = [_no_exam(bank, [_exam_of(row)]) if _exam_of(row) else _("No exam is named (study_id).")]
+        exam, more = reader.read(fields) if not faults else (None, [])
+        faults += [fault.message for fault in more]
+        text = sent_text(exam.report[FINDINGS], exam.report[IMPRESSION]) if exam else ""
+        if exam and exam.key in seen:
+            faults = [_("The exam comes twice.")]
+        elif exam and not text:
+            faults = [_("There is neither “Findings” nor “Impression”.")]
+        problems += [_("%(row)s: %(why)s") % {"row": row.place, "why": fault.rstrip(".")} for fault in faults]
+        if exam and not faults:
+            seen.add(exam.key)
+            kept = {name: fields[name] for name in EXAM_FIELDS if name in fields}
+            kept["ImagePath"] = [image.path for image in exam.images]  # from the root of the images
+            candidates.append(_Candidate(row.place, exam_id, text, fields=kept))
+    return problems, candidates, root
 
 
-def _read_entry(entry: Entry, reader: ExamReader, seen: set[str]) -> tuple[FoundReport | None, list[str]]:
-    value: dict[str, Any] = entry.value if isinstance(entry.value, dict) else {}
-    exam, faults = reader.read(value)
-    all_faults: list[Fault] = [*entry.faults, *faults]
-    if all_faults or exam is None:
-        return None, [fault.message for fault in all_faults]
-    text = sent_text(exam.report[FINDINGS], exam.report[IMPRESSION])
-    if exam.key in seen:
-        return None, [_("The exam comes twice.")]
-    seen.add(exam.key)
-    if not text:
-        return None, [_("There is neither “Findings” nor “Impression”.")]
-    if rules := identifiers_in(text):
-        return None, [_("the report holds what looks like an identifier (%(rules)s)") % {"rules": ", ".join(rules)}]
-    return FoundReport(text, record=_record_of(value, exam)), []
-
-
-def _record_of(value: dict[str, Any], exam: ExamRecord) -> str:
-    """The fields of the exam as they came, with paths from the root of the images."""
-    fields = {name: value[name] for name in EXAM_FIELDS if name in value}
-    fields["ImagePath"] = [image.path for image in exam.images]
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+def _exam_of(row: SentRow) -> str:
+    name = row.value.get("study_id")
+    return str(row.value.get("StudyInstanceUid") or "" if name in (None, "") else name)
 
 
 # --- of a run ---
@@ -208,28 +326,34 @@ def exam_fields_of(run: GenerationRun, reports: Sequence[GenerationReport]) -> d
     """By id of the report: the fields that a question file says of its exam, from the file or from the bank."""
     found = {one.pk: json.loads(one.record) for one in reports if one.record}
     keys = {one.pk: one.answer_key for one in reports if one.answer_key is not None}
-    names = _names_of_exams(run, {key.report.exam_id for key in keys.values() if key.report})
-    for pk, key in keys.items():
-        report = key.report
-        assert report is not None
-        texts = (report.indication, report.comparison, report.findings, report.impression)
-        kept = parsed(key.extra).get("exam", {})
-        found[pk] = {
-            **names[report.exam_id],
+    by_exam = {key.report.exam_id: key for key in keys.values() if key.report}
+    fields = _fields_of_exams(run.bank_id, run.images_root, by_exam)
+    return found | {pk: fields[key.report.exam_id] for pk, key in keys.items() if key.report}
+
+
+def _fields_of_exams(bank_id: int, root: str, keys: Mapping[int, AnswerKey]) -> dict[int, dict[str, Any]]:
+    """By exam, as a question of it with this key has them."""
+    names = _names_of_exams(bank_id, root, keys)
+    found = {}
+    for exam, key in keys.items():
+        report, kept = key.report, parsed(key.extra).get("exam", {})
+        texts = (report.indication, report.comparison, report.findings, report.impression) if report else ("",) * 4
+        found[exam] = {
+            **names[exam],
             **{name: text or None for name, text in zip(REPORT_FIELDS, texts, strict=True)},
             **{name: kept[name] for name in KEPT_FIELDS if name in kept},
         }
     return found
 
 
-def _names_of_exams(run: GenerationRun, exams: Collection[int]) -> dict[int, dict[str, Any]]:
+def _names_of_exams(bank_id: int, root: str, exams: Collection[int]) -> dict[int, dict[str, Any]]:
     """What exams and their images are called at their source. One walk: no index leads from an exam to its names."""
-    rows = SourceIdentifier.objects.filter(bank=run.bank_id, exam_id__in=sorted(exams)).order_by("pk")
+    rows = SourceIdentifier.objects.filter(bank=bank_id, exam_id__in=sorted(exams)).order_by("pk")
     by_exam: dict[int, dict[str, list[SourceIdentifier]]] = defaultdict(lambda: defaultdict(list))
     for row in rows.iterator(chunk_size=5000):
         if row.exam_id is not None:
             by_exam[row.exam_id][row.kind].append(row)
-    return {exam_id: _names(by_kind, run.images_root) for exam_id, by_kind in by_exam.items()}
+    return {exam_id: _names(by_kind, root) for exam_id, by_kind in by_exam.items()}
 
 
 def _names(by_kind: dict[str, list[SourceIdentifier]], root: str) -> dict[str, Any]:
@@ -247,65 +371,3 @@ def _path_from(root: str, row: SourceIdentifier) -> str:
     """The path of an image from this root, where it lies under it."""
     full, inside = f"{row.root.rstrip('/')}/{row.value}", f"{root.rstrip('/')}/"
     return full.removeprefix(inside) if full.startswith(inside) else row.value
-
-
-def generated_in(bank: QuestionBank) -> QuerySet[Question]:
-    """Questions of the bank that came in as generated, whatever was made of them since."""
-    brought = Revision.objects.filter(bank=bank, bank_import__kind=ImportKind.GENERATED)
-    return Question.objects.filter(pk__in=brought.order_by().values("question")).order_by()
-
-
-def holds_generated(bank: QuestionBank) -> bool:
-    return BankImport.objects.filter(bank=bank, kind=ImportKind.GENERATED).exists()
-
-
-def history_of_generated(revision: Revision) -> dict[str, Any] | None:
-    """Report, findings, prompts, model and calls as the importer stored them; None for any other question.
-
-    The caller has seen to it that the person may read the key.
-    """
-    kept = AnswerKey.objects.filter(pk=revision.pk).values_list("extra", flat=True).first()
-    found: dict[str, Any] | None = parsed(kept or "{}").get("fields", {}).get(HISTORY)
-    return found
-
-
-class GroundedOption(Struct, frozen=True):
-    """An option as it was generated, with the findings that support it: quote, statement, polarity."""
-
-    letter: str
-    text: str
-    bullets: list[dict[str, Any]]
-    is_key: bool
-
-
-class QuestionOrigin(Struct, frozen=True):
-    """Where a question came from. ``calls``: as ``show_call`` names them."""
-
-    run: str
-    model: str
-    endpoint: str
-    prompts: list[str]
-    calls: list[str]
-    rules: list[str]
-    options: list[GroundedOption]
-
-
-def origin_of(revisions: Sequence[Revision]) -> QuestionOrigin | None:
-    """Of the newest of these wordings that came in as generated; None for a question that nobody generated.
-
-    ``revisions``: with their imports, newest first. The caller has seen to it that the person may read the key.
-    """
-    brought = next((one for one in revisions if one.bank_import.kind == ImportKind.GENERATED), None)
-    history = history_of_generated(brought) if brought is not None else None
-    if brought is None or history is None:
-        return None
-    key = AnswerKey.objects.filter(pk=brought.pk).values_list("key", flat=True).get()
-    by_number = {one["number"]: one for one in history["bullets"]}
-    options = [
-        GroundedOption(letter, text, [by_number[number] for number in numbers], letter == key)
-        for letter, text, numbers in zip("ABCD", brought.options, history["options"], strict=True)
-    ]
-    prompts = [one["name"] for one in history["prompts"]]
-    return QuestionOrigin(
-        *(history["run"], history["model"], history["endpoint"], prompts, history["calls"], history["rules"], options)
-    )

@@ -314,6 +314,7 @@ class GenerationRun(models.Model):
         "annotation.CallBatch", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # null: the findings are not there yet, or none could be used
     refused = models.JSONField(default=list)  # exams left out by the identifier check: {"exam", "rules"}
+    masked = models.JSONField(default=list)  # exams of which masked texts are sent, in the same form
     not_made = models.JSONField(
         default=list
     )  # {"step", "report", "number", "rule"}; see generation/kernels/grounding.py
@@ -342,8 +343,8 @@ class GenerationReport(models.Model):
     number = models.PositiveIntegerField()  # 1, 2, 3 in its run, in which order they are asked about
     answer_key = models.ForeignKey(
         "annotation.AnswerKey", on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
-    )  # of a question of the bank, whose report and exam it is; null: the report came in a file
-    record = models.TextField(blank=True)  # JSON: the fields of an exam as the file gave them; empty: see answer_key
+    )  # of a question of the bank, whose report and exam it is; null: see record
+    record = models.TextField(blank=True)  # JSON: the fields of an exam as they were sent or masked; or see answer_key
     sha256 = models.CharField(max_length=64)  # of the text that is sent
 
     class Meta:

@@ -18,20 +18,24 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
-from annotation.call_enums import PromptPurpose, SentImages
+from annotation.call_enums import PromptPurpose, ReportSource, SentImages
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import KeySource, Role
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file, write_digested
+from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.model_endpoints import GenerationForm, PromptForm
 from annotation.generation.generation_plans import (
     GenerationPlan,
     GenerationWanted,
     begin_generation,
+    missing_for,
     plan_generation,
 )
 from annotation.generation.generation_progress import GenerationProgress
+from annotation.generation.report_sources import GenerationRefused, HeldReport
 from annotation.model_calls.call_batches import act_named
-from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank, User
+from annotation.models import AnswerKey, CallBatch, GenerationRun, PromptVersion, QuestionBank, User
+from annotation.outcomes.held_reports import held_shown_to
 from annotation.outcomes.prompt_flags import (
     GENERATING,
     MOST_COMMENTS,
@@ -207,16 +211,29 @@ def _generating(public_id: str) -> PromptVersion:
 
 
 MOST_LISTED = 100
+MOST_CHOSEN = 2_000  # exams of a filtered list
 
 
 @role_required(Role.COORDINATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def generation_runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The newest runs of a bank. A new one is planned first, which sends nothing, and then started."""
-    bank = get_object_or_404(QuestionBank, slug=slug)
-    form, plan = GenerationForm(request.POST or None), None
+    """The newest runs of a bank. A new one is planned first, which sends nothing, and then started.
+
+    Reports that are held back are shown with what looks like an identifier, which may be masked.
+    """
+    bank, who = get_object_or_404(QuestionBank, slug=slug), by(request)
+    form = GenerationForm(request.POST or None, request.FILES or None, initial=_chosen_exams(request, bank))
+    plan, held = None, list[HeldReport]()
+
+    def planned() -> GenerationPlan:
+        try:
+            return _planned(form.wanted(bank), begins="start" in request.POST, **who)
+        except GenerationRefused as refusal:
+            held.extend(refusal.held)
+            raise
+
     if request.method == "POST" and form.is_valid():
-        plan = run_on_form(form, lambda: _planned(form.wanted(bank), begins="start" in request.POST, **by(request)))
+        plan = run_on_form(form, planned)
     if plan is not None and plan.run is not None:
         messages.success(request, _("Started: a worker asks the model for the findings of each report."))
         return redirect("generation-run", slug, plan.run.public_id)
@@ -224,7 +241,22 @@ def generation_runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context = {"bank": bank, "runs": runs, "form": form, "plan": plan, "has_endpoints": bool(endpoints())}
     if plan is not None:
         context["facts"] = plan.as_json()
+        held = plan.found.masked or plan.found.held
+    context["shown"] = held_shown_to(request.user, bank, held, at=who["at"]) if held else []
+    context |= {"n_held": len(held), "is_masked": plan is not None and bool(plan.found.masked)}
+    context["missing"] = [] if bank.archived_at else missing_for(bank, at=who["at"])
     return render(request, "annotation/generation/list.html", context, status=422 if form.errors else 200)
+
+
+def _chosen_exams(request: AuthenticatedRequest, bank: QuestionBank) -> dict[str, str]:
+    """The exams with a report of a filtered list of questions, where the address names filters."""
+    search = QuestionSearchForm(request.GET, bank, request.user, offers_all=False).search()
+    if not search.wanted:
+        return {}
+    with_report = AnswerKey.objects.filter(report__isnull=False).values("pk")
+    exams = search.revisions().filter(pk__in=with_report).order_by("question__exam__pseudonym")
+    names = exams.values_list("question__exam__pseudonym", flat=True).distinct()[:MOST_CHOSEN]
+    return {"source": ReportSource.CHOSEN, "chosen": "\n".join(names)}
 
 
 def _planned(wanted: GenerationWanted, *, begins: bool, actor: User, at: datetime) -> GenerationPlan:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.enums import AssignmentState, Difficulty, Task, Verdict
-from annotation.generation.report_sources import generated_in, holds_generated
+from annotation.generation.question_origins import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
 from annotation.models import Question, QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet

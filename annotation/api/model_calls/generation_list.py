@@ -30,7 +30,6 @@ from annotation.audit.recording import lock_log
 from annotation.call_enums import BatchState, PromptPurpose, ReportSource, SentImages
 from annotation.enums import Role
 from annotation.generation.generation_plans import (
-    MOST_EXAMS,
     GenerationPlan,
     GenerationWanted,
     begin_generation,
@@ -39,6 +38,7 @@ from annotation.generation.generation_plans import (
 )
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
+from annotation.generation.kernels.report_files import MOST_REPORTS, sent_values
 from annotation.model_calls.call_batches import act_named
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
@@ -47,7 +47,31 @@ from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TE
 
 
 class GenerationSent(AskingSent):
-    exams = serializers.IntegerField(min_value=1, max_value=MOST_EXAMS, help_text="drawn by the seed; one report each")
+    """Reports come from one of ``exams``, ``every_exam``, ``chosen`` and ``reports``."""
+
+    exams = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_REPORTS,
+        default=None,
+        allow_null=True,
+        source="n_exams",
+        help_text="so many of the bank, drawn by the seed; one report each",
+    )
+    every_exam = serializers.BooleanField(default=False, help_text="all of the bank that have a report")
+    chosen = serializers.ListField(
+        child=serializers.CharField(max_length=1000), default=list, max_length=MOST_REPORTS, help_text="ids of exams"
+    )
+    reports = serializers.ListField(
+        child=serializers.DictField(),
+        default=None,
+        allow_null=True,
+        min_length=1,
+        max_length=MOST_REPORTS,
+        help_text="of exams of the bank: each study_id, and report, or Findings and Impression",
+    )
+    mask = serializers.BooleanField(
+        default=False, source="masks", help_text="mask what looks like an identifier; else its report is held back"
+    )
     per_exam = serializers.IntegerField(
         min_value=1, max_value=MOST_QUESTIONS, default=3, help_text="questions, at most"
     )
@@ -65,10 +89,11 @@ class GenerationBegun(ConfirmedSent, GenerationSent):
 
 
 def wanted_from(bank: QuestionBank, sent: dict[str, Any]) -> GenerationWanted:
-    """Raises ValidationError and EndpointRefused."""
+    """Raises ValidationError, EndpointRefused and FileRefused."""
     purposes = {"bullets_prompt": PromptPurpose.BULLETS, "questions_prompt": PromptPurpose.QUESTIONS}
     prompts = {name: prompt_chosen(name, sent[name], purpose) for name, purpose in purposes.items()}
-    return generation_wanted(bank, **{**sent, **prompts})
+    reports = sent_values(sent["reports"]) if sent["reports"] is not None else None
+    return generation_wanted(bank, **{**sent, **prompts, "chosen": tuple(sent["chosen"]), "reports": reports})
 
 
 class GenerationPlanShape(Shown):
@@ -77,6 +102,7 @@ class GenerationPlanShape(Shown):
     reports = serializers.IntegerField()
     characters = serializers.IntegerField(help_text="of all reports")
     refused = serializers.ListField(child=serializers.DictField(), help_text="exams that the identifier check left out")
+    masked = serializers.ListField(child=serializers.DictField(), help_text="exams of which masked texts are sent")
     per_exam = serializers.IntegerField()
     seed = serializers.IntegerField()
     calls = serializers.IntegerField()
@@ -109,6 +135,7 @@ class GenerationRunShape(GenerationRunLine):
     acts = serializers.SerializerMethodField(help_text="that are possible now")
     n_reports = serializers.SerializerMethodField()
     refused = serializers.ListField(child=serializers.DictField(), help_text="exams that the identifier check left out")
+    masked = serializers.ListField(child=serializers.DictField(), help_text="exams of which masked texts are sent")
     n_findings = serializers.SerializerMethodField()
     n_findings_usable = serializers.SerializerMethodField()
     n_not_made = serializers.SerializerMethodField(help_text="questions that the model wrote and a rule kept out")

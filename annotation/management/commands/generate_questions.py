@@ -1,4 +1,6 @@
-"""manage.py generate_questions --bank BANK --exams N | --reports FILE: see docs/question-banks.md."""
+"""manage.py generate_questions --bank BANK --exams N | --every-exam | --exam ID | --reports FILE: see
+docs/question-banks.md.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from annotation.generation.generation_plans import (
     begin_generation,
     plan_generation,
 )
+from annotation.generation.kernels.report_files import SentReports, sent_file, sent_folder
 from annotation.management.base import ActCommand, cap_written
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
@@ -31,9 +34,19 @@ class Command(ActCommand):
         parser.add_argument("--bank", required=True, help="name or address of the bank")
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument(
-            "--reports", type=Path, metavar="FILE", help="a question file of which the fields of the exams are read"
+            "--reports",
+            type=Path,
+            metavar="FILE",
+            help="reports with the ids of their exams: CSV, XLSX, JSON, JSON Lines, or a folder or ZIP of texts",
         )
         source.add_argument("--exams", type=int, metavar="N", help="so many exams of the bank, drawn by the seed")
+        source.add_argument("--every-exam", action="store_true", help="all exams of the bank with a report")
+        source.add_argument(
+            "--exam", action="append", default=[], metavar="ID", help="this exam of the bank; may be given again"
+        )
+        parser.add_argument(
+            "--mask", action="store_true", help="mask what looks like an identifier; else its report is held back"
+        )
         parser.add_argument("--per-exam", type=int, required=True, metavar="K", help="questions for each exam, 1 to 10")
         parser.add_argument("--seed", type=int, required=True, help="of the draw of exams and of the letters of keys")
         parser.add_argument("--endpoint", required=True, help="name of a model endpoint")
@@ -52,7 +65,10 @@ class Command(ActCommand):
             per_exam=options["per_exam"],
             seed=options["seed"],
             n_exams=options["exams"],
-            reports=options["reports"],
+            chosen=tuple(options["exam"]),
+            every_exam=options["every_exam"],
+            reports=_sent(options["reports"]) if options["reports"] else None,
+            masks=options["mask"],
             chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),
             cap=cap_written(options["max_cost"]),
         )
@@ -64,6 +80,13 @@ class Command(ActCommand):
             self.stdout.write(json.dumps(plan.as_json(), ensure_ascii=False, indent=1))
         elif options["verbosity"]:
             self.stdout.write(as_text(plan))
+
+
+def _sent(path: Path) -> SentReports:
+    if path.is_dir():
+        return sent_folder(path)
+    with path.open("rb") as stream:
+        return sent_file(stream, path.name, path)
 
 
 def as_text(plan: GenerationPlan) -> str:
@@ -80,6 +103,8 @@ def as_text(plan: GenerationPlan) -> str:
     if plan.found.refused:
         sentence = _("%(n)d exams were passed over: their reports hold what looks like an identifier.")
         lines.append(sentence % {"n": len(plan.found.refused)})
+    if plan.found.masked:
+        lines.append(_("%(n)d reports are sent masked.") % {"n": len(plan.found.masked)})
     if plan.run is None:
         lines.append(_("This was a dry run: nothing was stored, nothing was sent."))
     else:

@@ -221,7 +221,12 @@ def _fields(row: dict[str, str]) -> dict[str, Any]:
     for name in (ID, *OPTIONS):
         value.pop(name)
     value["options"] = lettered([row.get(name, "") for name in OPTIONS])
-    for name in ("ImagePath", "ImageViewPosition"):  # one text for each image
+    return with_lists(value)
+
+
+def with_lists(value: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a row, those of its images as one text for each image."""
+    for name in ("ImagePath", "ImageViewPosition"):
         if value.get(name):
             parts = [part.strip() or None for part in value[name].replace("\n", "|").split("|")]
             value[name] = parts if name != "ImagePath" else list(filter(None, parts))

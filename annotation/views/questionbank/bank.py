@@ -44,7 +44,7 @@ from annotation.exports.source_names import MissingImage, export_missing, export
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
-from annotation.generation.report_sources import origin_of
+from annotation.generation.question_origins import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of

@@ -17,7 +17,7 @@ from annotation.generation import making
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import GroundedBullet, find_quote
 from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
-from annotation.generation.report_sources import generated_in, history_of_generated
+from annotation.generation.question_origins import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import call_named, start
 from annotation.model_calls.request_bodies import contents_of, request_of
@@ -41,7 +41,7 @@ from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.generation.made import FINDINGS, bank_with_reports, begun_run, finished_run
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION
-from tests.annotation.generation.test_planning_generation import reports_file
+from tests.annotation.generation.test_planning_generation import reports_file, sent
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_with, asked_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -193,7 +193,7 @@ def test_the_worker_goes_on_by_itself(bank: QuestionBank) -> None:
 
 
 def test_reports_of_a_file_bring_their_exams(bank: QuestionBank, tmp_path: Path) -> None:
-    run = finished_run(bank, reports=reports_file(tmp_path, 21, 22, 23))
+    run = finished_run(bank, reports=sent(reports_file(tmp_path, 21, 22, 23)))
     made = Question.objects.filter(revisions__bank_import=run.bank_import).distinct()
     assert run.n_made == made.count() > 3
     assert {one.exam.images.count() for one in made} == {2}

@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.call_enums import EndpointPlace, PromptPurpose, ReportSource
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation, store_generation
 from annotation.generation.kernels.answer_forms import BULLETS, QUESTIONS
+from annotation.generation.kernels.report_files import SentReports, sent_file
 from annotation.generation.making import fill_calls
 from annotation.generation.report_sources import reports_of_bank
 from annotation.model_calls.call_batches import start
@@ -131,6 +132,11 @@ def test_a_plan_says_all_and_stores_nothing(bank: QuestionBank) -> None:
 
 
 # --- a file ---
+def sent(path: Path) -> SentReports:
+    with path.open("rb") as stream:
+        return sent_file(stream, path.name, path)
+
+
 def reports_file(folder: Path, *exams: int, **changes: Any) -> Path:
     asked = ("question", "options", "correct_answer", "correct_answer_explanation", "task_name", "category")
     no_question = dict.fromkeys(asked, ...)
@@ -142,7 +148,7 @@ def reports_file(folder: Path, *exams: int, **changes: Any) -> Path:
 
 
 def test_the_reports_of_a_file_need_no_questions(tmp_path: Path, bank: QuestionBank) -> None:
-    run = planned(wanted_of(bank, reports=reports_file(tmp_path, 21, 22)))
+    run = planned(wanted_of(bank, reports=sent(reports_file(tmp_path, 21, 22))))
     reports = list(GenerationReport.objects.filter(run=run))
     assert (run.source, run.file_name, len(run.file_sha256)) == (ReportSource.FILE, "reports.json", 64)
     assert [json.loads(one.record)["study_id"] for one in reports] == ["study-21", "study-22"]
@@ -155,7 +161,7 @@ def test_the_reports_of_a_file_need_no_questions(tmp_path: Path, bank: QuestionB
         ({"Findings": NAMED}, "row 1: the report holds what looks like an identifier (identifier_name)"),
         ({"Findings": "MRN 1234567. Normal."}, "identifier_record"),
         ({"Findings": None, "Impression": ""}, "row 1: There is neither"),
-        ({"ImagePath": ...}, "'ImagePath' is missing"),
+        ({"ImagePath": ..., "study_id": "elsewhere"}, "row 1: “Reports” has no exam with this id: elsewhere"),
         ({"ImagePath": ["../../etc/passwd"]}, "leaves the folder"),
         ({"study_id": ..., "StudyInstanceUid": ...}, "'study_id' is missing"),
     ],
@@ -163,7 +169,7 @@ def test_the_reports_of_a_file_need_no_questions(tmp_path: Path, bank: QuestionB
 def test_what_is_wrong_in_a_file_is_named_by_row(
     tmp_path: Path, bank: QuestionBank, changes: dict[str, Any], words: str
 ) -> None:
-    refusal = refusal_of(wanted_of(bank, reports=reports_file(tmp_path, 1, **changes)))
+    refusal = refusal_of(wanted_of(bank, reports=sent(reports_file(tmp_path, 1, **changes))))
     assert (refusal.code, refusal.status) == ("bad_reports", 422)
     assert words in str(refusal)
     assert "Miller" not in str(refusal)
@@ -171,11 +177,11 @@ def test_what_is_wrong_in_a_file_is_named_by_row(
 
 def test_an_exam_comes_once(tmp_path: Path, bank: QuestionBank) -> None:
     path = reports_file(tmp_path, 1, 2, study_id="same")
-    assert "row 2: The exam comes twice" in str(refusal_of(wanted_of(bank, reports=path)))
+    assert "row 2: The exam comes twice" in str(refusal_of(wanted_of(bank, reports=sent(path))))
 
 
 def test_an_empty_file_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
-    assert refusal_of(wanted_of(bank, reports=write_file(tmp_path, {}, "none.json"))).code == "no_reports"
+    assert refusal_of(wanted_of(bank, reports=sent(write_file(tmp_path, {}, "none.json")))).code == "no_reports"
 
 
 # --- refused ---
