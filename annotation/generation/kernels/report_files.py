@@ -12,6 +12,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
@@ -31,19 +32,19 @@ from annotation.questionbank.kernels.examfields import EXAM_FIELDS, REPORT_FIELD
 from annotation.questionbank.kernels.fields import MAX_REPORT_CHARS
 
 EXAM, UID, REPORT, PLACE = "study_id", "StudyInstanceUid", "report", "row"
+_OF_EXAM = {EXAM, UID, ID}
 MOST_REPORTS = 100_000
 MOST_BYTES = 64_000_000  # of all texts of an archive or a folder
 _ALIASES = {"exam": EXAM, "examid": EXAM, "text": REPORT, "reporttext": REPORT}
 _WANTED = "study_id (the id of the exam), and report, or Findings and Impression"
-_HEADINGS = {
-    r"findings?(?:\s*(?:and|&|/)\s*impressions?)?": "Findings",
-    r"impressions?|conclusions?": "Impression",
-    r"(?:clinical )?(?:indications?|history|information)|reason for exam(?:ination)?": "Indication",
-    r"comparisons?": "Comparison",
-    r"exam(?:ination)?|techniques?|procedures?|recommendations?|notifications?": "",  # not kept
-}
+# The first letters of a heading, and the part that follows it; what follows the others is not kept.
+_PARTS = {"find": "Findings", "impr": "Impression", "conc": "Impression", "comp": "Comparison"}
+_PARTS |= dict.fromkeys(("indi", "hist", "clin", "reas"), "Indication")
 _heading = re.compile(
-    rf"(?:^|(?<=[.?!]\s))[ \t]*(?:{'|'.join(f'({words})' for words in _HEADINGS)})[ \t]*:[ \t]*", re.MULTILINE | re.I
+    r"(?:^|(?<=[.?!]\s))[ \t]*(findings?(?:\s*(?:and|&|/)\s*impressions?)?|impressions?|conclusions?|comparisons?"
+    r"|(?:clinical )?(?:indications?|history|information)|reason for exam(?:ination)?"
+    r"|exam(?:ination)?|techniques?|procedures?|recommendations?|notifications?)[ \t]*:",
+    re.MULTILINE | re.IGNORECASE,
 )
 
 
@@ -127,11 +128,11 @@ def _rows_of(stream: BinaryIO) -> Iterator[SentRow]:
 
 
 def _is_lines(stream: BinaryIO) -> bool:
-    """Whether the first line is a whole record, none of its fields an object; the stream is at its start then."""
+    """Whether the first line is a whole record, which names its exam; the stream is at its start then."""
     first = first_line(stream)
     stream.seek(0)
     value = first.value if first is not None else None
-    return isinstance(value, dict) and any(type(member) is not dict for member in value.values())
+    return isinstance(value, dict) and any(_field_of(name) in _OF_EXAM for name in value)
 
 
 def _row_of_entry(place: str, entry: Entry) -> SentRow:
@@ -143,11 +144,13 @@ def _row_of_entry(place: str, entry: Entry) -> SentRow:
 
 
 def _rows_of_table(stream: BinaryIO, form: str) -> Iterator[SentRow]:
-    for row in read_rows(lines_of_questions(stream, form), name_of=_field_of):
-        names = row.cells.keys()
-        if not names & {EXAM, UID, ID} or not names & {REPORT, "Findings", "Impression"}:
-            found = ", ".join(name[:40] for name in names if name)[:400]
-            raise unreadable("columns", f"The first row must name the columns {_WANTED}. Found: {found}")
+    lines = lines_of_questions(stream, form)
+    head = next((line for line in lines if any(map(str.strip, line[1]))), (1, []))
+    names = {_field_of(cell.strip()) for cell in head[1]}
+    if not names & _OF_EXAM or not names & {REPORT, "Findings", "Impression"}:
+        found = ", ".join(cell.strip()[:40] for cell in head[1])[:400]
+        raise unreadable("columns", f"The first row must name the columns {_WANTED}. Found: {found}")
+    for row in read_rows(chain([head], lines), name_of=_field_of):
         value: dict[str, Any] = {name: cell.strip() for name, cell in row.cells.items() if name and cell.strip()}
         yield _row(f"row {row.number}", with_lists(value), [row.fault] * bool(row.fault))
 
@@ -200,7 +203,7 @@ def _field_of(column: str) -> str:
 def _row(place: str, value: Mapping[str, Any], faults: Sequence[str] = ()) -> SentRow:
     sent = {_field_of(name): member for name, member in value.items()}
     fields = {name: sent[name] for name in EXAM_FIELDS if name in sent}
-    if not fields.keys() & {EXAM, UID} and ID in sent:
+    if not fields.keys() & _OF_EXAM and ID in sent:
         fields[EXAM] = sent[ID]
     place, report = str(sent.get(PLACE, place))[:80], sent.get(REPORT)
     if report is not None and not isinstance(report, str):
@@ -212,16 +215,10 @@ def _row(place: str, value: Mapping[str, Any], faults: Sequence[str] = ()) -> Se
 
 
 def parts_of_report(text: str) -> dict[str, str]:
-    """Its parts by their headings, at the start of a line or a sentence; without one, all of it is findings."""
-    found = list(_heading.finditer(text))
-    names = list(_HEADINGS.values())
-    parts: dict[str, list[str]] = {name: [] for name in REPORT_FIELDS}
-    if before := text[: found[0].start() if found else None].strip():
-        parts["Findings"].append(before)
-    if any(names[(match.lastindex or 1) - 1] == "Findings" for match in found):
-        parts["Findings"].clear()  # a letterhead
-    for match, following in zip(found, [*found[1:], None], strict=True):
-        name = names[(match.lastindex or 1) - 1]
-        if name:
-            parts[name].append(text[match.end() : following.start() if following else None].strip())
-    return {name: "\n".join(texts) for name, texts in parts.items() if any(texts)}
+    """Its parts by their headings, at the start of a line or a sentence; without “Findings”, what stands first is."""
+    first, *rest = _heading.split(text)
+    found = [(_PARTS.get(name[:4].lower()), part.strip()) for name, part in zip(rest[::2], rest[1::2], strict=True)]
+    if "Findings" not in dict(found):
+        found.insert(0, ("Findings", first.strip()))
+    parts = {name: "\n".join(part for own, part in found if own == name and part) for name in REPORT_FIELDS}
+    return {name: part for name, part in parts.items() if part}
