@@ -32,14 +32,7 @@ from annotation.endpoints.kernels.completions import BUSY
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.probing import LeaseLost, give_lease_back, lock_lease, take_lease
 from annotation.model_calls.attempts import Received, count_as_sent, read_attempt, store_attempts
-from annotation.model_calls.call_batches import (
-    BatchRefused,
-    complete,
-    is_permitted,
-    pause,
-    permission_is_over,
-    return_to_plan,
-)
+from annotation.model_calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.model_calls.kernels.pacing import AT_WORK, Pace, Rest, passes, seconds_to_wait
 from annotation.model_calls.next_calls import (
     BatchWork,
@@ -271,8 +264,8 @@ class Asker:
         return calls
 
     def _why_to_pause(self, batch: CallBatch, at: datetime) -> str:
-        if not is_permitted(batch, at):
-            return permission_is_over(batch)
+        if over := permission_is_over(batch, at):
+            return over
         rest = self.rests[batch.model]
         if rest.since is None or time.monotonic() - rest.since <= settings.CALLS_WAIT_SECONDS:
             return ""

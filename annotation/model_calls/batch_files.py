@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from annotation.audit.recording import record
 from annotation.call_enums import NO_ANSWER, BatchState, CallOutcome, Ending
 from annotation.model_calls.attempts import Received, read_attempt, store_attempts
-from annotation.model_calls.call_batches import BatchRefused, complete, is_permitted, lock_batch, permission_is_over
+from annotation.model_calls.call_batches import BatchRefused, complete, lock_batch, permission_is_over
 from annotation.model_calls.kernels.pacing import (
     AT_WORK,
     MOST_BYTES,
@@ -43,8 +43,8 @@ def write_requests(batch: CallBatch, path: Path, *, actor: User | None, at: date
     Writing them is sending: it needs the permission. Raises BatchRefused, and FileExistsError for a file that is there.
     """
     check_not_at_work(batch)
-    if not is_permitted(batch, at):
-        raise BatchRefused("permission_over", permission_is_over(batch))
+    if over := permission_is_over(batch, at):
+        raise BatchRefused("permission_over", over)
     files: list[Path] = []
     try:
         n_requests = _write(path, _lines(batch, at), files)

@@ -178,8 +178,8 @@ def _check_may_be_asked(batch: CallBatch, at: datetime) -> None:
     endpoint_named(batch.endpoint)
     if batch.bank.archived_at is not None:
         raise BatchRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": batch.bank.name})
-    if not is_permitted(batch, at):
-        raise BatchRefused("permission_over", permission_is_over(batch))
+    if over := permission_is_over(batch, at):
+        raise BatchRefused("permission_over", over)
 
 
 def sent_parts(prompt: PromptVersion | ShippedPrompt, images: str) -> dict[str, bool]:
@@ -192,22 +192,20 @@ def sent_parts(prompt: PromptVersion | ShippedPrompt, images: str) -> dict[str, 
     }
 
 
-def is_permitted(batch: CallBatch, at: datetime) -> bool:
-    """Whether the permission holds that the batch names, and others do for what this one leaves out."""
-    named = batch.permission
-    parts = sent_parts(batch.prompt, batch.images)
+def permission_is_over(batch: CallBatch, at: datetime) -> str:
+    """The sentence that a person reads where a batch is stopped by it; empty while it holds.
+
+    Others have to hold, too, for what the permission that the batch names leaves out.
+    """
+    named, parts = batch.permission, sent_parts(batch.prompt, batch.images)
     others = {name: is_sent and not getattr(named, name) for name, is_sent in parts.items()}
-    if not named.holds_at(at) or not any(others.values()):
-        return named.holds_at(at)
     try:
-        permission_in_force(batch.bank, batch.endpoint, at=at, **others)
+        if any(others.values()):
+            permission_in_force(batch.bank, batch.endpoint, at=at, **others)
+        if named.holds_at(at):
+            return ""
     except SendingRefused:
-        return False
-    return True
-
-
-def permission_is_over(batch: CallBatch) -> str:
-    """The sentence that a person reads where a batch is stopped by it."""
+        pass
     sentence = _(
         "The permission to send “%(bank)s” to the endpoint “%(endpoint)s” was withdrawn or has expired. "
         "Plan the calls again under a new one."

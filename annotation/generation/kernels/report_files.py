@@ -136,10 +136,9 @@ def _is_lines(stream: BinaryIO) -> bool:
 
 
 def _row_of_entry(place: str, entry: Entry) -> SentRow:
-    value = {EXAM: entry.key, REPORT: entry.value} if isinstance(entry.value, str) and entry.key else entry.value
     faults = [fault.message for fault in entry.faults]
-    if isinstance(value, dict):
-        return _row(place, value, faults)
+    if isinstance(entry.value, dict):
+        return _row(place, entry.value, faults)
     return SentRow(place, {}, faults or ["It is no object with the fields of an exam."])
 
 

@@ -104,7 +104,7 @@ def as_text(plan: GenerationPlan) -> str:
         sentence = _("%(n)d exams were passed over: their reports hold what looks like an identifier.")
         lines.append(sentence % {"n": len(plan.found.refused)})
     if plan.found.masked:
-        lines.append(_("%(n)d reports are sent masked.") % {"n": len(plan.found.masked)})
+        lines.append(_("Reports sent masked: %(n)d.") % {"n": len(plan.found.masked)})
     if plan.run is None:
         lines.append(_("This was a dry run: nothing was stored, nothing was sent."))
     else:

@@ -87,6 +87,38 @@ def test_what_is_wrong_with_a_run_is_refused_before_anything_is_sent(writer: Pro
     assert not CallBatch.objects.exists()
 
 
+def test_reports_are_sent_held_back_and_masked(writer: Program) -> None:
+    asked = {"endpoint": ENDPOINT, "model": OBEYS_SCHEMA}
+    sent = [
+        {"exam": "study-1", "report": "A nodule."},
+        {"study_id": "study-2", "Findings": "Seen by Dr. Miller. Clear."},
+    ]
+    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+        answer = writer.post(f"{RUNS}plan/", {**asked, "reports": sent})
+        plan = answer.json()
+        assert (plan["reports"], plan["calls"], plan["masked"]) == (1, 2, [])
+        assert plan["refused"] == [{"exam": "row 2", "rules": ["identifier_name"]}]
+        assert b"Miller" not in answer.content
+        begun = writer.post(RUNS, {**asked, "reports": sent, "mask": True, "confirmed_calls": 4})
+        told = writer.get(begun["Location"]).json()
+        assert (told["reports_of"], told["n_reports"], told["refused"]) == ("pasted", 2, [])
+        assert told["masked"] == [{"exam": "row 2", "rules": ["identifier_name"]}]
+        for chosen, n_calls in (({"chosen": ["study-1"]}, 2), ({"every_exam": True}, 8)):
+            assert writer.post(f"{RUNS}plan/", {**asked, **chosen}).json()["calls"] == n_calls
+        for wrong, code in (
+            ({}, "no_source"),
+            ({"exams": 1, "chosen": ["study-1"]}, "no_source"),
+            ({"chosen": ["nobody"]}, "no_exam"),
+            ({"reports": [{"exam": "nobody", "report": "A."}]}, "bad_reports"),
+            ({"reports": [{"exam": "study-1", "report": ""}]}, "bad_reports"),
+            ({"reports": []}, "invalid"),
+            ({"reports": ["A nodule."]}, "invalid"),
+            ({"reports": [{"exam": {"a": 1}, "report": "A."}]}, "bad_reports"),
+        ):
+            problem_of(writer.post(f"{RUNS}plan/", {**asked, **wrong}), 422, code)
+    assert GenerationRun.objects.count() == 1
+
+
 def test_runs_are_listed_and_hold_no_word_of_a_report(
     writer: Program, reports: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,3 +92,32 @@ def test_a_file_that_is_not_there(bank: QuestionBank, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file") as found:
         generate(bank, f"--reports={tmp_path / 'none.json'}")
     assert found.value.returncode == 2
+
+
+def test_a_folder_and_an_archive_of_texts_named_by_their_exams(bank: QuestionBank, tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "study-1.txt").write_text("FINDINGS: A nodule.\nIMPRESSION: Normal.")
+    (folder / "study-2.txt").write_text(NAMED)
+    told = json.loads(generate(bank, f"--reports={folder}", "--json", "--dry-run"))
+    assert (told["reports"], told["source"]) == (1, "file")
+    assert told["refused"] == [{"exam": "study-2.txt", "rules": ["identifier_name"]}]
+    with zipfile.ZipFile(tmp_path / "texts.zip", "w") as archive:
+        for text in folder.iterdir():
+            archive.write(text, f"texts/{text.name}")
+    told = generate(bank, f"--reports={tmp_path / 'texts.zip'}", "--mask")
+    assert "2 reports; at most 2 questions from each" in told
+    assert "Reports sent masked: 1." in told
+    assert GenerationRun.objects.get().file_name == "texts.zip"
+    (folder / "a.pdf").write_bytes(b"%PDF")
+    with pytest.raises(CommandError, match=r"'a\.pdf' is no report") as found:
+        generate(bank, f"--reports={folder}")
+    assert found.value.returncode == 2
+
+
+def test_chosen_exams_and_every_exam(bank: QuestionBank) -> None:
+    told = json.loads(generate(bank, "--exam=study-1", "--exam=study-2", "--json", "--dry-run"))
+    assert (told["reports"], told["source"]) == (2, "chosen")
+    assert json.loads(generate(bank, "--every-exam", "--json", "--dry-run"))["reports"] == 4
+    with pytest.raises(CommandError, match="no exam with this id: nobody"):
+        generate(bank, "--exam=nobody")

@@ -16,6 +16,7 @@ from annotation.exports.kernels.question_records import is_given_back
 from annotation.generation import making
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import GroundedBullet, find_quote
+from annotation.generation.kernels.report_files import sent_values
 from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
 from annotation.generation.question_origins import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
@@ -190,6 +191,20 @@ def test_the_worker_goes_on_by_itself(bank: QuestionBank) -> None:
         ask_endpoint(ENDPOINT, clock=lambda: NOON)
     later = Job.objects.filter(kind=KIND).order_by("-pk")[0]
     assert run_continuing(Silent(), later.params)["finished"] is True
+
+
+def test_questions_on_masked_reports_come_to_their_exams(bank: QuestionBank) -> None:
+    named = f"Seen by Dr. Miller. {FINDINGS}"
+    given = sent_values([{"exam": "study-1", "report": named}, {"exam": "study-2", "Findings": named}])
+    n_exams = Exam.objects.count()
+    run = finished_run(bank, reports=given, masks=True)
+    made = Revision.objects.filter(bank_import=run.bank_import)
+    assert (run.n_made, Exam.objects.count()) == (made.count(), n_exams)
+    assert run.n_made
+    exams = set(made.values_list("question__exam", flat=True))
+    assert exams <= set(Revision.objects.filter(question__number__lte=2).values_list("question__exam", flat=True))
+    texts = AnswerKey.objects.filter(revision__in=made).values_list("report__findings", flat=True)
+    assert {text.split(".")[0] for text in texts} == {"Seen by [NAME]"}
 
 
 def test_reports_of_a_file_bring_their_exams(bank: QuestionBank, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.call_enums import EndpointPlace, PromptPurpose, ReportSource
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation, store_generation
 from annotation.generation.kernels.answer_forms import BULLETS, QUESTIONS
-from annotation.generation.kernels.report_files import SentReports, sent_file
+from annotation.generation.kernels.report_files import SentReports, sent_file, sent_values
 from annotation.generation.making import fill_calls
 from annotation.generation.report_sources import reports_of_bank
 from annotation.model_calls.call_batches import start
@@ -184,6 +184,109 @@ def test_an_empty_file_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
     assert refusal_of(wanted_of(bank, reports=sent(write_file(tmp_path, {}, "none.json")))).code == "no_reports"
 
 
+# --- reports of exams of the bank ---
+def lines(*records: dict[str, Any]) -> SentReports:
+    return sent_values(records)
+
+
+def test_a_report_without_images_goes_to_its_exam_in_the_bank(bank: QuestionBank) -> None:
+    by_name = Question.objects.select_related("exam").get(bank=bank, number=2).exam.pseudonym
+    given = lines({"exam": "study-1", "report": "A nodule."}, {"exam": by_name, "Impression": "No mass."})
+    run = planned(wanted_of(bank, reports=given))
+    first, second = (json.loads(one.record) for one in GenerationReport.objects.filter(run=run))
+    assert (run.source, run.file_name) == (ReportSource.PASTED, "")
+    assert (first["study_id"], first["Findings"], first["Impression"]) == ("study-1", "A nodule.", None)
+    assert (second["study_id"], second["Findings"], second["Impression"]) == ("study-2", None, "No mass.")
+    assert first["ImagePath"] == make_record(1, 1)["ImagePath"]
+    assert run.images_root == begun_root(bank)
+
+
+def begun_root(bank: QuestionBank) -> str:
+    return planned(wanted_of(bank)).images_root
+
+
+@pytest.mark.parametrize(
+    ("records", "words"),
+    [
+        ([{"exam": "nobody", "report": "A."}], "row 1: “Reports” has no exam with this id: nobody"),
+        ([{"report": "A."}], "row 1: No exam is named (study_id)"),
+        ([{"exam": "study-1", "report": "A."}, {"exam": "study-1", "report": "B."}], "row 2: The exam comes twice"),
+        ([{"exam": "study-1", "report": " "}], "row 1: There is neither"),
+        ([{"exam": "study-1", "report": "TECHNIQUE: two views."}], "row 1: There is neither"),
+        ([{"exam": "study-1", "report": "x" * 100_001}], "row 1: 'Findings' "),
+        ([{"exam": "study-1", "report": 7}], "row 1: 'report' must be text"),
+        ([{"exam": "study-1\0", "report": "A."}], "row 1: "),
+        ([{"exam": ["study-1"], "report": "A."}], "row 1: "),
+    ],
+)
+def test_what_is_wrong_in_sent_reports_is_named_by_row(
+    bank: QuestionBank, records: list[dict[str, Any]], words: str
+) -> None:
+    refusal = refusal_of(wanted_of(bank, reports=lines(*records)))
+    assert (refusal.code, refusal.status) == ("bad_reports", 422)
+    assert words in str(refusal)
+
+
+def test_chosen_exams_and_all_of_them(bank: QuestionBank) -> None:
+    chosen = planned(wanted_of(bank, n_exams=None, chosen=("study-3", "study-1", "study-3")))
+    assert (chosen.source, chosen.bullets_batch.n_calls) == (ReportSource.CHOSEN, 2)
+    assert planned(wanted_of(bank, n_exams=None, every_exam=True)).bullets_batch.n_calls == 4
+
+
+def test_a_chosen_exam_that_cannot_be(bank: QuestionBank, tmp_path: Path) -> None:
+    refusal = refusal_of(wanted_of(bank, n_exams=None, chosen=("study-1", "nobody")))
+    assert (refusal.code, refusal.field) == ("no_exam", "chosen")
+    assert "nobody" in str(refusal)
+    bare = make_record(9, 9, Findings=None, Impression=None, Indication=None, Comparison=None)
+    run_import(write_file(tmp_path, {"bare": bare}, "bare.json"), bank="Reports")
+    refusal = refusal_of(wanted_of(bank, n_exams=None, chosen=("study-9",)))
+    assert "have no report: study-9" in str(refusal)
+
+
+# --- held back, or masked ---
+def test_the_others_of_a_file_are_sent_and_what_is_held_back_is_told(bank: QuestionBank) -> None:
+    given = lines({"exam": "study-1", "report": NAMED}, {"exam": "study-2", "report": "A nodule."})
+    plan = plan_generation(wanted_of(bank, reports=given), at=NOON)
+    assert [one.text for one in plan.found.reports] == ["Findings: A nodule."]
+    assert plan.as_json()["refused"] == [{"exam": "row 1", "rules": ["identifier_name"]}]
+    [held] = plan.found.held
+    assert [part.text for part in held.parts if part.identifier] == ["Dr. Miller"]
+
+
+@pytest.mark.parametrize("source", ["bank", "sent"])
+def test_what_is_masked_is_what_is_stored_and_sent(bank: QuestionBank, tmp_path: Path, source: str) -> None:
+    comparison = "Compared with Dr. Miller's of 12/03/2024."
+    record = make_record(8, 8, Findings=NAMED, Impression=None, Comparison=comparison)
+    run_import(write_file(tmp_path, {"named": record}, "named.json"), bank="Reports")
+    of_bank = {"n_exams": None, "chosen": ("study-8",)}
+    of_file = {"reports": lines({"exam": "study-8", "Findings": NAMED, "Comparison": comparison})}
+    run = planned(wanted_of(bank, masks=True, **(of_bank if source == "bank" else of_file)))
+    report = GenerationReport.objects.get(run=run)
+    kept = json.loads(report.record)
+    assert kept["Findings"] == "Seen by [NAME]. The heart is enlarged."
+    assert kept["Comparison"] == "Compared with [NAME] of [DATE]."
+    assert (kept["study_id"], kept["ImagePath"], report.answer_key_id) == ("study-8", record["ImagePath"], None)
+    [content] = contents_of(run.bullets_batch, list(ModelCall.objects.filter(batch=run.bullets_batch)))
+    assert "Seen by [NAME]. The heart is enlarged." in content.text
+    assert "Miller" not in content.text
+    assert (run.refused, [one["rules"] for one in run.masked]) == ([], [["identifier_name"]])
+    facts = AuditEvent.objects.get(act="generation.masked").facts
+    assert facts == {"reports": 1, "places": {"identifier_name": 1}}
+
+
+def test_masked_exams_count_among_those_drawn(bank: QuestionBank, tmp_path: Path) -> None:
+    records = {f"n_{n}": make_record(n, n, Findings=NAMED) for n in (11, 12)}
+    run_import(write_file(tmp_path, records, "named.json"), bank="Reports")
+    run = planned(wanted_of(bank, n_exams=6, masks=True))
+    assert (run.bullets_batch.n_calls, len(run.masked), run.refused) == (6, 2, [])
+    assert not AuditEvent.objects.filter(act="generation.masked", facts__places={}).exists()
+
+
+def test_without_anything_to_mask_nothing_is_told_of_it(bank: QuestionBank) -> None:
+    planned(wanted_of(bank, masks=True))
+    assert not AuditEvent.objects.filter(act="generation.masked").exists()
+
+
 # --- refused ---
 @pytest.mark.parametrize(
     ("changes", "code"),
@@ -192,6 +295,8 @@ def test_an_empty_file_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
         ({"per_exam": 11}, "bad_per_exam"),
         ({"n_exams": 0}, "bad_exams"),
         ({"n_exams": None}, "no_source"),
+        ({"every_exam": True}, "no_source"),
+        ({"chosen": ("study-1",)}, "no_source"),
         ({"n_exams": 5}, "too_few_reports"),
         ({"seed": 2**63}, "bad_seed"),
     ],

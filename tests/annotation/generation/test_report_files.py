@@ -55,7 +55,6 @@ FORMS: dict[str, str | bytes] = {
     "lines": "\n".join(map(json.dumps, RECORDS)),
     "list": json.dumps(RECORDS),
     "object": json.dumps({"a": RECORDS[0], "b": RECORDS[1]}),
-    "exam to text": json.dumps({"s1": HEART, "s2": f"FINDINGS: {CLEAR}\nIMPRESSION: Normal."}),
     "sheet": sheet(["study_id", "Findings", "Impression"], ["s1", HEART, ""], ["s2", CLEAR, "Normal."]),
     "zip": archive(reports__s1_dot_txt=HEART, reports__s2_dot_txt=f"Findings: {CLEAR} Impression: Normal."),
 }

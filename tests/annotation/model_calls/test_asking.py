@@ -22,8 +22,8 @@ from annotation.model_calls.call_batches import (
     acts_now,
     ask_first,
     change_cap,
-    is_permitted,
     pause,
+    permission_is_over,
     start,
     stop,
 )
@@ -319,9 +319,9 @@ def test_calls_under_two_permissions_stop_when_either_is_withdrawn() -> None:
     questions = batch.permission
     CallBatch.objects.update(permission=make_permission(batch.bank, questions=False, images=False, reports=True))
     batch.refresh_from_db()
-    assert is_permitted(batch, NOON)
+    assert not permission_is_over(batch, NOON)
     SendingPermission.objects.filter(pk=questions.pk).update(withdrawn_at=NOON)
-    assert not is_permitted(batch, NOON)
+    assert permission_is_over(batch, NOON)
     with asked_server() as server:
         ask(batch)
         assert server.ledger == []
@@ -330,7 +330,7 @@ def test_calls_under_two_permissions_stop_when_either_is_withdrawn() -> None:
     assert batch.state == BatchState.PAUSED
     assert "withdrawn or has expired" in batch.paused_because
     make_permission(batch.bank)
-    assert is_permitted(batch, NOON)
+    assert not permission_is_over(batch, NOON)
 
 
 def test_an_expired_permission_sends_nothing() -> None:

@@ -84,6 +84,32 @@ def plan_generation(page: Page) -> None:
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_visible(timeout=PATIENCE)
 
 
+REPORTS = """study_id,report
+study-1,A nodule of the left upper lobe. No mass. No effusion.
+study-2,"Seen by Dr. Miller, tel. 555-123-4567. Clear lungs; no pleural effusion."
+study-3,"FINDINGS: The heart is enlarged. IMPRESSION: Compared with 12/03/2024, signed by Anna Smith."
+"""
+
+
+def hold_reports(page: Page, *, then: str = "") -> None:
+    """A file of reports, two of which name somebody; then the button of this name."""
+    page.get_by_label("Endpoint", exact=True).select_option(ENDPOINT)
+    page.get_by_label("Model at the endpoint").fill("a-model")
+    page.get_by_label("in a file").check()
+    file = FilePayload(name="reports.csv", mimeType="text/csv", buffer=REPORTS.encode())
+    page.get_by_label("File of reports").set_input_files(files=[file])
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.get_by_role("heading", name="Reports held back")).to_be_visible(timeout=PATIENCE)
+    if then:
+        page.get_by_role("button", name=then).click()
+        expect(page.get_by_role("heading", name="Masked reports")).to_be_visible(timeout=PATIENCE)
+    page.locator("#held").scroll_into_view_if_needed()
+
+
+def mask_reports(page: Page) -> None:
+    hold_reports(page, then="Mask the marked places and plan again")
+
+
 def revise(page: Page) -> None:
     """Another stem, and one image that no longer counts, looked at before it is stored."""
     page.get_by_role("checkbox", name="Image 2").uncheck()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.browser.pages.acts import (
     ask_back,
+    hold_reports,
+    mask_reports,
     narrow,
     plan_generation,
     press,
@@ -113,6 +115,8 @@ FULL = [
     Shown("generation-runs", "cora", ("bank",)),
     Shown("generation-runs", "cora", ("generated bank",)),
     Shown("generation-runs", "cora", ("generated bank",), act=plan_generation, note="planned"),
+    Shown("generation-runs", "cora", ("generated bank",), act=hold_reports, note="held back"),
+    Shown("generation-runs", "cora", ("generated bank",), act=mask_reports, note="masked"),
     Shown("generation-run", "cora", ("generated bank", "generation")),
     Shown("question", "cora", ("generated bank", "4"), act=unfold, note="generated"),
     Shown("bank-validators", "cora", ("generated bank",)),
