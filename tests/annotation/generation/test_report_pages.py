@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
@@ -57,14 +56,14 @@ def page(client: Client, cora: User, bank: QuestionBank) -> Any:
     client.force_login(cora)
     address = reverse("generation-runs", args=[bank.slug])
 
-    def post(**sent: Any) -> HttpResponse:
+    def post(**sent: Any) -> Any:
         return client.post(address, {**ASKED, **sent})
 
     return post
 
 
-def shown(answer: HttpResponse) -> str:
-    return answer.content.decode()
+def shown(answer: Any) -> str:
+    return str(answer.content.decode())
 
 
 def records() -> list[dict[str, Any]]:
