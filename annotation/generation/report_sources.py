@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from django.utils.translation import gettext as _
-from msgspec import Struct, field
+from msgspec import Struct
 
 from annotation.enums import IdentifierKind
 from annotation.files.kernels.strictjson import NO_TEXT
@@ -46,29 +46,28 @@ FINDINGS, IMPRESSION = REPORT_FIELDS.index("Findings"), REPORT_FIELDS.index("Imp
 class GenerationRefused(Refused):
     """Questions cannot be made from these reports. ``held``: those that the identifier check holds back."""
 
-    def __init__(self, code: str, sentence: str = "", *, held: Sequence[HeldReport] = (), **more: Any) -> None:
+    def __init__(self, code: str, sentence: str = "", *, held: Sequence[FoundReport] = (), **more: Any) -> None:
         super().__init__(code, sentence, **more)
         self.held = held
 
 
-class FoundReport(Struct, frozen=True):
-    """What is sent of a report, and where it is kept: with a question of the bank, or as fields of an exam."""
+class FoundReport(Struct):
+    """A report as it would be sent.
 
-    text: str
-    answer_key: int | None = None
-    record: str = ""
-
-
-class HeldReport(Struct, frozen=True):
-    """A report that is not sent as it is, since parts of it look like identifiers.
-
-    ``exam``: its pseudonym, or its place in what was sent; ``exam_id``: None where the bank does not have it.
+    ``exam``: its pseudonym, or its place in what was sent; ``exam_id``: None where the bank does not have it. It is
+    kept with a question of the bank, else as ``fields`` of its exam. ``rules``: codes of those that find identifiers.
     """
 
+    text: str
     exam: str
     exam_id: int | None
-    text: str
-    rules: list[str]
+    answer_key: int | None = None
+    fields: dict[str, Any] | None = None
+    rules: list[str] = []
+
+    @property
+    def record(self) -> str:
+        return json.dumps(self.fields, ensure_ascii=False, separators=(",", ":")) if self.fields else ""
 
     @property
     def parts(self) -> list[Part]:
@@ -85,62 +84,47 @@ class HeldReport(Struct, frozen=True):
 class FoundReports(Struct):
     """``held``: left out by the identifier check; ``masked``: sent with a token for each place that it found."""
 
-    reports: list[FoundReport] = field(default_factory=list)
-    held: list[HeldReport] = field(default_factory=list)
-    masked: list[HeldReport] = field(default_factory=list)
+    reports: list[FoundReport] = []
+    held: list[FoundReport] = []
+    masked: list[FoundReport] = []
     images_root: str = ""
 
     @property
     def refused(self) -> list[dict[str, Any]]:
         return [one.as_json() for one in self.held]
 
-
-class _Candidate(Struct):
-    """``fields``: of the exam, for one that the bank does not keep as it is sent."""
-
-    exam: str
-    exam_id: int | None
-    text: str
-    answer_key: int | None = None
-    fields: dict[str, Any] | None = None
+    def take(
+        self,
+        candidates: Iterable[FoundReport],
+        *,
+        masks: bool,
+        complete: Callable[[list[FoundReport]], None] = lambda _complete: None,
+        most: int | None = None,
+    ) -> None:
+        """Those that may be sent, up to ``most``. ``complete`` gives what is masked its fields."""
+        taken: list[FoundReport] = []
+        for one in candidates:
+            if len(taken) == most:
+                break
+            one.rules = identifiers_in(one.text)
+            (self.held if one.rules and not masks else taken).append(one)
+        complete([one for one in taken if one.rules])
+        for one in taken:
+            if not one.rules:
+                self.reports.append(one)
+                continue
+            fields = masked_fields(one.fields or {})
+            text = sent_text(fields["Findings"] or "", fields["Impression"] or "")
+            if identifiers_in(text):
+                self.held.append(one)
+            else:
+                self.masked.append(one)
+                self.reports.append(FoundReport(text, one.exam, one.exam_id, fields=fields))
 
 
 def identifiers_in(text: str) -> list[str]:
     """Codes of the rules that find something in it, each once."""
     return list(dict.fromkeys(one.identifier.code for one in spot_identifiers(text)))
-
-
-def _sort_out(
-    found: FoundReports,
-    candidates: Iterable[_Candidate],
-    *,
-    masks: bool,
-    fields_of: Callable[[list[_Candidate]], Mapping[int, dict[str, Any]]],
-    most: int | None = None,
-) -> None:
-    """Take what may be sent, up to ``most``. ``fields_of``: the fields of exams that candidates do not hold."""
-    taken: list[tuple[_Candidate, list[str]]] = []
-    for one in candidates:
-        if len(taken) == most:
-            break
-        rules = identifiers_in(one.text)
-        if rules and not masks:
-            found.held.append(HeldReport(one.exam, one.exam_id, one.text, rules))
-        else:
-            taken.append((one, rules))
-    fields = fields_of([one for one, rules in taken if rules and one.fields is None])
-    for one, rules in taken:
-        if not rules:
-            found.reports.append(FoundReport(one.text, one.answer_key, _record_of(one.fields) if one.fields else ""))
-            continue
-        held = HeldReport(one.exam, one.exam_id, one.text, rules)
-        whole = masked_fields(fields[one.exam_id or 0] if one.fields is None else one.fields)
-        text = sent_text(whole["Findings"] or "", whole["Impression"] or "")
-        if identifiers_in(text):
-            found.held.append(held)
-        else:
-            found.masked.append(held)
-            found.reports.append(FoundReport(text, record=_record_of(whole)))
 
 
 def masked_fields(fields: dict[str, Any]) -> dict[str, Any]:
@@ -149,10 +133,6 @@ def masked_fields(fields: dict[str, Any]) -> dict[str, Any]:
     parts = {name: part or None for name, part in zip(SENT_FIELDS, parts_of_sent(text), strict=True)}
     others = {name: masked(fields[name]) for name in REPORT_FIELDS if name not in parts and fields.get(name)}
     return fields | others | parts
-
-
-def _record_of(fields: dict[str, Any]) -> str:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
 # --- of the bank ---
@@ -171,12 +151,14 @@ def reports_of_bank(
     random.Random(f"generation {seed}").shuffle(drawn)  # noqa: S311 - a draw that can be repeated
     found = FoundReports(images_root=_images_root(key_of[drawn[0]]) if drawn else "")
 
-    def fields_of(candidates: list[_Candidate]) -> Mapping[int, dict[str, Any]]:
-        flagged = {one.exam_id: key_of[one.exam_id] for one in candidates if one.exam_id}
-        keys = AnswerKey.objects.select_related("report").in_bulk(flagged.values())
-        return _fields_of_exams(bank.pk, found.images_root, {exam: keys[key] for exam, key in flagged.items()})
+    def complete(flagged: list[FoundReport]) -> None:
+        fields = _fields_of_exams(
+            bank.pk, found.images_root, {one.exam_id or 0: one.answer_key or 0 for one in flagged}
+        )
+        for one in flagged:
+            one.fields = fields[one.exam_id or 0]
 
-    _sort_out(found, _candidates(drawn, key_of), masks=masks, fields_of=fields_of, most=n_exams)
+    found.take(_candidates(drawn, key_of), masks=masks, complete=complete, most=n_exams)
     _check_enough(bank, found, n_exams)
     return found
 
@@ -228,14 +210,14 @@ def _first_keys(bank: QuestionBank, **narrow: Any) -> dict[int, int]:
     return found
 
 
-def _candidates(exams: Sequence[int], key_of: dict[int, int]) -> Iterator[_Candidate]:
+def _candidates(exams: Sequence[int], key_of: dict[int, int]) -> Iterator[FoundReport]:
     for start in range(0, len(exams), AT_ONCE):
         some = exams[start : start + AT_ONCE]
         keys = AnswerKey.objects.select_related("report__exam").defer("extra").in_bulk([key_of[one] for one in some])
         for exam_id in some:
             report = keys[key_of[exam_id]].report
             if report and (text := sent_text(report.findings, report.impression)):
-                yield _Candidate(report.exam.pseudonym, exam_id, text, key_of[exam_id])
+                yield FoundReport(text, report.exam.pseudonym, exam_id, key_of[exam_id])
 
 
 def _images_root(key: int) -> str:
@@ -256,7 +238,7 @@ def reports_sent(bank: QuestionBank, sent: SentReports, *, masks: bool = False) 
     where = sent.name or _("What was sent")
     found = FoundReports(images_root=root)
     if not problems:
-        _sort_out(found, candidates, masks=masks, fields_of=lambda _none: {})
+        found.take(candidates, masks=masks)
         if not found.reports:
             sentence = _("%(row)s: the report holds what looks like an identifier (%(rules)s)")
             problems = [sentence % {"row": one.exam, "rules": ", ".join(one.rules)} for one in found.held]
@@ -271,7 +253,7 @@ def reports_sent(bank: QuestionBank, sent: SentReports, *, masks: bool = False) 
     return found
 
 
-def _read_rows(bank: QuestionBank, sent: SentReports) -> tuple[list[str], list[_Candidate], str]:
+def _read_rows(bank: QuestionBank, sent: SentReports) -> tuple[list[str], list[FoundReport], str]:
     """What is wrong, what was read, and the root of its image paths."""
     place = locate(sent.path) if sent.path and all("ImagePath" in row.value for row in sent.rows) else None
     ids, of_bank, root = dict[str, int](), dict[int, dict[str, Any]](), place.root if place else ""
@@ -279,10 +261,9 @@ def _read_rows(bank: QuestionBank, sent: SentReports) -> tuple[list[str], list[_
         ids = exams_named(bank, {_exam_of(row) for row in sent.rows})
         first = _first_keys(bank, revision__question__exam__in=set(ids.values()))
         root = _images_root(next(iter(first.values()))) if first else ""
-        keys = AnswerKey.objects.select_related("report").in_bulk(first.values())
-        of_bank = _fields_of_exams(bank.pk, root, {exam: keys[key] for exam, key in first.items()})
+        of_bank = _fields_of_exams(bank.pk, root, first)
     reader, seen = ExamReader(place.folder if place else ""), set[str]()
-    problems, candidates = list[str](), list[_Candidate]()
+    problems, candidates = list[str](), list[FoundReport]()
     for row in sent.rows:
         fields, faults, exam_id = row.value, list(row.faults), ids.get(_exam_of(row))
         if place is None and exam_id in of_bank:
@@ -301,7 +282,7 @@ def _read_rows(bank: QuestionBank, sent: SentReports) -> tuple[list[str], list[_
             seen.add(exam.key)
             kept = {name: fields[name] for name in EXAM_FIELDS if name in fields}
             kept["ImagePath"] = [image.path for image in exam.images]  # from the root of the images
-            candidates.append(_Candidate(row.place, exam_id, text, fields=kept))
+            candidates.append(FoundReport(text, row.place, exam_id, fields=kept))
     return problems, candidates, root
 
 
@@ -326,17 +307,17 @@ def exam_fields_of(run: GenerationRun, reports: Sequence[GenerationReport]) -> d
     """By id of the report: the fields that a question file says of its exam, from the file or from the bank."""
     found = {one.pk: json.loads(one.record) for one in reports if one.record}
     keys = {one.pk: one.answer_key for one in reports if one.answer_key is not None}
-    by_exam = {key.report.exam_id: key for key in keys.values() if key.report}
+    by_exam = {key.report.exam_id: key.pk for key in keys.values() if key.report}
     fields = _fields_of_exams(run.bank_id, run.images_root, by_exam)
     return found | {pk: fields[key.report.exam_id] for pk, key in keys.items() if key.report}
 
 
-def _fields_of_exams(bank_id: int, root: str, keys: Mapping[int, AnswerKey]) -> dict[int, dict[str, Any]]:
+def _fields_of_exams(bank_id: int, root: str, key_of: Mapping[int, int]) -> dict[int, dict[str, Any]]:
     """By exam, as a question of it with this key has them."""
-    names = _names_of_exams(bank_id, root, keys)
-    found = {}
-    for exam, key in keys.items():
-        report, kept = key.report, parsed(key.extra).get("exam", {})
+    names, found = _names_of_exams(bank_id, root, key_of), dict[int, dict[str, Any]]()
+    keys = AnswerKey.objects.select_related("report").in_bulk(key_of.values())
+    for exam, key in key_of.items():
+        report, kept = keys[key].report, parsed(keys[key].extra).get("exam", {})
         texts = (report.indication, report.comparison, report.findings, report.impression) if report else ("",) * 4
         found[exam] = {
             **names[exam],

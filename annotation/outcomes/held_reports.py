@@ -7,7 +7,7 @@ from datetime import datetime
 
 from annotation.contributions import reads_in_bank
 from annotation.enums import KeySource
-from annotation.generation.report_sources import HeldReport
+from annotation.generation.report_sources import FoundReport
 from annotation.models import Question, QuestionBank, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing
@@ -16,7 +16,7 @@ from annotation.review.onlookers import withheld_questions
 MOST_SHOWN = 50
 
 
-def held_shown_to(person: User, bank: QuestionBank, held: Sequence[HeldReport], *, at: datetime) -> list[HeldReport]:
+def held_shown_to(person: User, bank: QuestionBank, held: Sequence[FoundReport], *, at: datetime) -> list[FoundReport]:
     """The first of them, without those on whose images the person judges or reads a question.
 
     A report gives answers away: whoever is shown one has seen the keys of the questions on its exam.

@@ -32,7 +32,7 @@ from annotation.generation.generation_plans import (
     plan_generation,
 )
 from annotation.generation.generation_progress import GenerationProgress
-from annotation.generation.report_sources import GenerationRefused, HeldReport
+from annotation.generation.report_sources import FoundReport, GenerationRefused
 from annotation.model_calls.call_batches import act_named
 from annotation.models import AnswerKey, CallBatch, GenerationRun, PromptVersion, QuestionBank, User
 from annotation.outcomes.held_reports import held_shown_to
@@ -223,7 +223,7 @@ def generation_runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """
     bank, who = get_object_or_404(QuestionBank, slug=slug), by(request)
     form = GenerationForm(request.POST or None, request.FILES or None, initial=_chosen_exams(request, bank))
-    plan, held = None, list[HeldReport]()
+    plan, held = None, list[FoundReport]()
 
     def planned() -> GenerationPlan:
         try:
