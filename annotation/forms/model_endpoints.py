@@ -29,7 +29,8 @@ from annotation.questionbank.bank_life import LONGEST_TERMS
 from annotation.site.zones import end_of_day
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
-MOST_LINES = 2_000_000  # characters of a file's reports, which a page brings back
+MOST_BROUGHT = 2_000_000  # bytes of a file's reports, which a page brings back
+MOST_READ = 50_000_000  # bytes of a file of reports that a page reads
 
 
 class ProbeForm(PlainForm):
@@ -344,12 +345,11 @@ class GenerationForm(AskingForm):
     def wanted(self, bank: QuestionBank) -> GenerationWanted:
         """Of a good form. Raises EndpointRefused where nobody says what the endpoint calls the model, FileRefused."""
         given = dict(self.cleaned_data)
-        source, reports = given.pop("source"), self._sent()
-        sent = {name: given.pop(name) for name in ("exams", "file", "pasted", "exam", "lines", "file_name")}
-        n_exams = sent["exams"] if source == ReportSource.BANK else None
-        every = source == ReportSource.BANK and n_exams is None
-        masks = given.pop("mask")
-        return generation_wanted(bank, n_exams=n_exams, every_exam=every, reports=reports, masks=masks, **given)
+        of_bank, n_exams, masks = given.pop("source") == ReportSource.BANK, given.pop("exams"), given.pop("mask")
+        for name in ("file", "pasted", "exam", "lines", "file_name"):
+            del given[name]
+        given |= {"n_exams": n_exams if of_bank else None, "every_exam": of_bank and n_exams is None}
+        return generation_wanted(bank, reports=self._sent(), masks=masks, **given)
 
     def _sent(self) -> SentReports | None:
         given = self.cleaned_data
@@ -361,11 +361,14 @@ class GenerationForm(AskingForm):
             return None
         if given["file"] is None:
             return sent_file(BytesIO(given["lines"].encode(errors="replace")), given["file_name"])
-        sent = sent_file(given["file"].file, given["file"].name)
+        is_small = given["file"].size <= MOST_READ
+        sent = sent_file(given["file"].file, given["file"].name) if is_small else SentReports([])
         lines = sent.lines()
-        if len(lines) > MOST_LINES:
-            sentence = gettext("The file holds more than %(n)s characters. Larger ones: manage.py generate_questions.")
-            raise GenerationRefused("too_large", sentence % {"n": f"{MOST_LINES:,}"}, status=422, field="file")
+        if not is_small or len(lines.encode(errors="replace")) > MOST_BROUGHT:
+            sentence = gettext(
+                "The reports have more than %(n)s bytes. Send fewer, or use manage.py generate_questions."
+            )
+            raise GenerationRefused("too_large", sentence % {"n": f"{MOST_BROUGHT:,}"}, status=422, field="file")
         self.data = {**{name: self.data[name] for name in self.data}, "lines": lines, "file_name": sent.name}
         return sent
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from annotation.enums import IdentifierKind
 from annotation.files.kernels.strictjson import NO_TEXT
 from annotation.generation.kernels.answer_forms import SENT_FIELDS, sent_text
-from annotation.generation.kernels.report_files import SentReports, SentRow, parts_of_sent
+from annotation.generation.kernels.report_files import MOST_REPORTS, SentReports, SentRow, parts_of_sent
 from annotation.models import (
     AnswerKey,
     BankImport,
@@ -141,12 +141,14 @@ def reports_of_bank(
 ) -> FoundReports:
     """So many exams with a report, in an order drawn by the seed, or all of them; of ``exams`` where they are named.
 
-    One whose report names somebody is passed over, or masked. Raises GenerationRefused (``no_exam``, ``no_reports``,
-    ``too_few_reports``).
+    One whose report names somebody is passed over, or masked. Raises GenerationRefused (``bad_exams``, ``no_exam``,
+    ``no_reports``, ``too_few_reports``).
     """
-    key_of = _first_keys(bank, report__isnull=False)
-    if exams:
-        key_of = _of_named(bank, exams, key_of)
+    key_of = _keys_of_named(bank, exams) if exams else _first_keys(bank, report__isnull=False)
+    if n_exams is None and len(key_of) > MOST_REPORTS:
+        sentence = _("“%(bank)s” has more than %(most)s exams with a report. Ask for so many of them at most.")
+        facts = {"bank": bank.name, "most": f"{MOST_REPORTS:,}"}
+        raise GenerationRefused("bad_exams", sentence % facts, status=422, field="exams")
     drawn = sorted(key_of)
     random.Random(f"generation {seed}").shuffle(drawn)  # noqa: S311 - a draw that can be repeated
     found = FoundReports(images_root=_images_root(key_of[drawn[0]]) if drawn else "")
@@ -170,15 +172,16 @@ def exams_named(bank: QuestionBank, names: Collection[str]) -> dict[str, int]:
     return dict(rows) | exams_with_keys(bank.pk, good)
 
 
-def _of_named(bank: QuestionBank, names: Sequence[str], key_of: dict[int, int]) -> dict[int, int]:
+def _keys_of_named(bank: QuestionBank, names: Sequence[str]) -> dict[int, int]:
     ids = exams_named(bank, names)
+    key_of = _first_keys(bank, report__isnull=False, revision__question__exam__in=set(ids.values()))
     if unknown := [name for name in dict.fromkeys(names) if name not in ids]:
         raise GenerationRefused("no_exam", _no_exam(bank, unknown), status=422, field="chosen")
     if bare := [name for name in dict.fromkeys(names) if ids[name] not in key_of]:
         sentence = _("These exams of “%(bank)s” have no report: %(exams)s. Leave them out.")
         facts = {"bank": bank.name, "exams": listed(bare)}
         raise GenerationRefused("no_reports", sentence % facts, status=422, field="chosen")
-    return {exam: key_of[exam] for exam in ids.values()}
+    return key_of
 
 
 def _no_exam(bank: QuestionBank, names: Sequence[str]) -> str:

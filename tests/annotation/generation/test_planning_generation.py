@@ -363,3 +363,9 @@ def test_a_person_can_write_the_next_version_of_ours_and_its_variables_are_fille
     assert set(theirs.variables) <= set(KNOWN[PromptPurpose.QUESTIONS])
     calls = list(planned(wanted_of(bank)).bullets_batch.calls.all())
     assert set(theirs.variables) <= set(next(iter(fill_calls(calls))))
+
+
+def test_all_exams_of_a_bank_that_holds_too_many(bank: QuestionBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotation.generation.report_sources.MOST_REPORTS", 3)
+    assert refusal_of(wanted_of(bank, n_exams=None, every_exam=True)).code == "bad_exams"
+    assert plan_generation(wanted_of(bank, n_exams=3), at=NOON).n_calls == 6

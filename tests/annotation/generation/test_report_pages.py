@@ -146,10 +146,12 @@ def test_what_is_wrong_is_one_sentence_and_nothing_is_stored(page: Any, sent: di
 
 
 def test_a_file_that_a_page_cannot_bring_back_is_for_the_command(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.forms.model_endpoints.MOST_LINES", 40)
-    answer = page(source="file", file=file_of(CSV))
-    assert answer.status_code == 422
-    assert "manage.py generate_questions" in shown(answer)
+    for limit in ("MOST_BROUGHT", "MOST_READ"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"annotation.forms.model_endpoints.{limit}", 40)
+            answer = page(source="file", file=file_of(CSV))
+        assert answer.status_code == 422
+        assert "manage.py generate_questions" in shown(answer)
 
 
 def test_texts_of_reports_are_escaped(page: Any) -> None:
