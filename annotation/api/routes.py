@@ -9,7 +9,7 @@ from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers
 from annotation.api import site_lists
 from annotation.api.acting import api_paths, resource_of
 from annotation.api.model_calls import asked_endpoints, generation_list, validator_list
-from annotation.api.questionbank import banks, incoming_files, question_acts, question_list
+from annotation.api.questionbank import banks, incoming_files, question_acts, question_list, releases
 from annotation.api.review import review_list, round_drafts, round_list, round_people
 
 ROUND = "rounds/<slug:slug>/"
@@ -19,6 +19,7 @@ COMMENT = f"{QUESTION}comments/<str:public_id>/"
 GENERATION = "banks/<slug:slug>/generation-runs/"
 VALIDATING = "banks/<slug:slug>/validator-runs/"
 SIMILAR = "banks/<slug:slug>/near-duplicates/"
+RELEASES = "banks/<slug:slug>/releases/"
 CHANGE = "banks/<slug:slug>/changes/<str:public_id>/"
 
 urlpatterns = [
@@ -158,6 +159,10 @@ urlpatterns = [
     path(f"{SIMILAR}compare/", banks.CompareBank.as_view(), name="api-bank-compare"),
     path(f"{SIMILAR}embed/", banks.EmbedBank.as_view(), name="api-bank-embed"),
     path("banks/<slug:slug>/embeddings/", banks.BankEmbeddings.as_view(), name="api-bank-embeddings"),
+    path(RELEASES, releases.Releases.as_view(), name="api-releases"),
+    path(f"{RELEASES}plan/", releases.PlanRelease.as_view(), name="api-releases-plan"),
+    path(f"{RELEASES}<str:public_id>/", releases.OneRelease.as_view(), name="api-release"),
+    path(f"{RELEASES}<str:public_id>/<slug:what>/", releases.ReleaseFile.as_view(), name="api-release-file"),
     path("banks/<slug:slug>/jobs/<str:public_id>/", banks.BankJob.as_view(), name="api-bank-job"),
     path("review-forms/<int:pk>/", round_drafts.OneReviewForm.as_view(), name="api-review-form"),
 ]

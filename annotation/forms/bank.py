@@ -17,6 +17,7 @@ from annotation.enums import Difficulty, OptionLetter, QuestionState, Task
 from annotation.exports.bank_contents import BankForm, forms_here
 from annotation.exports.bank_export import GIVEN_OUT, BankChoice, Wordings
 from annotation.exports.kernels.splits import Split
+from annotation.exports.releases import ReleaseWanted
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, User
@@ -138,8 +139,9 @@ class ReleaseForm(PlainForm):
     private = forms.IntegerField(min_value=0, max_value=100, initial=10, label=_("Private, percent"))
     seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0, label=_("Seed"))
 
-    def shares(self) -> dict[Split, int]:
-        return {split: self.cleaned_data[split.value] for split in Split}
+    def wanted(self, bank: QuestionBank) -> ReleaseWanted:
+        data = self.cleaned_data
+        return ReleaseWanted(bank, data["name"], {split: data[split.value] for split in Split}, data["seed"])
 
 
 class ImportForm(forms.Form):

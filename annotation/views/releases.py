@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.http import FileResponse, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -15,10 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.enums import Role
 from annotation.exports.kernels.splits import Split
 from annotation.exports.release_files import PRIVATE_KEYS, note_taken, private_keys, zip_of
-from annotation.exports.releases import ReleasePlan, ReleaseWanted, plan_release, release
+from annotation.exports.releases import ReleasePlan, plan_release, release
 from annotation.exports.tables import scratch_file
 from annotation.forms.bank import ReleaseForm
-from annotation.models import Release
+from annotation.models import Release, User
 from annotation.quality.validity import gate_of
 from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import run_on_form
@@ -34,7 +35,7 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = ReleaseForm(request.POST or None)
     plan = made = None
     if request.method == "POST" and form.is_valid():
-        wanted = ReleaseWanted(bank, form.cleaned_data["name"], form.shares(), form.cleaned_data["seed"])
+        wanted = form.wanted(bank)
         if request.POST.get("confirmed") == "yes":
             made = run_on_form(form, lambda: release(wanted, **by(request)), field="name")
         else:
@@ -72,14 +73,23 @@ def _told(plan: ReleasePlan) -> dict[str, Any]:
 @role_required(Role.COORDINATOR)
 @require_POST
 def release_file(request: AuthenticatedRequest, slug: str, public_id: str, what: str) -> HttpResponse | FileResponse:
-    """Its files as a ZIP without images, or the answers of its private split. Who takes them is noted."""
     rows = Release.objects.filter(bank=bank_of(request, slug)).select_related("bank", "gate")
-    made = get_object_or_404(rows, public_id=public_id)
-    note_taken(made, **by(request))
+    return file_of(get_object_or_404(rows, public_id=public_id), what, **by(request))
+
+
+def file_of(made: Release, what: str, *, actor: User, at: datetime) -> HttpResponse | FileResponse:
+    """Its files as a ZIP without images, or the answers of its private split. Who takes them is noted.
+
+    Raises ExportRefused, and Http404 for anything else.
+    """
     if what == "keys":
+        note_taken(made, actor=actor, at=at)
         answer = HttpResponse(private_keys(made), content_type="application/json")
         answer["Content-Disposition"] = f'attachment; filename="{PRIVATE_KEYS}"'
         return answer
+    if what != "files":
+        raise Http404
     file = scratch_file()
     zip_of(made, file)
+    note_taken(made, actor=actor, at=at)
     return FileResponse(file, as_attachment=True, filename=f"{made.public_id}.zip", content_type="application/zip")

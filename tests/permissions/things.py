@@ -71,6 +71,7 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "review-form": _one(pk=ReviewForm.objects.first()),
         "bank": _one(slug=bank.slug, public_id=there["permission"].public_id, code="c1", **_FIGURE),
         "bank-release-file": _one(slug=bank.slug, public_id=there["release"].public_id, what="files"),
+        "release": _one(slug=bank.slug, public_id=there["release"].public_id, what="files"),
         "import": _one(slug=bank.slug, public_id=there["upload checked"].public_id),
         "question": _one(slug=bank.slug, number=2),
         "revision": _one(slug=bank.slug, number=2, revision=1),

@@ -68,6 +68,8 @@ REACHED = {
     "bank-validators": "api-validator-runs-begin",
     "validator-run-act": "api-validator-run-act",
     "bank-keeping-out": "api-bank-keeping-out",
+    "bank-releases": "api-releases",
+    "bank-release-file": "api-release-file",
     "bank-compare": "api-bank-compare",
     "bank-embed": "api-bank-embed",
     "question-import-columns": "api-import-match",
@@ -113,10 +115,6 @@ NOT = {
         "quarantine-decide quarantine-words quarantine-word-remove quarantine-undo quarantine-release quarantine-mask "
         "quarantine-remove quarantine-search",
         "somebody has to look at the pixels before an image is let out",
-    ),
-    **_each(
-        "bank-releases bank-release-file",
-        "a release is written with its images by manage.py release_benchmark, on the server that holds them",
     ),
     **_each("views-said", "a program corrects each image, at api-image-view, once it knows what its files mean"),
     **_each(

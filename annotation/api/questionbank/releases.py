@@ -1,0 +1,124 @@
+"""Benchmarks that were released from a bank: listed, planned, made, and their files taken."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import FileResponse, HttpResponse
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.api.acting import body_of
+from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
+from annotation.api.model_calls.validator_list import OfJudgedBank
+from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
+from annotation.forms.bank import ReleaseForm
+from annotation.models import Release
+from annotation.people.kept_answers import MadeAnswer
+from annotation.views.releases import file_of
+
+
+class CountsShape(Shown):
+    questions = serializers.IntegerField()
+    patients = serializers.IntegerField()
+
+
+class ReleaseShape(Shown):
+    id = serializers.CharField(source="public_id")
+    name = serializers.CharField()
+    gate = serializers.CharField(help_text="name and version")
+    shares = serializers.DictField(child=serializers.IntegerField(), help_text="percent, by split")
+    seed = serializers.IntegerField()
+    counts = serializers.DictField(child=CountsShape(), help_text="by split")
+    left_out = serializers.DictField(child=serializers.IntegerField(), help_text="questions of the bank then, by why")
+    sha256 = serializers.DictField(child=serializers.CharField(), source="sums", help_text="by file, without images")
+    released_by = PersonName()
+    released_at = Moment()
+
+
+class _SplitCounts(serializers.DictField):
+    child = serializers.IntegerField()
+
+
+class ReleasePlanShape(Shown):
+    gate = serializers.CharField()
+    questions = _SplitCounts(help_text="by split")
+    patients = _SplitCounts(help_text="by split")
+    exams_without_patient = serializers.IntegerField(help_text="each counts as a patient of its own")
+    patients_who_keep_their_split = serializers.IntegerField(help_text="of an earlier release")
+    not_passing_the_gate = serializers.IntegerField()
+    left_out = serializers.DictField(child=serializers.IntegerField(), help_text="that pass the gate, by why")
+    tables = serializers.DictField(help_text="questions by task, category and difficulty, and in these by split")
+    since = serializers.DictField(allow_null=True, help_text="what differs from the release before")
+
+
+class _OfReleases(OfJudgedBank):
+    shape: ClassVar[type[Shown]] = ReleaseShape
+
+    def rows(self) -> QuerySet[Release]:
+        return Release.objects.filter(bank=self.bank).select_related("bank", "gate", "released_by")
+
+    def wanted(self) -> ReleaseWanted:
+        """What was sent, as the form of the page reads it. Raises ValidationError."""
+        form = ReleaseForm(self.sent(_body))
+        cleaned(form)
+        return form.wanted(self.bank)
+
+
+_body: type[SentBody] = body_of(ReleaseForm)  # type: ignore[assignment]  # it has fields
+
+
+class Releases(_OfReleases, ListOf[Release]):
+    """Releases of a bank. A POST freezes what passes the gate, as the plan tells before."""
+
+    body = _body
+    makes, status = True, 201
+    summary, post_summary = "List releases of a bank", "Release a benchmark"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        wanted = self.wanted()
+
+        def make() -> MadeAnswer:
+            made = release(wanted, **self.by())
+            return MadeAnswer(201, self.shown(made), reverse("api-release", args=[wanted.bank.slug, made.public_id]))
+
+        return self.once(make)
+
+
+class PlanRelease(_OfReleases):
+    """What would be released, by split. It stores nothing."""
+
+    http_method_names = ["post"]
+    shape, body = ReleasePlanShape, _body
+    summary = "Plan a release"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        return Response(self.shown(plan_as_json(plan_release(self.wanted()))))
+
+
+class OneRelease(_OfReleases, OneOf[Release]):
+    """One release."""
+
+    summary = "Read one release"
+
+
+class ReleaseFile(_OfReleases):
+    """``files``: the ZIP file without images. ``keys``: what is held back of the private split, as JSON. Taking either
+    is noted, and its reader as one who has seen the keys.
+    """
+
+    content_types = ("application/zip", "application/json")
+    may_conflict = True  # an image was withheld since
+    http_method_names = ["get", "head", "post"]
+    summary = "Read the files of a release"
+
+    def get(self, request: Request, **named: Any) -> HttpResponse | FileResponse:
+        made = get_object_or_404(self.rows(), public_id=named["public_id"])
+        return file_of(made, named["what"], **self.by())
+
+    post = get

@@ -1,0 +1,66 @@
+"""Releases as programs ask for them: planned, made, read and taken, as on their page."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from annotation.enums import Role
+from annotation.exports.release_files import private_keys
+from annotation.models import AuditEvent, QuestionBank, Release, SeenKey, User
+from annotation.models.people import TokenScope
+from tests.annotation.api.asking import Program, problem_of, program_of
+from tests.annotation.exports.test_releases import N, chest  # noqa: F401  # a fixture
+
+pytestmark = pytest.mark.django_db
+
+ASKED = {"name": "First", "train": 50, "valid": 0, "test": 0, "private": 50, "seed": 1}
+RELEASES = "banks/chest/releases/"
+
+
+@pytest.fixture
+def program(chest: QuestionBank, cora: User) -> Program:  # noqa: F811
+    return program_of(cora, Role.COORDINATOR, TokenScope.BANK, chest.slug)
+
+
+def test_planned_then_made_then_read(program: Program, cora: User) -> None:
+    told = program.post(f"{RELEASES}plan/", ASKED).json()
+    assert (told["questions"], told["patients"]["private"]) == ({"train": 4, "valid": 0, "test": 0, "private": 4}, 2)
+    assert not Release.objects.exists()
+    made = program.post(RELEASES, ASKED)
+    assert (made.status_code, made["Location"]) == (201, f"/api/v1/{RELEASES}{made.json()['id']}/")
+    assert Release.objects.get().released_by == cora
+    read = program.get(made["Location"])
+    assert read.json() == made.json() == program.get(RELEASES).json()["results"][0]
+    assert program.get(made["Location"], If_None_Match=read["ETag"]).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({"train": 60}, "shares"), ({"name": "First"}, "name_taken"), ({"seed": -1}, "invalid"), ({"x": 1}, "invalid")],
+)
+def test_what_is_refused_stores_nothing(program: Program, changes: dict[str, object], code: str) -> None:
+    assert program.post(RELEASES, ASKED).status_code == 201
+    for address in (RELEASES, f"{RELEASES}plan/"):
+        problem_of(program.post(address, {**ASKED, "name": "Second", **changes}), 422, code)
+    assert Release.objects.count() == 1
+
+
+def test_sent_twice_by_one_key_it_is_released_once(program: Program) -> None:
+    first, again = (program.post(RELEASES, ASKED, Idempotency_Key="one") for _time in range(2))
+    assert first.json() == again.json()
+    assert Release.objects.count() == 1
+
+
+def test_who_takes_files_or_keys_is_noted(program: Program, cora: User) -> None:
+    address = program.post(RELEASES, ASKED)["Location"]
+    assert not SeenKey.objects.exists()
+    with zipfile.ZipFile(BytesIO(b"".join(program.get(f"{address}files/")))) as archive:
+        assert "metadata/train_vqa_data.json" in archive.namelist()
+    assert SeenKey.objects.filter(person=cora).count() == N
+    assert program.get(f"{address}keys/").json() == json.loads(private_keys(Release.objects.get()))
+    assert AuditEvent.objects.filter(act="release.taken", actor=cora).count() == 2
+    problem_of(program.get(f"{address}other/"), 404, "not_found")
