@@ -26,7 +26,13 @@ from annotation.hashes import sha256_of
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Embedding, Finding, Job, QuestionBank, QuestionVector, Revision, User
-from annotation.quality.checking import COMPARISON, DuplicatesParams, QualityRefused, public_banks_beside
+from annotation.quality.checking import (
+    COMPARISON,
+    DuplicatesParams,
+    QualityRefused,
+    check_is_released,
+    public_banks_beside,
+)
 from annotation.quality.kernels.rules import BANKWIDE, NEAR_EMBEDDED, RULES, compared_text
 from annotation.review.onlookers import similarity_hidden_from, withheld_questions
 
@@ -213,9 +219,10 @@ def compare_embedded(
             words["similarity"] = f"{found.similarity[row]:.2f}"
             made[revisions[row]] = revisions[place], words, found.first_of[row] == row
     n_changed = store_nearest(bank, RULES[NEAR_EMBEDDED], revisions, made, at=at)
-    note_compared(bank, n_changed, found, actor=actor, at=at, embedding=str(embedding))
+    n_pairs, facts = found.n_pairs, {"embedding": str(embedding)}
+    note_compared(bank, n_changed, embedding.threshold, n_pairs, actor=actor, at=at, **facts)
     QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
-    return EmbeddedResult(str(embedding), embedding.threshold, n_questions, len(made), found.n_pairs)
+    return EmbeddedResult(str(embedding), embedding.threshold, n_questions, len(made), n_pairs)
 
 
 def vectors_of(bank: QuestionBank, embedding: Embedding) -> tuple[list[int], list[int], Vectors]:
@@ -294,19 +301,27 @@ def embeddings_of(bank: QuestionBank) -> list[EmbeddingRow]:
 
 
 # --- What comparisons found in a bank, for its page: near-duplicates, and twins in ----------------
-def ask_for_comparison(bank: QuestionBank, *, across: bool, actor: User, at: datetime) -> Job:
-    """A job that compares its questions with each other, or with those of public banks; one under way is enough.
+def ask_for_comparison(
+    bank: QuestionBank, *, across: bool = False, released: bool = False, actor: User, at: datetime
+) -> Job:
+    """A job that compares its questions with each other, with those of public banks (``across``) or with ``released``
+    ones; one under way is enough.
 
-    Raises QualityRefused (``archived``, ``is_public``, ``none_public``).
+    Raises QualityRefused (``archived``, ``is_public``, ``none_public``, ``none_released``).
     """
     if bank.archived_at is not None:
         raise QualityRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
-    if across:
+    title = _("Near-duplicates in “%(bank)s”")
+    if released:
+        check_is_released()
+        title = _("Twins of “%(bank)s” in releases")
+    elif across:
         public_banks_beside(bank)
-    title = _("Twins of “%(bank)s” in public banks") if across else _("Near-duplicates in “%(bank)s”")
-    if under_way := job_under_way(COMPARISON, bank=bank.pk, across=across):
+        title = _("Twins of “%(bank)s” in public banks")
+    params = DuplicatesParams(bank=bank.pk, across=across, released=released)
+    if under_way := job_under_way(COMPARISON, **params):
         return under_way
-    params = DuplicatesParams(bank=bank.pk, across=across, actor=actor.pk)
+    params["actor"] = actor.pk
     return enqueue(COMPARISON, title % {"bank": bank.name[:100]}, params, actor=actor, at=at)
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from annotation.audit.recording import record
 from annotation.enums import Difficulty, QuestionState, Task
@@ -25,6 +27,7 @@ from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import ExportRefused
 from annotation.ingest.completeness import has_lost_images, waits_for_images
 from annotation.models import (
+    Finding,
     Gate,
     QuestionBank,
     Release,
@@ -33,6 +36,7 @@ from annotation.models import (
     User,
 )
 from annotation.quality.kernels.question_checks import IDENTIFIER_FREE, PartState
+from annotation.quality.kernels.rules import RELEASED_TWIN
 from annotation.quality.validity import gate_is
 from annotation.questionbank.priors import Patients, patients_of
 
@@ -44,6 +48,25 @@ class ReleaseWanted(Struct, frozen=True):
     name: str
     shares: Shares
     seed: int = 0
+
+
+class NearReleased(Struct, frozen=True):
+    """Questions of a plan that are nearly the same as one of another release; no gate, but told."""
+
+    n: int
+    n_compared: int  # of the plan; what was worded since was not
+    n_released: int  # wordings that they were compared with
+    threshold: float
+    at: datetime
+    n_since: int = 0  # releases that came after
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any], planned: Collection[int], near: Collection[int], at: datetime) -> Self:
+        """By a ReleasedResult of annotation.quality.duplicates, and the wordings in which something near was found."""
+        n_compared = sum(pk <= result["newest"] for pk in planned)
+        n_since = Release.objects.filter(released_at__gt=at).count()
+        n = sum(pk in planned for pk in near)
+        return cls(n, n_compared, result["n_released"], result["threshold"], at, n_since)
 
 
 class ReleasePlan(Struct):
@@ -61,6 +84,7 @@ class ReleasePlan(Struct):
     n_alone: int = 0  # exams without a patient, each a patient of its own
     left_out: Counter[str] = field(default_factory=Counter)  # by why
     n_kept: int = 0  # patients who keep the split of an earlier release, whatever seed and shares
+    near: NearReleased | None = None  # None: never compared
     before: Release | None = None  # the newest of the bank, whose patients keep their splits
     n_before: Counter[str] = field(default_factory=Counter)  # of its questions: same, reworded, gone; and new ones
 
@@ -101,6 +125,10 @@ def plan_release(wanted: ReleaseWanted) -> ReleasePlan:
     if not kept:
         raise ExportRefused("nothing_passes", _("No question passes the gate with all of its images."), status=422)
     _fill(plan, kept)
+    if bank.releases_sought_at:
+        found = Finding.objects.open().filter(bank=bank, rule=RELEASED_TWIN)
+        near = found.values_list("revision", flat=True)
+        plan.near = NearReleased.of(bank.near_releases, plan.splits, near, bank.releases_sought_at)
     return plan
 
 
@@ -118,6 +146,7 @@ def plan_as_json(plan: ReleasePlan) -> dict[str, Any]:
         "patients_who_keep_their_split": plan.n_kept,
         "not_passing_the_gate": plan.n_not_passing,
         "left_out": dict(plan.left_out),
+        "near_duplicates_of_releases": asdict(plan.near) if plan.near else None,
         "tables": {label: {name: told(counts) for name, counts in rows.items()} for label, rows in plan.tables},
         "since": {"release": plan.before.name, **plan.n_before} if plan.before else None,
     }

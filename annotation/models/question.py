@@ -27,6 +27,8 @@ class QuestionBank(Deletable):
     archived_at = models.DateTimeField(null=True, blank=True)
     compared_at = models.DateTimeField(null=True, blank=True)  # when its questions were last compared with each other
     twins_sought_at = models.DateTimeField(null=True, blank=True)  # the same with those of public banks
+    releases_sought_at = models.DateTimeField(null=True, blank=True)  # the same with released ones
+    near_releases = models.JSONField(default=dict, blank=True)  # of that: annotation.quality.duplicates.ReleasedResult
 
     objects: KeptManager[QuestionBank] = KeptManager()
     everywhere = models.Manager["QuestionBank"]()

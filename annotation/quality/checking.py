@@ -21,7 +21,17 @@ from msgspec import Struct, field
 from annotation.audit.recording import record
 from annotation.enums import OptionLetter
 from annotation.jobs.handlers import JobKind
-from annotation.models import AnswerKey, ClassScore, Finding, Question, QuestionBank, QuestionVector, Revision, User
+from annotation.models import (
+    AnswerKey,
+    ClassScore,
+    Finding,
+    Question,
+    QuestionBank,
+    QuestionVector,
+    Release,
+    Revision,
+    User,
+)
 from annotation.quality.kernels.identifiers import IDENTIFIERS, Identifier
 from annotation.quality.kernels.question_checks import BIAS, IDENTIFIER_FREE, check
 from annotation.quality.kernels.rules import (
@@ -33,6 +43,7 @@ from annotation.quality.kernels.rules import (
     NEAR_DUPLICATE,
     NEAR_EMBEDDED,
     PUBLIC_TWIN,
+    RELEASED_TWIN,
     RULES,
     BankWide,
     CheckedQuestion,
@@ -52,10 +63,13 @@ _KEYS = ("key", "explanation", "report__indication", "report__comparison", "repo
 
 
 class DuplicatesParams(TypedDict):
-    """``across``: with questions of public banks. ``actor`` is who asked, ``threshold`` the usual one where missing."""
+    """``across``: with questions of public banks; ``released``: with released ones. ``actor`` is who asked,
+    ``threshold`` the usual one where missing.
+    """
 
     bank: int
     across: NotRequired[bool]
+    released: NotRequired[bool]
     actor: NotRequired[int]
     threshold: NotRequired[float]
 
@@ -215,6 +229,12 @@ def public_banks_beside(bank: QuestionBank) -> dict[int, str]:
     return public
 
 
+def check_is_released() -> None:
+    """Raises QualityRefused (``none_released``) where this site holds no release to compare with."""
+    if not Release.objects.exists():
+        raise QualityRefused("none_released", _("Nothing was released on this site yet."))
+
+
 # --- What the checks say of a whole bank: how many questions each rule is about, and --------------
 CHUNK = 2_000
 
@@ -271,13 +291,14 @@ def count_identifiers(bank: QuestionBank, hidden: QuerySet[Question]) -> list[Id
 
 def _compared(bank: QuestionBank, current: QuerySet[Revision]) -> dict[str, bool]:
     """Of each rule over whole banks whether it was ever run on this one."""
-    compared, sought = QuestionBank.objects.values_list("compared_at", "twins_sought_at").get(pk=bank.pk)
+    asked = QuestionBank.objects.values_list("compared_at", "twins_sought_at", "releases_sought_at").get(pk=bank.pk)
+    ran = dict(zip((NEAR_DUPLICATE, PUBLIC_TWIN, RELEASED_TWIN), map(bool, asked), strict=True))
     vectors = QuestionVector.objects.filter(revision__in=current.order_by().values("pk"))
     embedded = vectors.exclude(embedding__threshold=None).exists()
     scored = ClassScore.objects.filter(revision__in=current.order_by().values("pk"))
     parts = set(scored.order_by().values_list("classifier__thresholds__part", flat=True).distinct())
     classified = {CLASSIFIED_IDENTIFIER: IDENTIFIER_FREE in parts, CLASSIFIED_BIAS: BIAS in parts}
-    return {NEAR_DUPLICATE: bool(compared), PUBLIC_TWIN: bool(sought), NEAR_EMBEDDED: embedded, **classified}
+    return {**ran, NEAR_EMBEDDED: embedded, **classified}
 
 
 def _rule_counts(bank: QuestionBank, current: QuerySet[Revision], n: int) -> list[RuleCount]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, When
+from django.db.models import Case, QuerySet, When
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,10 +16,18 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import FindingPlace, QuestionState
 from annotation.jobs.handlers import Progress, Result
-from annotation.models import Finding, QuestionBank, Revision, User
-from annotation.quality.checking import DuplicatesParams, QualityRefused, public_banks_beside
+from annotation.models import Finding, QuestionBank, ReleasedQuestion, Revision, User
+from annotation.quality.checking import DuplicatesParams, QualityRefused, check_is_released, public_banks_beside
 from annotation.quality.kernels.neighbours import Neighbours, find_neighbours, find_twins
-from annotation.quality.kernels.rules import NEAR_DUPLICATE, PUBLIC_TWIN, RULES, THRESHOLD, Rule, compared_text
+from annotation.quality.kernels.rules import (
+    NEAR_DUPLICATE,
+    PUBLIC_TWIN,
+    RELEASED_TWIN,
+    RULES,
+    THRESHOLD,
+    Rule,
+    compared_text,
+)
 
 BATCH = 500
 FOUND = ("rule_version", "detail", "other_id", "verdict")  # what a comparison says
@@ -70,6 +78,20 @@ class TwinResult:
         return {**vars(self), "around": [vars(pair) for pair in self.around]}
 
 
+@dataclass(frozen=True)
+class ReleasedResult:
+    """``n_twins`` of the questions of a bank have one in a release at or above the threshold."""
+
+    threshold: float
+    n_questions: int
+    n_released: int  # wordings in releases of this and other banks that they were compared with
+    n_twins: int
+    newest: int  # of the wordings that were compared, by their number in the database
+
+    def as_json(self) -> dict[str, Any]:
+        return vars(self)
+
+
 @dataclass
 class BankTexts:
     """Questions as they are compared: stem and options, by number; ``banks`` for those of several."""
@@ -78,6 +100,10 @@ class BankTexts:
     numbers: list[int]
     texts: list[str]
     banks: list[int]
+
+    def without(self, numbers: Collection[int]) -> BankTexts:
+        kept = [place for place, number in enumerate(self.numbers) if number not in numbers]
+        return BankTexts(*([listed[place] for place in kept] for listed in vars(self).values()))
 
 
 def check_duplicates(
@@ -104,7 +130,7 @@ def check_duplicates(
         words |= {"similarity": f"{found.similarity[row]:.2f}"}
         made[read.revisions[row]] = read.revisions[place], words, found.first_of[row] == row
     n_changed = store_nearest(bank, RULES[NEAR_DUPLICATE], read.revisions, made, at=at)
-    note_compared(bank, n_changed, found, actor=actor, at=at)
+    note_compared(bank, n_changed, threshold, found.n_pairs, actor=actor, at=at)
     QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
     return DuplicateResult(threshold, len(read.texts), len(made), found.n_pairs, list(_shown(read, read, found)))
 
@@ -133,11 +159,54 @@ def check_twins(
         made[read.revisions[row]] = others.revisions[place], words, False
     n_changed = store_nearest(bank, RULES[PUBLIC_TWIN], read.revisions, made, at=at)
     n_pairs = int(found.n_similar.sum())
-    note_compared(bank, n_changed, found, actor=actor, at=at, across=sorted(public.values()), pairs=n_pairs)
+    note_compared(bank, n_changed, threshold, n_pairs, actor=actor, at=at, across=sorted(public.values()))
     QuestionBank.objects.filter(pk=bank.pk).update(twins_sought_at=at)
     around = list(_shown(read, others, found))
     names = sorted(public.values())
     return TwinResult(threshold, len(read.texts), len(others.texts), names, len(made), n_pairs, around)
+
+
+def find_released(
+    bank: QuestionBank, *, threshold: float = THRESHOLD, watch: Watch | None = None
+) -> tuple[ReleasedResult, BankTexts, Nearest]:
+    """Compare the current questions of a bank with those in releases of other banks, and those that it never released
+    with those that it did; nothing is stored. Raises QualityRefused for a threshold out of range.
+    """
+    _check_threshold(threshold)
+    own, names = read_texts([bank]), dict(QuestionBank.objects.values_list("pk", "name"))
+    was_released = set(_released(bank).values_list("question__number", flat=True))
+    others = [one for one in QuestionBank.objects.filter(releases__isnull=False).distinct() if one != bank]
+    made: dict[int, tuple[int, Mapping[str, object], bool]] = {}
+    passes = (own.without(was_released), read_texts([bank], released=True)), (own, read_texts(others, released=True))
+    for read, beside in passes:  # what another bank released counts where both are near
+        found = find_twins(read.texts, beside.texts, threshold, watch)
+        for row, place in _with_nearest(found):
+            words = {"number": beside.numbers[place], "bank": names[beside.banks[place]]}
+            words |= {"more": more_words(found, row), "similarity": f"{found.similarity[row]:.2f}"}
+            made[read.revisions[row]] = beside.revisions[place], words, False
+    n_released = sum(len(beside.texts) for _read, beside in passes)
+    newest = max(own.revisions, default=0)
+    return ReleasedResult(threshold, len(own.texts), n_released, len(made), newest), own, made
+
+
+def check_released(
+    bank: QuestionBank,
+    *,
+    actor: User | None,
+    at: datetime,
+    threshold: float = THRESHOLD,
+    watch: Watch | None = None,
+) -> ReleasedResult:
+    """As ``find_released``, with findings that come and go as those of ``check_duplicates`` do.
+
+    Raises QualityRefused, also where nothing was released.
+    """
+    check_is_released()
+    result, own, made = find_released(bank, threshold=threshold, watch=watch)
+    n_changed = store_nearest(bank, RULES[RELEASED_TWIN], own.revisions, made, at=at)
+    note_compared(bank, n_changed, threshold, len(made), actor=actor, at=at, released=result.n_released)
+    QuestionBank.objects.filter(pk=bank.pk).update(releases_sought_at=at, near_releases=result.as_json())
+    return result
 
 
 def _check_threshold(threshold: float) -> None:
@@ -146,12 +215,18 @@ def _check_threshold(threshold: float) -> None:
         raise QualityRefused("out_of_range", sentence % {"threshold": threshold}, status=422)
 
 
-def read_texts(banks: Collection[QuestionBank]) -> BankTexts:
-    """Stem and options of the current questions, by bank and number, withdrawn ones last."""
+def _released(bank: QuestionBank) -> QuerySet[Revision]:
+    released = ReleasedQuestion.objects.filter(release__bank=bank)
+    return Revision.objects.in_bank(bank).filter(pk__in=released.values("revision"))
+
+
+def read_texts(banks: Collection[QuestionBank], *, released: bool = False) -> BankTexts:
+    """Stem and options of the current questions, by bank and number, withdrawn ones last; or of released wordings."""
     read = BankTexts([], [], [], [])
     columns = ("pk", "question__number", "stem", "options")
     for bank in banks:
-        rows = Revision.objects.in_bank(bank).current().order_by(WITHDRAWN_LAST, "question__number")
+        found = _released(bank) if released else Revision.objects.in_bank(bank).current()
+        rows = found.order_by(WITHDRAWN_LAST, "question__number", "pk")
         for pk, number, stem, options in rows.values_list(*columns).iterator():
             read.revisions.append(pk)
             read.numbers.append(number)
@@ -209,11 +284,18 @@ def _finding(
 
 
 def note_compared(
-    bank: QuestionBank, n_changed: int, found: Neighbours, *, actor: User | None, at: datetime, **more: object
+    bank: QuestionBank,
+    n_changed: int,
+    threshold: float,
+    pairs: int,
+    *,
+    actor: User | None,
+    at: datetime,
+    **more: object,
 ) -> None:
     """An audit event, where anything changed."""
     if n_changed:
-        facts = {"threshold": found.threshold, "pairs": found.n_pairs, "changed": n_changed, **more}
+        facts = {"threshold": threshold, "pairs": pairs, "changed": n_changed, **more}
         with transaction.atomic():
             record("bank.compared", actor=actor, at=at, subject=bank, facts=facts)
 
@@ -249,6 +331,10 @@ def find_duplicates(progress: Progress, params: DuplicatesParams) -> Result:
     bank = QuestionBank.objects.get(pk=params["bank"])
     actor = User.objects.filter(pk=params["actor"]).first() if "actor" in params else None
     threshold = float(params.get("threshold", THRESHOLD))
-    compare = check_twins if params.get("across") else check_duplicates
+    compare: Callable[..., DuplicateResult | TwinResult | ReleasedResult] = check_duplicates
+    if params.get("released"):
+        compare = check_released
+    elif params.get("across"):
+        compare = check_twins
     found = compare(bank, actor=actor, at=timezone.now(), threshold=threshold, watch=progress.report)
     return {"page": reverse("bank-near-duplicates", args=[bank.slug]), **found.as_json()}

@@ -5,6 +5,8 @@ Pairs that two people judge blind, the curve that comes of it, and the threshold
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -37,8 +39,8 @@ from annotation.diversity.judging_pairs import (
 from annotation.diversity.vector_sources import EmbeddingRefused, has_sources
 from annotation.enums import Role
 from annotation.forms.diversity import EmbeddingForm, PairTrialForm, ThresholdForm
-from annotation.models import Embedding, Job, PairTrial, QuestionBank
-from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RULES
+from annotation.models import Embedding, Job, PairTrial, QuestionBank, Release
+from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RELEASED_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
@@ -72,6 +74,8 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
         "rules": [(RULES[code], counts[code]) for code in BANKWIDE],
         "labels": {code: RULES[code].label for code in BANKWIDE},
         "n_twins": counts[PUBLIC_TWIN],
+        "n_released": counts[RELEASED_TWIN],
+        "is_anything_released": Release.objects.exists(),
         "chosen": chosen,
         "n_found": sum(counts.values()),
         "n_public": QuestionBank.objects.filter(is_public=True).exclude(pk=bank.pk).count(),
@@ -88,10 +92,11 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @role_required(Role.COORDINATOR)
 @require_POST
 def bank_compare(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Compare in the background, with each other or with public banks."""
-    bank, across = bank_of(request, slug), request.POST.get("across") == "yes"
-    begun = begin_and_follow(request, lambda: ask_for_comparison(bank, across=across, **by(request)))
-    return begun or redirect("bank-near-duplicates", slug)
+    """Compare in the background, with each other, with public banks or with releases."""
+    bank = bank_of(request, slug)
+    across, released = (request.POST.get(name) == "yes" for name in ("across", "released"))
+    ask = partial(ask_for_comparison, bank, across=across, released=released, **by(request))
+    return begin_and_follow(request, ask) or redirect("bank-near-duplicates", slug)
 
 
 @role_required(Role.COORDINATOR)

@@ -50,6 +50,7 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "plan": plan,
         **(_told(plan) if plan else {}),
         "splits": [(split, _(split.label)) for split in Split],
+        "is_anything_released": Release.objects.exists(),
         "releases": Release.objects.filter(bank=bank).select_related("gate", "released_by"),
     }
     return render(request, "annotation/validators/releases.html", context, status=422 if form.errors else 200)

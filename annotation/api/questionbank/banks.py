@@ -162,17 +162,18 @@ class NearDuplicates(OfJudgedBank, ListOf[Finding]):
 
 class CompareSent(SentBody):
     across = serializers.BooleanField(default=False, help_text="with public banks; else with each other")
+    released = serializers.BooleanField(default=False, help_text="with what this and other banks released")
 
 
 class CompareBank(_Asking):
-    """Compare the questions of a bank with each other, or with those of public banks."""
+    """Compare the questions of a bank with each other, with those of public banks, or with released ones."""
 
     body = CompareSent
     summary = "Look for near-duplicates"
 
     def post(self, request: Request, **named: Any) -> Response:
-        bank, across = self.bank, self.sent(CompareSent)["across"]
-        return self.once(lambda: self.asked_for(ask_for_comparison(bank, across=across, **self.by())))
+        bank, sent = self.bank, self.sent(CompareSent)
+        return self.once(lambda: self.asked_for(ask_for_comparison(bank, **sent, **self.by())))
 
 
 class EmbeddingShape(Shown):

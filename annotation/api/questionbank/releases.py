@@ -45,6 +45,15 @@ class _SplitCounts(serializers.DictField):
     child = serializers.IntegerField()
 
 
+class NearReleasedShape(Shown):
+    n = serializers.IntegerField(help_text="of the plan; listed at near-duplicates/ by the rule released_twin")
+    n_compared = serializers.IntegerField(help_text="of the plan; what was worded since was not compared")
+    n_released = serializers.IntegerField(help_text="wordings in releases")
+    threshold = serializers.FloatField()
+    at = Moment()
+    n_since = serializers.IntegerField(help_text="releases that came after, which were not compared")
+
+
 class ReleasePlanShape(Shown):
     gate = serializers.CharField()
     questions = _SplitCounts(help_text="by split")
@@ -53,6 +62,7 @@ class ReleasePlanShape(Shown):
     patients_who_keep_their_split = serializers.IntegerField(help_text="of an earlier release")
     not_passing_the_gate = serializers.IntegerField()
     left_out = serializers.DictField(child=serializers.IntegerField(), help_text="that pass the gate, by why")
+    near_duplicates_of_releases = NearReleasedShape(allow_null=True, help_text="null: never compared")
     tables = serializers.DictField(help_text="questions by task, category and difficulty, and in these by split")
     since = serializers.DictField(allow_null=True, help_text="what differs from the release before")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
-from rich.progress import MofNCompleteColumn
+from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
 from annotation.exports.bank_export import check_empty
 from annotation.exports.kernels.splits import Split
 from annotation.exports.release_files import note_taken, write_release
-from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
+from annotation.exports.releases import NearReleased, ReleasePlan, ReleaseWanted, plan_as_json, plan_release, release
 from annotation.management.base import ActCommand, progress_bar
 from annotation.models import QuestionBank, Release
 from annotation.site.slugs import the_one
@@ -49,7 +49,9 @@ class Command(ActCommand):
             shares = {split: options[split.value] for split in Split}
             wanted = ReleaseWanted(bank, options["name"], shares, options["seed"])
             if options["dry_run"]:
-                self.stdout.write(json.dumps(plan_as_json(plan_release(wanted)), indent=1, ensure_ascii=False))
+                plan = plan_release(wanted)
+                plan.near = _near_released(plan, quiet=options["verbosity"] == 0)
+                self.stdout.write(json.dumps(plan_as_json(plan), indent=1, ensure_ascii=False, default=str))
                 return
             made = release(wanted, actor=None, at=timezone.now())
             self.stdout.write(f"{made.questions.count()} questions released as {made.name!r}")
@@ -58,6 +60,17 @@ class Command(ActCommand):
             with progress_bar("images", MofNCompleteColumn, quiet=not options["images"]) as watch:
                 n_images = write_release(made, folder, images=options["images"], keys=keys, watch=watch)
             self.stdout.write(f"{folder}: {n_images} images")
+
+
+def _near_released(plan: ReleasePlan, *, quiet: bool) -> NearReleased | None:
+    """Compared now, and stored by nobody; None where nothing was released so far."""
+    if not Release.objects.exists():
+        return None
+    from annotation.quality.duplicates import find_released  # loads scikit-learn
+
+    with progress_bar("comparing with releases", TaskProgressColumn, quiet=quiet) as watch:
+        result, _own, made = find_released(plan.wanted.bank, watch=watch)
+    return NearReleased.of(result.as_json(), plan.splits, made, timezone.now())
 
 
 def _check_places(folder: Path | None, keys: Path | None, *, images: str, is_dry: bool) -> None:

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 MIN_EXPLANATION = 20  # characters; an import may ask for more
 THRESHOLD = 0.9  # similarity of near-duplicates, as in the paper
-NEAR_DUPLICATE, PUBLIC_TWIN, NEAR_EMBEDDED = BANKWIDE = (
+NEAR_DUPLICATE, PUBLIC_TWIN, RELEASED_TWIN, NEAR_EMBEDDED = BANKWIDE = (
     "near_duplicate",
     "public_twin",
+    "released_twin",
     "near_embedded",
 )  # found over whole banks
 CLASSIFIED_IDENTIFIER, CLASSIFIED_BIAS = CLASSIFIED = ("classified_identifier", "classified_bias")  # by a classifier
@@ -159,6 +160,13 @@ _TABLE = (
         "twin in a public bank",
         "Stem and options are {similarity} similar to question {number} of the public bank “{bank}”{more}.",
         "A model may have learned it there: leave it out of what is to test models, or reword.",
+    ),
+    Rule(
+        RELEASED_TWIN,
+        1,
+        "twin in another release",
+        "Stem and options are {similarity} similar to question {number}, which “{bank}” released{more}.",
+        "Whoever trained on that release knows it: leave it out of what is to test models, or reword.",
     ),
     Rule(
         NEAR_EMBEDDED,
