@@ -70,12 +70,15 @@ def pinned(requirements: str) -> list[tuple[str, str]]:
 
 
 def licence_of(package: str) -> str:
-    """The expression of a package; else its classifiers, which are clearer than the free text that stands last."""
+    """The expression of a package; else its classifiers, which are clearer than the free text; else how its file of the
+    licence begins.
+    """
     told = metadata.metadata(package)
     classes = [one.rsplit(" :: ", 1)[1] for one in told.get_all("Classifier") or [] if one.startswith("License ::")]
     named = [one for one in classes if one != "OSI Approved"]
     expression, free = ("".join(told.get_all(field) or []) for field in ("License-Expression", "License"))
-    return expression or ", ".join(named) or free.strip().partition("\n")[0]
+    files = [str(one.read_text()) for one in metadata.files(package) or [] if one.parent.name == "licenses"]
+    return expression or ", ".join(named) or "".join((free or "".join(files)).strip().partition("\n")[:1])
 
 
 def page() -> str:

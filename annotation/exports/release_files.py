@@ -33,7 +33,7 @@ from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.kernels.fields import join_options
 
 AT_ONCE = 500
-PRIVATE_KEYS = "private_keys.json"
+PRIVATE_KEYS = "private_keys.json.age"
 Watch = Callable[[int, int], object]
 
 
@@ -65,11 +65,29 @@ def files_of(made: Release) -> Iterator[tuple[str, bytes]]:
     yield "SHA256SUMS", "".join(f"{sha256}  {name}\n" for name, sha256 in made.sums.items()).encode()
 
 
-def private_keys(made: Release) -> bytes:
+def recipient_of(public_key: str) -> Any:
+    """Whoever holds the identity of this key can read what is encrypted for it. Raises ExportRefused."""
+    from pyrage import RecipientError, x25519  # not at every start
+
+    try:
+        return x25519.Recipient.from_str(public_key.strip())
+    except RecipientError:
+        sentence = _(
+            "The answers of the private split leave this site encrypted alone: give a public key of age, which begins "
+            "with age1 and is made by age-keygen. Without one they stay here, for the leaderboard."
+        )
+        raise ExportRefused("public_key", sentence, status=422, field="public_key") from None
+
+
+def private_keys(made: Release, public_key: str) -> bytes:
     """What is held back of each question of the private split, and is in none of its files: key, explanation, report,
-    and the category, by which many a key can be guessed."""
-    records = _records(made, Split.PRIVATE)
-    return _as_json({name: {own: one[own] for own in HELD_BACK if own in one} for name, one in records})
+    and the category, by which many a key can be guessed. JSON, encrypted by age. Raises ExportRefused.
+    """
+    from pyrage import encrypt
+
+    recipient, records = recipient_of(public_key), _records(made, Split.PRIVATE)
+    held = _as_json({name: {own: one[own] for own in HELD_BACK if own in one} for name, one in records})
+    return bytes(encrypt(held, [recipient]))
 
 
 def _rows(made: Release, split: Split) -> QuerySet[ReleasedQuestion]:
@@ -203,11 +221,18 @@ def _images_of(made: Release) -> QuerySet[Image]:
 
 
 def write_release(
-    made: Release, folder: Path, *, images: str = "", keys: Path | None = None, watch: Watch | None = None
+    made: Release,
+    folder: Path,
+    *,
+    images: str = "",
+    keys: Path | None = None,
+    public_key: str = "",
+    watch: Watch | None = None,
 ) -> int:
     """Into a folder that is new or empty; with ``images`` ("full", "quarter") also these. How many images it wrote.
 
-    ``keys``: a file outside of the folder for the answers of the private split. Raises ExportRefused.
+    ``keys``: a file outside of the folder for the answers of the private split, encrypted for the ``public_key``.
+    Raises ExportRefused.
     """
     from annotation.exports.bank_export import whole_folder
 
@@ -217,7 +242,7 @@ def write_release(
             (part / name).write_bytes(content)
         n_images = _write_images(made, part, images, watch) if images else 0
     if keys:
-        keys.write_bytes(private_keys(made))
+        keys.write_bytes(private_keys(made, public_key))
     return n_images
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from io import BytesIO
+from typing import IO, Any
 
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
@@ -73,24 +75,25 @@ def _told(plan: ReleasePlan) -> dict[str, Any]:
 
 @role_required(Role.COORDINATOR)
 @require_POST
-def release_file(request: AuthenticatedRequest, slug: str, public_id: str, what: str) -> HttpResponse | FileResponse:
+def release_file(request: AuthenticatedRequest, slug: str, public_id: str, what: str) -> FileResponse:
     rows = Release.objects.filter(bank=bank_of(request, slug)).select_related("bank", "gate")
-    return file_of(get_object_or_404(rows, public_id=public_id), what, **by(request))
+    return file_of(get_object_or_404(rows, public_id=public_id), what, request.POST, **by(request))
 
 
-def file_of(made: Release, what: str, *, actor: User, at: datetime) -> HttpResponse | FileResponse:
-    """Its files as a ZIP without images, or the answers of its private split. Who takes them is noted.
+def file_of(made: Release, what: str, sent: Mapping[str, str], *, actor: User, at: datetime) -> FileResponse:
+    """Its files as a ZIP without images, or the answers of its private split, encrypted for the public key that was
+    sent. Who takes them is noted.
 
-    Raises ExportRefused, and Http404 for anything else.
+    Raises Refused, and Http404 for anything else.
     """
-    if what == "keys":
-        note_taken(made, actor=actor, at=at)
-        answer = HttpResponse(private_keys(made), content_type="application/json")
-        answer["Content-Disposition"] = f'attachment; filename="{PRIVATE_KEYS}"'
-        return answer
-    if what != "files":
+    if what not in ("files", "keys"):
         raise Http404
-    file = scratch_file()
-    zip_of(made, file)
+    file: IO[bytes]
+    if what == "keys":
+        keys = private_keys(made, sent.get("public_key", ""))
+        file, name, kind = BytesIO(keys), PRIVATE_KEYS, "application/octet-stream"
+    else:
+        file, name, kind = scratch_file(), f"{made.public_id}.zip", "application/zip"
+        zip_of(made, file)
     note_taken(made, actor=actor, at=at)
-    return FileResponse(file, as_attachment=True, filename=f"{made.public_id}.zip", content_type="application/zip")
+    return FileResponse(file, as_attachment=True, filename=name, content_type=kind)

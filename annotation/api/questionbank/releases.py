@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import FileResponse, HttpResponse
+from django.http import FileResponse
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -117,18 +118,41 @@ class OneRelease(_OfReleases, OneOf[Release]):
     summary = "Read one release"
 
 
-class ReleaseFile(_OfReleases):
-    """``files``: the ZIP file without images. ``keys``: what is held back of the private split, as JSON. Taking either
-    is noted, and its reader as one who has seen the keys.
-    """
+class _Taken(_OfReleases):
+    """Noted, and its reader as one who has seen the keys."""
 
-    content_types = ("application/zip", "application/json")
+    what: ClassVar[str]
+
+    def taken(self, sent: Mapping[str, str]) -> FileResponse:
+        made = get_object_or_404(self.rows(), public_id=self.kwargs["public_id"])
+        return file_of(made, self.what, sent, **self.by())
+
+
+class ReleaseFiles(_Taken):
+    """The ZIP file without images. Taking it is noted, and its reader as one who has seen the keys."""
+
+    what, content_types = "files", ("application/zip",)
     may_conflict = True  # an image was withheld since
-    http_method_names = ["get", "head", "post"]
+    http_method_names = ["get", "head"]
     summary = "Read the files of a release"
 
-    def get(self, request: Request, **named: Any) -> HttpResponse | FileResponse:
-        made = get_object_or_404(self.rows(), public_id=named["public_id"])
-        return file_of(made, named["what"], **self.by())
+    def get(self, request: Request, **named: Any) -> FileResponse:
+        return self.taken({})
 
-    post = get
+
+class PublicKeySent(SentBody):
+    public_key = serializers.CharField(max_length=200, help_text="of age: age1...")
+
+
+class ReleaseKeys(_Taken):
+    """What is held back of the private split, as JSON that age encrypted for your public key; without one it stays
+    here. Taking it is noted, and its reader as one who has seen the keys.
+    """
+
+    what, content_types = "keys", ("application/octet-stream",)
+    http_method_names = ["post"]
+    body = PublicKeySent
+    summary = "Take the answers of the private split, encrypted"
+
+    def post(self, request: Request, **named: Any) -> FileResponse:
+        return self.taken(self.sent(PublicKeySent))

@@ -10,7 +10,7 @@ from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
 from annotation.exports.bank_export import check_empty
 from annotation.exports.kernels.splits import Split
-from annotation.exports.release_files import note_taken, write_release
+from annotation.exports.release_files import note_taken, recipient_of, write_release
 from annotation.exports.releases import NearReleased, ReleasePlan, ReleaseWanted, plan_as_json, plan_release, release
 from annotation.management.base import ActCommand, progress_bar
 from annotation.models import QuestionBank, Release
@@ -33,11 +33,14 @@ class Command(ActCommand):
         parser.add_argument("--again", action="store_true", help="write a release that is there once more")
         parser.add_argument("--output", metavar="FOLDER", help="a new folder, or an empty one")
         parser.add_argument("--images", choices=["full", "quarter"], default="", help="also these, as PNG")
-        parser.add_argument("--keys", metavar="FILE", help="the answers of the private split, outside of the folder")
+        parser.add_argument("--keys", metavar="FILE", help="the answers of the private split, encrypted, elsewhere")
+        parser.add_argument("--public-key", metavar="AGE1...", default="", help="of age, for which --keys is encrypted")
 
     def handle(self, *args: Any, **options: Any) -> None:
         bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
         folder, keys = (Path(options[name]).resolve() if options[name] else None for name in ("output", "keys"))
+        if keys or options["public_key"]:
+            recipient_of(options["public_key"])
         _check_places(folder, keys, images=options["images"], is_dry=options["dry_run"])
         if options["again"]:
             there = Release.objects.filter(bank=bank)
@@ -58,7 +61,13 @@ class Command(ActCommand):
         if folder:
             note_taken(made, actor=None, at=timezone.now())
             with progress_bar("images", MofNCompleteColumn, quiet=not options["images"]) as watch:
-                n_images = write_release(made, folder, images=options["images"], keys=keys, watch=watch)
+                n_images = write_release(
+                    *(made, folder),
+                    images=options["images"],
+                    keys=keys,
+                    public_key=options["public_key"],
+                    watch=watch,
+                )
             self.stdout.write(f"{folder}: {n_images} images")
 
 

@@ -69,7 +69,7 @@ REACHED = {
     "validator-run-act": "api-validator-run-act",
     "bank-keeping-out": "api-bank-keeping-out",
     "bank-releases": "api-releases",
-    "bank-release-file": "api-release-file",
+    "bank-release-file": "api-release-keys",
     "bank-compare": "api-bank-compare",
     "bank-embed": "api-bank-embed",
     "question-import-columns": "api-import-match",

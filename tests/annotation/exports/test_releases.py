@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import reverse
 from msgspec.structs import replace
 from PIL import Image as Picture
+from pyrage import decrypt, x25519
 from pytest_django import Settings
 
 from annotation.enums import ImageState
@@ -49,6 +50,8 @@ from tests.refusals import refuses
 pytestmark = pytest.mark.django_db
 
 HALVES = {Split.TRAIN: 50, Split.VALID: 0, Split.TEST: 0, Split.PRIVATE: 50}
+IDENTITY = x25519.Identity.generate()
+PUBLIC_KEY = str(IDENTITY.to_public())
 N = 8  # exams, of four patients and of one question each
 
 
@@ -79,6 +82,11 @@ def records_of(made: Release) -> dict[str, dict[str, Any]]:
     return {split: json.loads(files.get(f"metadata/{split}_vqa_data.json", b"{}")) for split in Split.values()}
 
 
+def opened(keys: bytes) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(decrypt(keys, [IDENTITY]))
+    return found
+
+
 def test_every_question_that_passes_is_in_one_split_with_its_patient(chest: QuestionBank, noon: datetime) -> None:
     made = release(wanted(chest), actor=None, at=noon)
     records = records_of(made)
@@ -100,7 +108,10 @@ def test_the_private_split_holds_no_answer_and_its_keys_are_apart(chest: Questio
     records = records_of(made)
     assert all(set(HELD_BACK).isdisjoint(one) for one in records["private"].values())
     assert all({"correct_answer", "correct_answer_explanation"} <= set(one) for one in records["train"].values())
-    keys = json.loads(private_keys(made))
+    written = private_keys(made, PUBLIC_KEY)
+    keys = opened(written)
+    for one in keys.values():
+        assert str(one["correct_answer_explanation"]).encode() not in written
     assert set(keys) == set(records["private"])
     for name, one in keys.items():
         truth = AnswerKey.objects.get(revision__question__public_id=name[1:])
@@ -202,14 +213,21 @@ def test_images_are_a_quarter_or_whole(chest: QuestionBank, tmp_path: Path) -> N
     sizes = []
     for size in ("full", "quarter"):
         out, keys = tmp_path / size, tmp_path / f"{size}.json"
-        arguments = {"name": "First", "again": True, "output": str(out), "images": size, "keys": str(keys)}
+        arguments = {
+            "name": "First",
+            "again": True,
+            "output": str(out),
+            "images": size,
+            "keys": str(keys),
+            "public_key": PUBLIC_KEY,
+        }
         call_command("release_benchmark", bank="Chest", **arguments, verbosity=0)
         paths = sorted(out.glob("images/*/*.png"))
         assert len(paths) == 2 * N
         with Picture.open(paths[0]) as picture:
             sizes.append(np.asarray(picture).shape[0])
         assert (
-            json.loads(keys.read_bytes()).keys()
+            opened(keys.read_bytes()).keys()
             == json.loads((out / "metadata" / "private_vqa_data.json").read_bytes()).keys()
         )
     assert sizes[1] == -(-sizes[0] // 4)
@@ -223,7 +241,12 @@ def test_the_command_tells_before_it_does(chest: QuestionBank, tmp_path: Path) -
     assert not Release.objects.exists()
     with pytest.raises(CommandError, match="outside of the folder"):
         call_command(
-            "release_benchmark", bank="Chest", name="x", output=str(tmp_path / "o"), keys=str(tmp_path / "o" / "k")
+            "release_benchmark",
+            bank="Chest",
+            name="x",
+            output=str(tmp_path / "o"),
+            keys=str(tmp_path / "o" / "k"),
+            public_key=PUBLIC_KEY,
         )
     with pytest.raises(CommandError, match="There is no release"):
         call_command("release_benchmark", bank="Chest", name="x", again=True)
@@ -238,14 +261,17 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_release
     places = [
         {"output": str(full)},
         {"output": str(tmp_path / "no" / "folder")},
-        {"output": str(tmp_path / "o"), "keys": str(tmp_path / "no" / "keys.json")},
-        {"output": str(tmp_path / "o"), "keys": str(full / "there")},
-        {"keys": str(tmp_path / "keys.json")},
+        {"output": str(tmp_path / "o"), "keys": str(tmp_path / "no" / "keys.json"), "public_key": PUBLIC_KEY},
+        {"output": str(tmp_path / "o"), "keys": str(full / "there"), "public_key": PUBLIC_KEY},
+        {"keys": str(tmp_path / "keys.json"), "public_key": PUBLIC_KEY},
+        {"output": str(tmp_path / "o"), "keys": str(tmp_path / "keys.json")},
+        {"output": str(tmp_path / "o"), "keys": str(tmp_path / "keys.json"), "public_key": PUBLIC_KEY[:-1]},
         {"images": "full"},
     ]
     for place in places:
-        with pytest.raises(CommandError):
+        with pytest.raises(CommandError) as refused:
             call_command("release_benchmark", bank="Chest", name="First", **place)
+        assert refused.value.returncode == 2
     assert not Release.objects.exists()
     assert [one.name for one in full.iterdir()] == ["there"]
 
@@ -268,7 +294,12 @@ def test_on_its_page_first_shown_then_released_then_taken(chest: QuestionBank, c
     with zipfile.ZipFile(BytesIO(b"".join(got))) as archive:
         assert archive.namelist()[-1] == "SHA256SUMS"
     assert SeenKey.objects.filter(person=cora).count() == N
-    keys = client.post(reverse("bank-release-file", args=[chest.slug, made.public_id, "keys"]))
-    assert keys.content == private_keys(made)
+    address = reverse("bank-release-file", args=[chest.slug, made.public_id, "keys"])
+    for bad in ("", "age1xyz", PUBLIC_KEY.upper()[:-1], "AGE-SECRET-KEY-1"):
+        refused = client.post(address, {"public_key": bad})
+        assert refused.status_code == 422
+        assert "leave this site encrypted alone" in markup(refused)
+    keys = client.post(address, {"public_key": f" {PUBLIC_KEY}"})
+    assert opened(b"".join(keys)) == opened(private_keys(made, PUBLIC_KEY))
     assert AuditEvent.objects.filter(act="release.taken", actor=cora).count() == 2
     assert not is_unused(chest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from io import BytesIO
 
@@ -13,7 +12,7 @@ from annotation.exports.release_files import private_keys
 from annotation.models import AuditEvent, QuestionBank, Release, SeenKey, User
 from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
-from tests.annotation.exports.test_releases import N, chest  # noqa: F401  # a fixture
+from tests.annotation.exports.test_releases import PUBLIC_KEY, N, chest, opened  # noqa: F401  # chest: a fixture
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +60,9 @@ def test_who_takes_files_or_keys_is_noted(program: Program, cora: User) -> None:
     with zipfile.ZipFile(BytesIO(b"".join(program.get(f"{address}files/")))) as archive:
         assert "metadata/train_vqa_data.json" in archive.namelist()
     assert SeenKey.objects.filter(person=cora).count() == N
-    assert program.get(f"{address}keys/").json() == json.loads(private_keys(Release.objects.get()))
+    for body in ({"public_key": "age1xyz"}, {}):
+        problem_of(program.post(f"{address}keys/", body), 422, "public_key" if body else "invalid")
+    taken = b"".join(program.post(f"{address}keys/", {"public_key": PUBLIC_KEY}))
+    assert opened(taken) == opened(private_keys(Release.objects.get(), PUBLIC_KEY))
     assert AuditEvent.objects.filter(act="release.taken", actor=cora).count() == 2
     problem_of(program.get(f"{address}other/"), 404, "not_found")
