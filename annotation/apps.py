@@ -55,7 +55,7 @@ class AnnotationConfig(ContributingApp):
         from annotation.discussion import selected_questions
         from annotation.diversity import embedded_questions, judging_pairs
         from annotation.endpoints import deliveries, probing
-        from annotation.exports import review_report_job
+        from annotation.exports import release_packing, review_report_job
         from annotation.generation import making
         from annotation.ingest import searching, uploading
         from annotation.jobs.handlers import REHEARSAL, JobHandler, rehearse
@@ -78,6 +78,7 @@ class AnnotationConfig(ContributingApp):
                 JobHandler(judging_pairs.DRAWING, judging_pairs.draw_in_background),
                 JobHandler(bank_life.DELETION, bank_life.delete_bank_job),
                 JobHandler(selected_questions.KIND, selected_questions.run_change),
+                JobHandler(release_packing.KIND, release_packing.pack_release),
                 JobHandler(review_report_job.KIND, review_report_job.run_review_report),
                 JobHandler(searching.JOB_KIND, searching.search_waiting),
                 JobHandler(searching.AGAIN_JOB_KIND, searching.search_quarantined),

@@ -162,6 +162,7 @@ urlpatterns = [
     path(RELEASES, releases.Releases.as_view(), name="api-releases"),
     path(f"{RELEASES}plan/", releases.PlanRelease.as_view(), name="api-releases-plan"),
     path(f"{RELEASES}<str:public_id>/", releases.OneRelease.as_view(), name="api-release"),
+    path(f"{RELEASES}<str:public_id>/pack/", releases.PackRelease.as_view(), name="api-release-pack"),
     path(f"{RELEASES}<str:public_id>/files/", releases.ReleaseFiles.as_view(), name="api-release-files"),
     path(f"{RELEASES}<str:public_id>/keys/", releases.ReleaseKeys.as_view(), name="api-release-keys"),
     path("banks/<slug:slug>/jobs/<str:public_id>/", banks.BankJob.as_view(), name="api-bank-job"),

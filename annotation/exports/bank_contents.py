@@ -288,18 +288,21 @@ def _inside(value: str) -> PurePosixPath:
     return path
 
 
-def write_png(rendition: Rendition, path: Path, *, is_quarter: bool = False) -> None:
-    """An image of full depth without loss, bones white; or 8 bit, as it first appears, at a quarter of its sides."""
-    from annotation.imaging.kernels.picture_policies import QUARTER, picture_of, policy_named
-    from annotation.imaging.kernels.rendering import payload_of, png_of  # loads Pillow: not at every start
-
-    payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
-    display = rendition.image.display or {}
+def write_png(rendition: Rendition, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(png_of(rendition))
+
+
+def png_of(rendition: Rendition, *, is_quarter: bool = False) -> bytes:
+    """An image of full depth without loss, bones white; or 8 bit, as it first appears, at a quarter of its sides."""
+    from annotation.imaging.kernels import rendering as stored  # loads Pillow: not at every start
+    from annotation.imaging.kernels.picture_policies import QUARTER, picture_of, policy_named
+
+    payload = stored.payload_of(storage.load(rendition.name), rendition.width, rendition.height)
+    display = rendition.image.display or {}
     if is_quarter:
-        path.write_bytes(picture_of(payload, display, policy_named(QUARTER))[0])
-    else:
-        path.write_bytes(png_of(payload, bits=rendition.bits, is_inverted=bool(display.get("invert"))))
+        return picture_of(payload, display, policy_named(QUARTER))[0]
+    return stored.png_of(payload, bits=rendition.bits, is_inverted=bool(display.get("invert")))
 
 
 class BankForm(Word):

@@ -12,7 +12,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,8 +21,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import ImageState, KeySource, RenditionKind, Task, ViewPosition
-from annotation.exports.bank_contents import write_png
+from annotation.enums import ImageState, KeySource, RenditionKind, Task, ViewPosition, Word
+from annotation.enums import _ as marked
+from annotation.exports.bank_contents import png_of
 from annotation.exports.kernels.data_card import one_line
 from annotation.exports.kernels.question_records import TASK_NAMES
 from annotation.exports.kernels.splits import Split
@@ -34,7 +35,13 @@ from annotation.questionbank.kernels.fields import join_options
 
 AT_ONCE = 500
 PRIVATE_KEYS = "private_keys.json.age"
+IMAGES = "images/"
 Watch = Callable[[int, int], object]
+
+
+class ImageSize(Word):
+    FULL = "full", marked("as stored")
+    QUARTER = "quarter", marked("a quarter of width and height, 8 bit")
 
 
 def note_taken(made: Release, *, actor: User | None, at: datetime) -> None:
@@ -169,7 +176,7 @@ def images_of_release(rows: Iterable[ReleasedQuestion]) -> dict[int, list[Image]
 
 
 def path_of(exam: str, image: Image) -> str:
-    return f"images/{exam}/{image.public_id}.png"
+    return f"{IMAGES}{exam}/{image.public_id}.png"
 
 
 def _changes(made: Release) -> Iterator[tuple[str, list[dict[str, str]]]]:
@@ -220,6 +227,22 @@ def _images_of(made: Release) -> QuerySet[Image]:
     return Image.objects.filter(exam__in=exams, state=ImageState.AVAILABLE)  # priors are released as exams
 
 
+def renditions_of(made: Release) -> QuerySet[Rendition]:
+    """At full depth, of which the images of a release are written."""
+    found = Rendition.objects.filter(image__in=_images_of(made), kind=RenditionKind.FULL)
+    return found.select_related("image__exam").order_by("pk")
+
+
+def _pictures(made: Release, size: str, watch: Watch | None) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each image, one after the other."""
+    found = renditions_of(made)
+    total, is_quarter = found.count(), size == ImageSize.QUARTER and not made.bank.holds_quarters
+    for done, one in enumerate(found.iterator(chunk_size=AT_ONCE), start=1):
+        yield path_of(one.image.exam.pseudonym, one.image), png_of(one, is_quarter=is_quarter)
+        if watch:
+            watch(done, total)
+
+
 def write_release(
     made: Release,
     folder: Path,
@@ -229,37 +252,33 @@ def write_release(
     public_key: str = "",
     watch: Watch | None = None,
 ) -> int:
-    """Into a folder that is new or empty; with ``images`` ("full", "quarter") also these. How many images it wrote.
+    """Into a folder that is new or empty; with ``images``, an ImageSize, also these. How many images it wrote.
 
     ``keys``: a file outside of the folder for the answers of the private split, encrypted for the ``public_key``.
     Raises ExportRefused.
     """
     from annotation.exports.bank_export import whole_folder
 
+    n_images = 0
     with whole_folder(folder) as part:
-        for name, content in files_of(made):
+        pictures = _pictures(made, images, watch) if images else ()
+        for name, content in chain(files_of(made), pictures):
             (part / name).parent.mkdir(parents=True, exist_ok=True)
             (part / name).write_bytes(content)
-        n_images = _write_images(made, part, images, watch) if images else 0
+            n_images += name.startswith(IMAGES)
     if keys:
         keys.write_bytes(private_keys(made, public_key))
     return n_images
 
 
-def _write_images(made: Release, folder: Path, size: str, watch: Watch | None) -> int:
-    rows = Rendition.objects.filter(image__in=_images_of(made), kind=RenditionKind.FULL)
-    found = rows.select_related("image__exam").order_by("pk")
-    total, is_quarter = found.count(), size == "quarter" and not made.bank.holds_quarters
-    for done, one in enumerate(found.iterator(chunk_size=AT_ONCE), start=1):
-        write_png(one, folder / path_of(one.image.exam.pseudonym, one.image), is_quarter=is_quarter)
-        if watch:
-            watch(done, total)
-    return total
-
-
-def zip_of(made: Release, to: IO[bytes]) -> None:
-    """The files without images as one ZIP, the same bytes every time; left at its start. Raises ExportRefused."""
-    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+def zip_of(made: Release, to: IO[bytes], *, images: str = "", watch: Watch | None = None) -> int:
+    """The same as one ZIP, the same bytes every time; left at its start. How many images. Raises ExportRefused."""
+    n_images = 0
+    with zipfile.ZipFile(to, "w") as archive:
         for name, content in files_of(made):
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        for name, content in _pictures(made, images, watch) if images else ():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_STORED)  # PNG is compressed
+            n_images += 1
     to.seek(0)
+    return n_images

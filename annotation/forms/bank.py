@@ -17,6 +17,7 @@ from annotation.enums import Difficulty, OptionLetter, QuestionState, Task
 from annotation.exports.bank_contents import BankForm, forms_here
 from annotation.exports.bank_export import GIVEN_OUT, BankChoice, Wordings
 from annotation.exports.kernels.splits import Split
+from annotation.exports.release_files import ImageSize
 from annotation.exports.releases import ReleaseWanted
 from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
@@ -142,6 +143,12 @@ class ReleaseForm(PlainForm):
     def wanted(self, bank: QuestionBank) -> ReleaseWanted:
         data = self.cleaned_data
         return ReleaseWanted(bank, data["name"], {split: data[split.value] for split in Split}, data["seed"])
+
+
+class PackedForm(PlainForm):
+    """In which size the images of a release are wanted."""
+
+    images = forms.ChoiceField(choices=choices_of(ImageSize), label=_("Images"))
 
 
 class ImportForm(forms.Form):

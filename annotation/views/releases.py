@@ -17,14 +17,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.enums import Role
 from annotation.exports.kernels.splits import Split
-from annotation.exports.release_files import PRIVATE_KEYS, note_taken, private_keys, zip_of
+from annotation.exports.release_files import PRIVATE_KEYS, ImageSize, note_taken, private_keys, zip_of
+from annotation.exports.release_packing import ask_to_pack, packed_file, packed_of
 from annotation.exports.releases import ReleasePlan, plan_release, release
 from annotation.exports.tables import scratch_file
-from annotation.forms.bank import ReleaseForm
+from annotation.forms.bank import PackedForm, ReleaseForm
 from annotation.models import Release, User
 from annotation.quality.validity import gate_of
 from annotation.views.bank_validators import bank_of
-from annotation.views.site.confirming import run_on_form
+from annotation.views.site.confirming import run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 
@@ -45,6 +46,7 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if made:
         messages.success(request, _("“%(name)s” is released.") % {"name": made.name})
         return redirect("bank-releases", slug)
+    releases = Release.objects.filter(bank=bank)
     context = {
         "bank": bank,
         "gate": gate_of(bank),
@@ -53,7 +55,8 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         **(_told(plan) if plan else {}),
         "splits": [(split, _(split.label)) for split in Split],
         "is_anything_released": Release.objects.exists(),
-        "releases": Release.objects.filter(bank=bank).select_related("gate", "released_by"),
+        "releases": [(one, packed_of(one)) for one in releases.select_related("gate", "released_by")],
+        "sizes": ImageSize,
     }
     return render(request, "annotation/validators/releases.html", context, status=422 if form.errors else 200)
 
@@ -75,25 +78,36 @@ def _told(plan: ReleasePlan) -> dict[str, Any]:
 
 @role_required(Role.COORDINATOR)
 @require_POST
-def release_file(request: AuthenticatedRequest, slug: str, public_id: str, what: str) -> FileResponse:
+def release_file(request: AuthenticatedRequest, slug: str, public_id: str, what: str) -> HttpResponse | FileResponse:
+    """``files``, ``packed`` (with images), ``keys``; ``pack`` has the second written by a job."""
     rows = Release.objects.filter(bank=bank_of(request, slug)).select_related("bank", "gate")
-    return file_of(get_object_or_404(rows, public_id=public_id), what, request.POST, **by(request))
+    made = get_object_or_404(rows, public_id=public_id)
+    if what == "pack":
+        images = valid_data(PackedForm(request.POST))["images"]
+        return redirect("job", ask_to_pack(made, ImageSize(images), **by(request)).public_id)
+    return file_of(made, what, request.POST, **by(request))
 
 
 def file_of(made: Release, what: str, sent: Mapping[str, str], *, actor: User, at: datetime) -> FileResponse:
-    """Its files as a ZIP without images, or the answers of its private split, encrypted for the public key that was
-    sent. Who takes them is noted.
+    """Its files as a ZIP, the same with images as it was packed, or the answers of its private split, encrypted for the
+    public key that was sent. Who takes them is noted.
 
     Raises Refused, and Http404 for anything else.
     """
-    if what not in ("files", "keys"):
-        raise Http404
     file: IO[bytes]
+    name, kind = f"{made.public_id}.zip", "application/zip"
     if what == "keys":
-        keys = private_keys(made, sent.get("public_key", ""))
-        file, name, kind = BytesIO(keys), PRIVATE_KEYS, "application/octet-stream"
-    else:
-        file, name, kind = scratch_file(), f"{made.public_id}.zip", "application/zip"
+        file, name, kind = BytesIO(private_keys(made, sent.get("public_key", ""))), PRIVATE_KEYS, _BYTES
+    elif what == "packed":
+        images = ImageSize(valid_data(PackedForm(sent))["images"])
+        file, name = packed_file(made, images).open("rb"), f"{made.public_id}-{images}.zip"
+    elif what == "files":
+        file = scratch_file()
         zip_of(made, file)
+    else:
+        raise Http404
     note_taken(made, actor=actor, at=at)
     return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
+
+
+_BYTES = "application/octet-stream"

@@ -30,6 +30,7 @@ from annotation.diversity.embedded_questions import (
     similar_found,
 )
 from annotation.enums import ImageState, ImportKind, ImportState, Role, Sex, ViewPosition
+from annotation.exports import release_packing
 from annotation.forms.images import SIDES
 from annotation.ingest.describing import images_of_banks
 from annotation.ingest.serving import SERVED, serve_rendition
@@ -108,11 +109,11 @@ class OneBank(_OfBanks, OneOf[QuestionBank]):
     summary = "Read one bank"
 
 
-JOBS = (COMPARISON, embedded_questions.KIND)
+JOBS = (COMPARISON, embedded_questions.KIND, release_packing.KIND)
 
 
 class BankJob(OfJudgedBank, OneOf[Job]):
-    """A comparison or vectors that were asked for: how far it is."""
+    """A comparison, vectors or a release with images that were asked for: how far it is."""
 
     shape = JobShape
     summary = "Read a job of a bank"
@@ -121,11 +122,11 @@ class BankJob(OfJudgedBank, OneOf[Job]):
         return Job.objects.filter(kind__in=JOBS, params__bank=self.bank.pk).select_related("created_by")
 
 
-class _Asking(OfJudgedBank):
+class AsksBankJob(OfJudgedBank):
     """202: a job does it, and the address says how far it is. One that waits or runs already is enough."""
 
     http_method_names = ["post"]
-    shape = JobShape
+    shape: ClassVar[type[Shown]] = JobShape
     makes, status = True, 202
 
     def asked_for(self, job: Job) -> MadeAnswer:
@@ -165,7 +166,7 @@ class CompareSent(SentBody):
     released = serializers.BooleanField(default=False, help_text="with what this and other banks released")
 
 
-class CompareBank(_Asking):
+class CompareBank(AsksBankJob):
     """Compare the questions of a bank with each other, with those of public banks, or with released ones."""
 
     body = CompareSent
@@ -207,7 +208,7 @@ class EmbedSent(SentBody):
     )
 
 
-class EmbedBank(_Asking):
+class EmbedBank(AsksBankJob):
     """Ask a model for the vectors of questions that have none. Where texts are sent, their number must be confirmed."""
 
     body = EmbedSent

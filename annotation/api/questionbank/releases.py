@@ -16,9 +16,12 @@ from rest_framework.reverse import reverse
 from annotation.api.acting import body_of
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
 from annotation.api.model_calls.validator_list import OfJudgedBank
+from annotation.api.questionbank.banks import AsksBankJob
 from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.exports.release_files import ImageSize
+from annotation.exports.release_packing import ask_to_pack
 from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
-from annotation.forms.bank import ReleaseForm
+from annotation.forms.bank import PackedForm, ReleaseForm
 from annotation.models import Release
 from annotation.people.kept_answers import MadeAnswer
 from annotation.views.releases import file_of
@@ -82,6 +85,7 @@ class _OfReleases(OfJudgedBank):
 
 
 _body: type[SentBody] = body_of(ReleaseForm)  # type: ignore[assignment]  # it has fields
+_packed: type[SentBody] = body_of(PackedForm)  # type: ignore[assignment]
 
 
 class Releases(_OfReleases, ListOf[Release]):
@@ -121,23 +125,36 @@ class OneRelease(_OfReleases, OneOf[Release]):
 class _Taken(_OfReleases):
     """Noted, and its reader as one who has seen the keys."""
 
-    what: ClassVar[str]
-
-    def taken(self, sent: Mapping[str, str]) -> FileResponse:
+    def taken(self, what: str, sent: Mapping[str, str]) -> FileResponse:
         made = get_object_or_404(self.rows(), public_id=self.kwargs["public_id"])
-        return file_of(made, self.what, sent, **self.by())
+        return file_of(made, what, sent, **self.by())
+
+
+class PackRelease(AsksBankJob, _OfReleases):
+    """Have the ZIP file with images written: 202, and the address of the job. One size is kept."""
+
+    body = _packed
+    summary = "Have a release written with its images"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        made = get_object_or_404(self.rows(), public_id=named["public_id"])
+        images = ImageSize(self.sent(_packed)["images"])
+        return self.once(lambda: self.asked_for(ask_to_pack(made, images, **self.by())))
 
 
 class ReleaseFiles(_Taken):
-    """The ZIP file without images. Taking it is noted, and its reader as one who has seen the keys."""
+    """The ZIP file; with ``images`` that which was written with images of this size, else without. Taking it is noted,
+    and its reader as one who has seen the keys.
+    """
 
-    what, content_types = "files", ("application/zip",)
-    may_conflict = True  # an image was withheld since
+    content_types = ("application/zip",)
+    asked = ("images",)
+    may_conflict = True  # an image was withheld since, or the file was not written
     http_method_names = ["get", "head"]
     summary = "Read the files of a release"
 
     def get(self, request: Request, **named: Any) -> FileResponse:
-        return self.taken({})
+        return self.taken("packed" if "images" in request.query_params else "files", request.query_params)
 
 
 class PublicKeySent(SentBody):
@@ -149,10 +166,10 @@ class ReleaseKeys(_Taken):
     here. Taking it is noted, and its reader as one who has seen the keys.
     """
 
-    what, content_types = "keys", ("application/octet-stream",)
+    content_types = ("application/octet-stream",)
     http_method_names = ["post"]
     body = PublicKeySent
     summary = "Take the answers of the private split, encrypted"
 
     def post(self, request: Request, **named: Any) -> FileResponse:
-        return self.taken(self.sent(PublicKeySent))
+        return self.taken("keys", self.sent(PublicKeySent))

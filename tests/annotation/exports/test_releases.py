@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from datetime import datetime
@@ -15,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from msgspec.structs import replace
 from PIL import Image as Picture
 from pyrage import decrypt, x25519
@@ -22,15 +24,19 @@ from pytest_django import Settings
 
 from annotation.enums import ImageState
 from annotation.exports.kernels.splits import Split
-from annotation.exports.release_files import HELD_BACK, files_of, private_keys
+from annotation.exports.release_files import HELD_BACK, ImageSize, files_of, private_keys, zip_of
+from annotation.exports.release_packing import PackingParams, ask_to_pack, pack_release, packed_file
 from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
-from annotation.exports.tables import ExportRefused
+from annotation.exports.tables import ExportRefused, scratch_file
 from annotation.imaging.kernels import text
+from annotation.jobs import running
+from annotation.jobs.handlers import JobCancelled
 from annotation.models import (
     AnswerKey,
     AuditEvent,
     Exam,
     Image,
+    Job,
     Question,
     QuestionBank,
     Release,
@@ -160,6 +166,98 @@ def test_read_back_it_gives_the_same_questions(chest: QuestionBank, noon: dateti
     assert ours == theirs
     waiting = Image.objects.filter(exam__bank=again).exclude(state=ImageState.AVAILABLE)
     assert (Image.objects.filter(exam__bank=again).count(), waiting.count()) == (2 * N, 0)
+
+
+def test_read_back_from_the_zip_with_images_records_and_pixels_are_the_same(
+    chest: QuestionBank, noon: datetime, tmp_path: Path
+) -> None:
+    def unpacked(bank: QuestionBank) -> Path:
+        made = release(wanted(bank, shares={**dict.fromkeys(Split, 0), Split.TRAIN: 100}), actor=None, at=noon)
+        with scratch_file() as file:
+            assert zip_of(made, file, images="full") == 2 * N
+            with zipfile.ZipFile(file) as archive:
+                archive.extractall(tmp_path / bank.slug)
+        return tmp_path / bank.slug
+
+    def records(folder: Path) -> list[str]:
+        """Without what is drawn anew in every bank; images by their content."""
+        found = json.loads((folder / "metadata" / "train_vqa_data.json").read_bytes())
+        for one in found.values():
+            for name in ("study_id", "PatientID"):
+                del one[name]
+            paths = [folder / "metadata" / path for path in one["ImagePath"]]
+            one["ImagePath"] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+        return sorted(json.dumps(one, sort_keys=True) for one in found.values())
+
+    out = unpacked(chest)
+    run_import(out / "metadata" / "train_vqa_data.json", bank="Again")
+    call_command("ingest_images", str(out), bank="again", verbosity=0)
+    again = QuestionBank.objects.get(slug="again")
+    set_gate(again, ["identifiers"], name="Release gate", actor=None, at=noon)
+    assert records(unpacked(again)) == records(out)
+
+
+def test_with_images_a_job_writes_the_same_files_as_the_command(
+    chest: QuestionBank, client: Client, cora: User, noon: datetime, tmp_path: Path, settings: Settings
+) -> None:
+    settings.HOME = tmp_path / "home"
+    made = release(wanted(chest), actor=None, at=noon)
+    client.force_login(cora)
+
+    def address(what: str) -> str:
+        return reverse("bank-release-file", args=[chest.slug, made.public_id, what])
+
+    assert client.post(address("packed"), {"images": "quarter"}).status_code == 409
+    assert client.post(address("pack"), {"images": "huge"}).status_code == 422
+    asked = client.post(address("pack"), {"images": "quarter"})
+    job = Job.objects.get()
+    assert asked["Location"] == reverse("job", args=[job.public_id])
+    running.run(job.public_id, clock=timezone.now)
+    job.refresh_from_db()
+    assert job.result
+    assert (job.state, job.progress_done, job.result["images"]) == ("succeeded", 2 * N, 2 * N)
+    assert "With images (ZIP" in markup(client.get(reverse("bank-releases", args=[chest.slug])))
+    assert not SeenKey.objects.exists()
+    content = b"".join(client.post(address("packed"), {"images": "quarter"}))
+    assert SeenKey.objects.filter(person=cora).count() == N
+    out = tmp_path / "out"
+    call_command("release_benchmark", bank="Chest", name="First", again=True, output=str(out), images="quarter")
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        packed = {name: archive.read(name) for name in archive.namelist()}
+    assert packed == {str(one.relative_to(out)): one.read_bytes() for one in out.rglob("*") if one.is_file()}
+    private = json.loads(packed["metadata/private_vqa_data.json"])
+    assert all(set(HELD_BACK).isdisjoint(one) for one in private.values())
+    assert all(known not in b"".join(packed.values()) for known in (b"REAL-", b"pa.png"))
+
+
+def test_where_an_image_was_withheld_since_the_written_file_is_not_given(
+    chest: QuestionBank, noon: datetime, cora: User, tmp_path: Path, settings: Settings
+) -> None:
+    settings.HOME = tmp_path / "home"
+    made = release(wanted(chest), actor=None, at=noon)
+    for size in ImageSize:
+        job = ask_to_pack(made, size, actor=cora, at=noon)
+        running.run(job.public_id, clock=timezone.now)
+    assert packed_file(made, ImageSize.QUARTER).is_file()
+    assert len(list((tmp_path / "home" / "releases").iterdir())) == 1, "one size is kept"
+    Image.objects.filter(pk=Image.objects.values("pk")[:1]).update(state=ImageState.QUARANTINED)
+    with refuses(ExportRefused, "not_packed"):
+        packed_file(made, ImageSize.QUARTER)
+
+
+def test_a_cancelled_job_leaves_no_file(
+    chest: QuestionBank, noon: datetime, cora: User, tmp_path: Path, settings: Settings
+) -> None:
+    settings.HOME = tmp_path / "home"
+
+    class Stopped:
+        def report(self, done: int, total: int, message: str = "") -> None:
+            raise JobCancelled
+
+    made = release(wanted(chest), actor=None, at=noon)
+    with pytest.raises(JobCancelled):
+        pack_release(Stopped(), PackingParams(bank=chest.pk, release=made.pk, images="full"))
+    assert list((tmp_path / "home" / "releases").iterdir()) == []
 
 
 def test_a_later_release_moves_nobody_and_says_what_changed(chest: QuestionBank, noon: datetime) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
+from django.utils import timezone
+from pytest_django import Settings
 
 from annotation.enums import Role
 from annotation.exports.release_files import private_keys
+from annotation.jobs import running
 from annotation.models import AuditEvent, QuestionBank, Release, SeenKey, User
 from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
@@ -66,3 +70,16 @@ def test_who_takes_files_or_keys_is_noted(program: Program, cora: User) -> None:
     assert opened(taken) == opened(private_keys(Release.objects.get(), PUBLIC_KEY))
     assert AuditEvent.objects.filter(act="release.taken", actor=cora).count() == 2
     problem_of(program.get(f"{address}other/"), 404, "not_found")
+
+
+def test_with_images_a_job_writes_it(program: Program, tmp_path: Path, settings: Settings) -> None:
+    settings.HOME = tmp_path / "home"
+    address = program.post(RELEASES, ASKED)["Location"]
+    problem_of(program.get(f"{address}files/?images=full"), 409, "not_packed")
+    problem_of(program.post(f"{address}pack/", {"images": "huge"}), 422, "invalid")
+    asked = program.post(f"{address}pack/", {"images": "full"})
+    assert (asked.status_code, asked.json()["state"]) == (202, "queued")
+    running.run(asked.json()["id"], clock=timezone.now)
+    assert program.get(asked["Location"]).json()["result"]["images"] == 2 * N
+    with zipfile.ZipFile(BytesIO(b"".join(program.get(f"{address}files/?images=full")))) as archive:
+        assert sum(name.startswith("images/") for name in archive.namelist()) == 2 * N
