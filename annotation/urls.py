@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, RELEASE_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.views import (
     adjudication,
@@ -153,6 +153,7 @@ urlpatterns = [
     ),
     path("banks/<slug:slug>/valid/", bank_validators.bank_valid, name="bank-valid"),
     path("banks/<slug:slug>/releases/", releases.bank_releases, name="bank-releases"),
+    *page_paths("banks/<slug:slug>/releases/<str:public_id>/", RELEASE_ACTS),
     path("banks/<slug:slug>/releases/<str:public_id>/<slug:what>/", releases.release_file, name="bank-release-file"),
     path("banks/<slug:slug>/near-duplicates/", diversity.bank_near_duplicates, name="bank-near-duplicates"),
     path("banks/<slug:slug>/near-duplicates/compare/", diversity.bank_compare, name="bank-compare"),

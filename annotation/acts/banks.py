@@ -18,15 +18,18 @@ from annotation.bin.deleting import archive, bring_back
 from annotation.contributions import read_in
 from annotation.discussion.selected_questions import NO_TAG, add_tag, remove_tag
 from annotation.enums import ImageState, Role, ViewPosition
+from annotation.exports.release_files import check_handed_out
+from annotation.exports.releases import withdraw_release
 from annotation.forms import PlainForm
 from annotation.forms.images import CreditForm, ReasonForm, TurnForm, ViewForm
 from annotation.ingest.describing import correct_view, images_of_banks, set_credits
 from annotation.ingest.quarantine import mark_against, quarantine_image, show_turned
 from annotation.ingest.uploading import archive_upload, uploads_of_images
 from annotation.jobs.queueing import cancel, check_may_manage, jobs_of, retry
-from annotation.models import Image, Job, Question, QuestionBank, Revision, SamplingPlan, Upload, User
+from annotation.models import Image, Job, Question, QuestionBank, Release, Revision, SamplingPlan, Upload, User
 from annotation.questionbank.importing import ManyChanged, bring_back_question, withdraw_question
 from annotation.site.permissions import within_reach
+from annotation.validators.asked_about import check_reads_none
 
 COORDINATORS: tuple[Role, ...] = (Role.COORDINATOR,)
 
@@ -100,6 +103,38 @@ class BringBackQuestion(QuestionAct):
 
     name, route, summary = "question-bring-back", "bring-back/", "Bring a question back"
     do, done = bring_back_question, gettext_lazy("The question is back.")
+
+
+class WithdrawRelease(Act[Release]):
+    """Nobody gets its files any more. Its name stays taken, its patients keep their splits, and it is not undone."""
+
+    name, route, summary = "release-withdraw", "withdraw/", "Withdraw a release"
+    roles, found_by, then = COORDINATORS, ("slug", "public_id"), "bank-releases"
+    do, form, done = withdraw_release, WithdrawalForm, gettext_lazy("The release is withdrawn.")
+
+    @classmethod
+    def find(cls, person: User, **named: Any) -> Release:
+        rows = within_reach(person, Release.objects.select_related("bank", "gate"), bank="bank")
+        found = get_object_or_404(rows, bank__slug=named["slug"], public_id=named["public_id"])
+        check_reads_none(person, found.bank)
+        return found
+
+    def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation:
+        check_handed_out(self.thing)
+        return Confirmation(
+            title=_("Withdraw this release for good?"),
+            about=self.thing.name,
+            sentences=[
+                _("Nobody gets its files any more, and its name stays taken. What was taken before stays where it is."),
+                _("It stays listed, struck out, with the day and your reason: %(reason)s") % arguments,
+            ],
+            label=_("Withdraw it"),
+            back=self.page(),
+            sent=arguments,
+        )
+
+    def page(self) -> str:
+        return reverse(self.then, args=[self.thing.bank.slug])
 
 
 class TagForm(PlainForm):
@@ -262,4 +297,5 @@ class RetryJob(JobAct):
 
 IMAGE_ACTS: tuple[type[ImageAct], ...] = (CreditImage, CorrectView, QuarantineImage, TurnImage)
 UPLOAD_ACTS = (ArchiveUpload,)
+RELEASE_ACTS = (WithdrawRelease,)
 JOB_ACTS: tuple[type[JobAct], ...] = (CancelJob, RetryJob)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, RELEASE_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS, AssignRound, RemindReviewers
 from annotation.api import site_lists
 from annotation.api.acting import api_paths, resource_of
@@ -162,6 +162,7 @@ urlpatterns = [
     path(RELEASES, releases.Releases.as_view(), name="api-releases"),
     path(f"{RELEASES}plan/", releases.PlanRelease.as_view(), name="api-releases-plan"),
     path(f"{RELEASES}<str:public_id>/", releases.OneRelease.as_view(), name="api-release"),
+    *api_paths(f"{RELEASES}<str:public_id>/", RELEASE_ACTS, releases.OneRelease),
     path(f"{RELEASES}<str:public_id>/pack/", releases.PackRelease.as_view(), name="api-release-pack"),
     path(f"{RELEASES}<str:public_id>/files/", releases.ReleaseFiles.as_view(), name="api-release-files"),
     path(f"{RELEASES}<str:public_id>/keys/", releases.ReleaseKeys.as_view(), name="api-release-keys"),

@@ -32,6 +32,7 @@ ACTS: dict[str, _StrPromise] = {
     "bank.exported": _("exported a bank, with its keys"),
     "bank.imported": _("imported questions"),
     "bank.released": _("released a benchmark"),
+    "release.withdrawn": _("withdrew a release"),
     "release.taken": _("took the files of a release"),
     "bank.gate_set": _("set the gate of a bank"),
     "bank.made": _("made a bank"),

@@ -44,8 +44,17 @@ class ImageSize(Word):
     QUARTER = "quarter", marked("a quarter of width and height, 8 bit")
 
 
+def check_handed_out(made: Release) -> None:
+    """Raises ExportRefused for a release that is withdrawn."""
+    if made.withdrawn_at:
+        sentence = _("“%(name)s” was withdrawn on %(day)s (%(reason)s): nobody gets its files any more.")
+        facts = {"name": made.name, "day": f"{made.withdrawn_at:%Y-%m-%d}", "reason": made.withdrawal_reason}
+        raise ExportRefused("withdrawn", sentence % facts)
+
+
 def note_taken(made: Release, *, actor: User | None, at: datetime) -> None:
     """Whoever takes the files has seen the keys. Raises ExportRefused."""
+    check_handed_out(made)
     if actor is not None:
         check_may_see_names(actor, Revision.objects.filter(bank=made.bank))
         note_seen_keys(actor, _questions_of(made), source=KeySource.BANK_EXPORT, subject=made.bank, at=at)

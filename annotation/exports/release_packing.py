@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
-from annotation.exports.release_files import ImageSize, renditions_of, zip_of
+from annotation.exports.release_files import ImageSize, check_handed_out, renditions_of, zip_of
 from annotation.exports.tables import ExportRefused, whole_file
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
@@ -38,7 +38,8 @@ class PackedRelease(Struct, frozen=True):
 
 
 def ask_to_pack(made: Release, images: ImageSize, *, actor: User, at: datetime) -> Job:
-    """One that waits or runs already is enough."""
+    """One that waits or runs already is enough. Raises ExportRefused for a withdrawn release."""
+    check_handed_out(made)
     params = PackingParams(bank=made.bank_id, release=made.pk, images=images.value)
     title = _("Images and files of the release “%(name)s”") % {"name": made.name}
     return job_under_way(KIND, **params) or enqueue(KIND, title, params, actor=actor, at=at)
@@ -47,6 +48,7 @@ def ask_to_pack(made: Release, images: ImageSize, *, actor: User, at: datetime) 
 def pack_release(progress: Progress, params: PackingParams) -> Result:
     """The handler. Memory holds one image; run twice it keeps one file."""
     made, images = Release.objects.select_related("bank", "gate").get(pk=params["release"]), ImageSize(params["images"])
+    check_handed_out(made)
     path = _path(made, images)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with whole_file(path) as file:

@@ -22,7 +22,8 @@ from annotation.enums import Difficulty, QuestionState, Task
 from annotation.exports.bank_contents import gate_to_export_by
 from annotation.exports.kernels.question_records import TASK_NAMES
 from annotation.exports.kernels.splits import Shares, Split, faults_of_shares, split_patients
-from annotation.exports.release_files import AT_ONCE, contents_of
+from annotation.exports.release_files import AT_ONCE, check_handed_out, contents_of
+from annotation.exports.release_packing import forget_packed
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import ExportRefused
 from annotation.ingest.completeness import has_lost_images, waits_for_images
@@ -38,6 +39,7 @@ from annotation.models import (
 from annotation.quality.kernels.question_checks import IDENTIFIER_FREE, PartState
 from annotation.quality.kernels.rules import RELEASED_TWIN
 from annotation.quality.validity import gate_is
+from annotation.questionbank.importing import withdrawal_reason
 from annotation.questionbank.priors import Patients, patients_of
 
 MOST_NAME = 100
@@ -108,10 +110,11 @@ def plan_release(wanted: ReleaseWanted) -> ReleasePlan:
         sentence = _("Give the release a name of at most %(n)d characters.") % {"n": MOST_NAME}
         raise ExportRefused("no_name", sentence, status=422, field="name")
     if Release.objects.filter(bank=bank, name=wanted.name.strip()).exists():
-        sentence = _("“%(bank)s” has a release “%(name)s” already: a release is never changed.")
+        sentence = _("“%(bank)s” has a release “%(name)s” already, or had: a release is never changed.")
         raise ExportRefused("name_taken", sentence % {"bank": bank.name, "name": wanted.name}, status=422, field="name")
     current = Revision.objects.in_bank(bank).current()
-    plan = ReleasePlan(wanted, gate, current.count(), before=Release.objects.filter(bank=bank).first())
+    before = Release.objects.filter(bank=bank, withdrawn_at=None).first()
+    plan = ReleasePlan(wanted, gate, current.count(), before=before)
     passing = current.filter(gate_is(bank, gate.parts, PartState.PASS)).exclude(question__state=QuestionState.WITHDRAWN)
     incomplete = passing.filter(has_lost_images(bank) | waits_for_images(bank)).count()
     whole = passing.exclude(has_lost_images(bank) | waits_for_images(bank))
@@ -160,7 +163,7 @@ def _fill(plan: ReleasePlan, rows: list[tuple[Any, ...]]) -> None:
         patients[name][task, category] += 1
         of_revision[pk] = name
         alone |= set() if known.is_known(patient, pseudonym) else {pseudonym}
-    settled = _known_splits(plan.before, known)
+    settled = _known_splits(plan.wanted.bank, known)
     found = split_patients(patients, plan.wanted.shares, plan.wanted.seed, settled)
     plan.splits = {pk: found[patient] for pk, patient in of_revision.items()}
     plan.patients, plan.n_alone, plan.n_kept = Counter(found.values()), len(alone), len(found.keys() & settled.keys())
@@ -180,11 +183,9 @@ def _fill(plan: ReleasePlan, rows: list[tuple[Any, ...]]) -> None:
         plan.n_before = Counter(same=same, reworded=stayed - same, gone=len(then) - stayed, new=len(now) - stayed)
 
 
-def _known_splits(before: Release | None, known: Patients) -> dict[str, Split]:
-    """Of patients of the release before, and of those before it: who was in the private split never leaves it."""
-    if before is None:
-        return {}
-    rows = ReleasedQuestion.objects.filter(release__bank=before.bank_id).order_by("release", "pk")
+def _known_splits(bank: QuestionBank, known: Patients) -> dict[str, Split]:
+    """Of patients of all releases, withdrawn ones, too: who was in the private split never leaves it."""
+    rows = ReleasedQuestion.objects.filter(release__bank=bank).order_by("release", "pk")
     exam = "revision__question__exam"
     found = rows.values_list(f"{exam}__patient_pseudonym", f"{exam}__pseudonym", "split")
     return {known.name(patient, exam): Split(split) for patient, exam, split in found}
@@ -217,3 +218,14 @@ def release(wanted: ReleaseWanted, *, actor: User | None, at: datetime) -> Relea
     facts = {"name": made.name, "gate": str(plan.gate), "questions": len(plan.splits), "seed": wanted.seed}
     record("bank.released", actor=actor, at=at, subject=wanted.bank, facts=facts)
     return made
+
+
+@transaction.atomic
+def withdraw_release(made: Release, reason: str, *, actor: User, at: datetime) -> None:
+    """Nobody gets its files any more; what was taken stays where it is. Refused without a reason, or twice."""
+    said, locked = withdrawal_reason(reason), Release.objects.select_for_update(of=("self",)).get(pk=made.pk)
+    check_handed_out(locked)
+    locked.withdrawn_by, locked.withdrawn_at, locked.withdrawal_reason = actor, at, said
+    locked.save(update_fields=["withdrawn_by", "withdrawn_at", "withdrawal_reason"])
+    record("release.withdrawn", actor=actor, at=at, subject=locked, facts={"name": locked.name, "reason": said})
+    transaction.on_commit(lambda: forget_packed(locked))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import migrations, models
+from django.db.models.deletion import PROTECT
 
 
 class Migration(migrations.Migration):
@@ -9,4 +11,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("questionbank", "releases_sought_at", models.DateTimeField(blank=True, null=True)),
         migrations.AddField("questionbank", "near_releases", models.JSONField(blank=True, default=dict)),
+        migrations.AddField(
+            "release",
+            "withdrawn_by",
+            models.ForeignKey(null=True, on_delete=PROTECT, related_name="+", to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField("release", "withdrawn_at", models.DateTimeField(null=True)),
+        migrations.AddField("release", "withdrawal_reason", models.CharField(blank=True, max_length=500)),
     ]

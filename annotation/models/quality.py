@@ -105,7 +105,9 @@ class Gate(models.Model):
 
 
 class Release(models.Model):
-    """A benchmark as it was released: never changed, and written as files whenever they are asked for."""
+    """A benchmark as it was released: never changed, and written as files whenever they are asked for, unless it is
+    withdrawn, after which nobody gets them and its name stays taken.
+    """
 
     public_id = PublicIdField()
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="releases")
@@ -118,6 +120,9 @@ class Release(models.Model):
     sums = models.JSONField(default=dict)  # SHA-256 of each file but images
     released_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     released_at = models.DateTimeField()
+    withdrawn_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    withdrawn_at = models.DateTimeField(null=True)
+    withdrawal_reason = models.CharField(max_length=500, blank=True)
 
     class Meta:
         ordering = ("-pk",)

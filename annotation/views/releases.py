@@ -55,7 +55,7 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         **(_told(plan) if plan else {}),
         "splits": [(split, _(split.label)) for split in Split],
         "is_anything_released": Release.objects.exists(),
-        "releases": [(one, packed_of(one)) for one in releases.select_related("gate", "released_by")],
+        "releases": [(one, packed_of(one)) for one in releases.select_related("gate", "released_by", "withdrawn_by")],
         "sizes": ImageSize,
     }
     return render(request, "annotation/validators/releases.html", context, status=422 if form.errors else 200)

@@ -43,6 +43,9 @@ class ReleaseShape(Shown):
     sha256 = serializers.DictField(child=serializers.CharField(), source="sums", help_text="by file, without images")
     released_by = PersonName()
     released_at = Moment()
+    withdrawn_by = PersonName()
+    withdrawn_at = Moment(allow_null=True, help_text="its files are not handed out any more")
+    withdrawal_reason = serializers.CharField()
 
 
 class _SplitCounts(serializers.DictField):
@@ -75,7 +78,7 @@ class _OfReleases(OfJudgedBank):
     shape: ClassVar[type[Shown]] = ReleaseShape
 
     def rows(self) -> QuerySet[Release]:
-        return Release.objects.filter(bank=self.bank).select_related("bank", "gate", "released_by")
+        return Release.objects.filter(bank=self.bank).select_related("bank", "gate", "released_by", "withdrawn_by")
 
     def wanted(self) -> ReleaseWanted:
         """What was sent, as the form of the page reads it. Raises ValidationError."""

@@ -10,7 +10,7 @@ from django.http import Http404, QueryDict
 from django.utils import timezone
 
 from annotation.acts import Act
-from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
+from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, RELEASE_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
 from annotation.models import User
 from annotation.refusals import Refused
@@ -25,6 +25,7 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *QUESTION_ACTS,
     *IMAGE_ACTS,
     *UPLOAD_ACTS,
+    *RELEASE_ACTS,
     *JOB_ACTS,
     *ROUND_ACTS,
     *DESIGN_ACTS,
