@@ -53,6 +53,15 @@ class Task(Word):
     GEOMETRIC = "geometric", _("Geometric information")
 
 
+class Split(Word):
+    """As the paper's release is divided; of the private one the answers stay here."""
+
+    TRAIN = "train", _("train")
+    VALID = "valid", _("valid")
+    TEST = "test", _("test")
+    PRIVATE = "private", _("private")
+
+
 class Difficulty(Word):
     EASY = "easy", _("easy")
     MEDIUM = "medium", _("medium")

@@ -53,7 +53,7 @@ from annotation.models import (
 from annotation.quality.kernels.question_checks import PartState
 from annotation.quality.validity import gate_is, gate_of
 from annotation.questionbank.editing import labels_of_exam
-from annotation.questionbank.kernels.entries import STATE
+from annotation.questionbank.kernels.entries import SPLIT, STATE
 from annotation.questionbank.kernels.records import parsed, read_source
 from annotation.questionbank.priors import images_at, keys_of_questions, roots_of
 
@@ -172,7 +172,9 @@ class BankContents:
         written = steps[-1].wording if steps and self._latest else imported
         source = read_source(extra, layouts)
         state = str(question.state) if self._latest else ""  # it is of the newest wording
-        stored = StoredQuestion(key, imported, written, exam, texts, extra, source, base.content_sha256, state)
+        stored = StoredQuestion(
+            key, imported, written, exam, texts, extra, source, base.content_sha256, state, question.split
+        )
         if any(one.images_left_out for one in revisions):
             return self._with_left_out(BankQuestion(question, stored, steps), revisions)
         return BankQuestion(question, stored, steps)
@@ -377,6 +379,7 @@ def _write_table(
 ) -> None:
     names = {STATE}
     for one in contents.questions():
+        names |= {SPLIT} if one.stored.split else set()
         names.update(name for name, value in usual_record(one.stored).items() if cell_text(name, value))
     columns = columns_of(names)
     done.left_out = sorted(name for name in names if not is_column(name) and name != "options")

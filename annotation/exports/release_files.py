@@ -21,12 +21,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import ImageState, KeySource, RenditionKind, Task, ViewPosition, Word
+from annotation.enums import ImageState, KeySource, RenditionKind, Split, Task, ViewPosition, Word
 from annotation.enums import _ as marked
 from annotation.exports.bank_contents import png_of
 from annotation.exports.kernels.data_card import one_line
 from annotation.exports.kernels.question_records import TASK_NAMES
-from annotation.exports.kernels.splits import Split
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import ExportRefused
 from annotation.models import AnswerKey, Edit, Image, Question, Release, ReleasedQuestion, Rendition, Revision, User
@@ -213,9 +212,10 @@ def _card(made: Release) -> Iterator[str]:
     yield from (f"# {one_line(made.name)}", "")
     if made.bank.simulated:
         yield from ("**Simulated: the questions were made up for a demonstration.**", "")
-    yield f"- bank: {one_line(made.bank.name)}; released {made.released_at:%Y-%m-%d} (UTC), seed {made.seed}"
+    yield f"- bank: {one_line(made.bank.name)}; released {made.released_at:%Y-%m-%d} (UTC)"
+    yield f"- splits: {f'drawn, seed {made.seed}' if made.shares else 'as the questions were imported'}"
     yield f"- gate: {one_line(str(made.gate))}, which asks for {', '.join(made.gate.parts)}"
-    yield from (f"- left out: {n:,} ({one_line(why)})" for why, n in made.left_out.items() if n)
+    yield from (f"- left out: {n:,} ({one_line(why)})" for why, n in sorted(made.left_out.items()) if n)
     yield "- a patient is in one split alone, in this release and in those after it"
     yield from ("", "| task | " + " | ".join(Split.values()) + " |", "| --- |" + " ---: |" * len(Split))
     rows = ReleasedQuestion.objects.filter(release=made)

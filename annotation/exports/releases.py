@@ -18,10 +18,10 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from annotation.audit.recording import record
-from annotation.enums import Difficulty, QuestionState, Task
+from annotation.enums import Difficulty, QuestionState, Split, Task
 from annotation.exports.bank_contents import gate_to_export_by
 from annotation.exports.kernels.question_records import TASK_NAMES
-from annotation.exports.kernels.splits import Shares, Split, faults_of_shares, split_patients
+from annotation.exports.kernels.splits import Shares, faults_of_shares, split_patients
 from annotation.exports.release_files import AT_ONCE, check_handed_out, contents_of
 from annotation.exports.release_packing import forget_packed
 from annotation.exports.source_names import check_may_see_names
@@ -50,6 +50,7 @@ class ReleaseWanted(Struct, frozen=True):
     name: str
     shares: Shares
     seed: int = 0
+    as_imported: bool = False  # the splits with which questions came in, in place of drawing
 
 
 class NearReleased(Struct, frozen=True):
@@ -104,7 +105,7 @@ def plan_release(wanted: ReleaseWanted) -> ReleasePlan:
     bank, gate = wanted.bank, gate_to_export_by(wanted.bank)
     if IDENTIFIER_FREE not in gate.parts:
         raise ExportRefused("identifiers", _("The gate of a release has to ask for “identifiers”."), status=422)
-    if fault := faults_of_shares(wanted.shares):
+    if not wanted.as_imported and (fault := faults_of_shares(wanted.shares)):
         raise ExportRefused("shares", fault, status=422, field="shares")
     if not 1 <= len(wanted.name.strip()) <= MOST_NAME:
         sentence = _("Give the release a name of at most %(n)d characters.") % {"n": MOST_NAME}
@@ -118,11 +119,11 @@ def plan_release(wanted: ReleaseWanted) -> ReleasePlan:
     passing = current.filter(gate_is(bank, gate.parts, PartState.PASS)).exclude(question__state=QuestionState.WITHDRAWN)
     incomplete = passing.filter(has_lost_images(bank) | waits_for_images(bank)).count()
     whole = passing.exclude(has_lost_images(bank) | waits_for_images(bank))
-    columns = ("pk", "task", "category", "difficulty", "question_id")
+    columns = ("pk", "task", "category", "difficulty", "question_id", "question__split", "question__number")
     exam = ("pk", "pseudonym", "patient_pseudonym", "prior")
     rows = list(whole.order_by("pk").values_list(*columns, *(f"question__exam__{name}" for name in exam)))
-    exams = {row[5] for row in rows}
-    kept = [row for row in rows if row[8] is None or row[8] in exams]
+    exams = {row[7] for row in rows}
+    kept = [row for row in rows if row[-1] is None or row[-1] in exams]
     left_out = {_("an image is missing or withheld"): incomplete}
     plan.left_out = +Counter(left_out | {_("its prior exam is not released"): len(rows) - len(kept)})
     if not kept:
@@ -158,13 +159,18 @@ def plan_as_json(plan: ReleasePlan) -> dict[str, Any]:
 def _fill(plan: ReleasePlan, rows: list[tuple[Any, ...]]) -> None:
     patients: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     of_revision, alone, known = {}, set(), patients_of(plan.wanted.bank.pk)
-    for pk, task, category, _difficulty, _question, _exam, pseudonym, patient, _prior in rows:
+    imported: dict[str, dict[str, int]] = defaultdict(dict)  # of each patient: splits, and a question in each
+    for pk, task, category, _difficulty, _question, split, number, _exam, pseudonym, patient, _prior in rows:
         name = known.name(patient, pseudonym)
         patients[name][task, category] += 1
+        imported[name][split] = number
         of_revision[pk] = name
         alone |= set() if known.is_known(patient, pseudonym) else {pseudonym}
     settled = _known_splits(plan.wanted.bank, known)
-    found = split_patients(patients, plan.wanted.shares, plan.wanted.seed, settled)
+    if plan.wanted.as_imported:
+        found = _as_imported(imported, settled)
+    else:
+        found = split_patients(patients, plan.wanted.shares, plan.wanted.seed, settled)
     plan.splits = {pk: found[patient] for pk, patient in of_revision.items()}
     plan.patients, plan.n_alone, plan.n_kept = Counter(found.values()), len(alone), len(found.keys() & settled.keys())
     labels = {word.value: word.label for word in Difficulty} | {"": _("unknown")}
@@ -181,6 +187,35 @@ def _fill(plan: ReleasePlan, rows: list[tuple[Any, ...]]) -> None:
         same = sum(now.get(question) == pk for question, pk in then.items())
         stayed = len(then.keys() & now.keys())
         plan.n_before = Counter(same=same, reworded=stayed - same, gone=len(then) - stayed, new=len(now) - stayed)
+
+
+def _as_imported(imported: Mapping[str, Mapping[str, int]], settled: Mapping[str, Split]) -> dict[str, Split]:
+    """By patient. ``imported``: the splits of each, and a question in each. Raises ExportRefused."""
+    if without := [splits[""] for splits in imported.values() if "" in splits]:
+        sentence = _(
+            "Question %(number)d came in without a split (patients with such: %(n)d). Draw the splits instead."
+        )
+        raise _refused_splits(sentence, number=min(without), n=len(without))
+    if torn := sorted(sorted(splits.values()) for splits in imported.values() if len(splits) > 1):
+        sentence = _(
+            "Questions %(numbers)s came in with different splits and are of one patient (patients in two: %(n)d). "
+            "Correct the files and import them again, or draw the splits."
+        )
+        raise _refused_splits(sentence, numbers=", ".join(map(str, torn[0])), n=len(torn))
+    found = {patient: Split(split) for patient, splits in imported.items() for split in splits}
+    if moved := [patient for patient in found if settled.get(patient, found[patient]) != found[patient]]:
+        sentence = _(
+            "Question %(number)d came in as %(now)s, and its patient was released as %(before)s before (such patients: "
+            "%(n)d). Draw the splits: who was released keeps theirs."
+        )
+        one = moved[0]
+        facts = {"number": min(imported[one].values()), "now": found[one], "before": settled[one]}
+        raise _refused_splits(sentence, **facts, n=len(moved))
+    return found
+
+
+def _refused_splits(sentence: str, **facts: object) -> ExportRefused:
+    return ExportRefused("splits", sentence % facts, status=422, field="as_imported")
 
 
 def _known_splits(bank: QuestionBank, known: Patients) -> dict[str, Split]:
@@ -203,7 +238,7 @@ def release(wanted: ReleaseWanted, *, actor: User | None, at: datetime) -> Relea
         bank=wanted.bank,
         gate=plan.gate,
         name=wanted.name.strip(),
-        shares={split.value: share for split, share in wanted.shares.items()},
+        shares={} if wanted.as_imported else {split.value: share for split, share in wanted.shares.items()},
         seed=wanted.seed,
         counts=counts,
         left_out={_("does not pass the gate"): plan.n_not_passing, **plan.left_out},

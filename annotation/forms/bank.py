@@ -13,10 +13,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Difficulty, OptionLetter, QuestionState, Task
+from annotation.enums import Difficulty, OptionLetter, QuestionState, Split, Task
 from annotation.exports.bank_contents import BankForm, forms_here
 from annotation.exports.bank_export import GIVEN_OUT, BankChoice, Wordings
-from annotation.exports.kernels.splits import Split
 from annotation.exports.release_files import ImageSize
 from annotation.exports.releases import ReleaseWanted
 from annotation.exports.tables import ExportRefused
@@ -139,10 +138,13 @@ class ReleaseForm(PlainForm):
     test = forms.IntegerField(min_value=0, max_value=100, initial=10, label=_("Test, percent"))
     private = forms.IntegerField(min_value=0, max_value=100, initial=10, label=_("Private, percent"))
     seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0, label=_("Seed"))
+    as_imported = forms.BooleanField(required=False, label=_("Splits as imported, in place of drawing"))
 
     def wanted(self, bank: QuestionBank) -> ReleaseWanted:
         data = self.cleaned_data
-        return ReleaseWanted(bank, data["name"], {split: data[split.value] for split in Split}, data["seed"])
+        return ReleaseWanted(
+            bank, data["name"], {split: data[split.value] for split in Split}, data["seed"], data["as_imported"]
+        )
 
 
 class PackedForm(PlainForm):

@@ -9,6 +9,13 @@ class Migration(migrations.Migration):
     dependencies = [("annotation", "0008_text_classifiers")]
 
     operations = [
+        migrations.AddField("question", "split", models.CharField(blank=True, db_default="", max_length=7)),
+        migrations.AddIndex(
+            "question",
+            models.Index(
+                condition=models.Q(("split__gt", "")), fields=["bank", "split", "number"], name="question_by_split"
+            ),
+        ),
         migrations.AddField("questionbank", "releases_sought_at", models.DateTimeField(blank=True, null=True)),
         migrations.AddField("questionbank", "near_releases", models.JSONField(blank=True, default=dict)),
         migrations.AddField(

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Difficulty, ImportKind, ImportState, KeySource, OptionLetter, QuestionState, Task
+from annotation.enums import Difficulty, ImportKind, ImportState, KeySource, OptionLetter, QuestionState, Split, Task
 from annotation.models.fields import Deletable, KeptManager, PublicIdField, WordField, named_once
 
 
@@ -96,6 +96,7 @@ class Question(models.Model):
     number = models.PositiveIntegerField()  # 1, 2, 3 in its bank: what people call it
     exam = models.ForeignKey("annotation.Exam", on_delete=models.PROTECT, related_name="questions")
     state = WordField(QuestionState, db_default=QuestionState.IMPORTED)  # an import writes no state
+    split = WordField(Split, max_length=7, blank=True, db_default="")  # that its file said; empty: none
 
     class Meta:
         ordering = ("bank", "number")
@@ -106,6 +107,7 @@ class Question(models.Model):
                 name="question_by_state",
                 condition=~Q(state=QuestionState.IMPORTED.value),
             ),
+            models.Index(fields=["bank", "split", "number"], name="question_by_split", condition=Q(split__gt="")),
         )  # most are as they were imported: they are found by their number
 
     def __str__(self) -> str:

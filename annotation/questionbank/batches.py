@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from json.encoder import encode_basestring
 
@@ -37,7 +37,7 @@ from annotation.questionbank.priors import (
 _EXAM = ("id", "public_id", "bank_id", "bank_import_id", "pseudonym", "patient_pseudonym", "age_years", "sex")
 _REPORT = ("id", "exam_id", "indication", "comparison", "findings", "impression", "content_sha256")
 _IMAGE = ("id", "public_id", "exam_id", "position", "state", "view_position")
-_QUESTION = ("id", "public_id", "bank_id", "number", "exam_id")
+_QUESTION = ("id", "public_id", "bank_id", "number", "exam_id", "split")
 _REVISION = (
     *("id", "question_id", "number", "bank_id", "bank_import_id", "stem", "options"),
     *("task", "category", "subcategory", "question_class", "difficulty", "content_sha256"),
@@ -89,16 +89,22 @@ class BatchStore:
         self._import_id = import_id
         self._root = root
         self._roots = roots_of(bank_id, root)
+        self.moved: dict[str, list[int]] = defaultdict(
+            list
+        )  # by split: questions of the bank that had another, or none
         self._is_new = not Question.objects.filter(bank_id=bank_id).exists()
         self._seen_exams: set[str] = set()  # of a dry run: what earlier batches would have stored
         self._seen_images: set[tuple[str, str]] = set()
         self._stored: dict[int, int] = {}  # hashes of the exams that this import stored, as their records name them
 
     def match(self, questions: Sequence[QuestionRecord]) -> Match:
-        """What storing these questions means; writes nothing."""
+        """What storing these questions means; writes nothing. Who has another split is in ``moved``."""
         known = {} if self._is_new else known_questions(self._bank_id, [question.key for question in questions])
         choosing = [one for one in questions if one.left_out or (known and _leaves_out(known.get(one.key)))]
         stored = self._images_of(choosing)
+        for one in questions:
+            if one.split and (old := known.get(one.key)) and old.split != one.split:
+                self.moved[one.split].append(old.question_id)
         acts = {question.key: _act_on(question, known.get(question.key), stored) for question in questions}
         waiting = [question for question in questions if acts[question.key] != "unchanged"]
         exams = list({id(question.exam): question.exam for question in waiting}.values())
@@ -237,7 +243,7 @@ class BatchStore:
         insert_rows(
             *(Question, _QUESTION),
             [
-                (question_ids[row.key], name, self._bank_id, number, exam_ids[row.exam.key])
+                (question_ids[row.key], name, self._bank_id, number, exam_ids[row.exam.key], row.split)
                 for number, (row, name) in enumerate(zip(new, public_ids(len(new)), strict=True), start=last + 1)
             ],
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.cache import cache
 from django.db.models import F, Func, Q, QuerySet
@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from msgspec import Struct
 
 from annotation.contributions import contributed
-from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Task
+from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Split, Task
 from annotation.models import BankImport, Question, QuestionBank, Revision, User
 from annotation.site.permissions import is_coordinator
 
@@ -27,6 +27,7 @@ UNKNOWN = "unknown"
 NO_CATEGORY = "(none)"
 Choices = list[tuple[str, str]]
 Label = Any  # a lazy text, which form fields take
+Kept = TypeVar("Kept")
 Rows = QuerySet[Revision]
 Sought = tuple[str, QuerySet[Any, Any]]  # a lookup on revisions, and the ids for it
 
@@ -179,6 +180,29 @@ def _labelled(words: type[Task] | type[QuestionState]) -> Callable[[BankSearch],
     return lambda _search: [(word.value, _(word.label)) for word in words]
 
 
+def _in_split(rows: Rows, _search: BankSearch, value: str) -> Rows:
+    return rows.filter(question__split=value)
+
+
+def _seek_split(search: BankSearch, value: str) -> Sought | None:
+    return "question__in", in_split(search.bank, value).order_by().values("pk")
+
+
+def in_split(bank: QuestionBank, split: str) -> QuerySet[Question]:
+    """Which came in with it. From an index that leaves out what came in with none, which it is asked to leave out."""
+    return Question.objects.filter(bank=bank, split=split, split__gt="")
+
+
+def _splits(search: BankSearch) -> Choices:
+    return [(split.value, _(split.label)) for split, _n in counted_splits(search)]
+
+
+def counted_splits(search: BankSearch) -> list[tuple[Split, int]]:
+    """How many questions came in with each split that there is; kept until the next import."""
+    counts = _kept(search, "splits", lambda: {one: in_split(search.bank, one).count() for one in Split})
+    return [(one, counts[one]) for one in Split if counts[one]]
+
+
 def _difficulties(_search: BankSearch) -> Choices:
     known = [(word.value, _(word.label)) for word in Difficulty if word.value]
     return [*known, (UNKNOWN, _("unknown"))]
@@ -198,14 +222,19 @@ def _categories(search: BankSearch) -> Choices:
     return _kept_choices(search, "categories", find)
 
 
-def _kept_choices(search: BankSearch, name: str, find: Callable[[], list[str]]) -> Choices:
-    """By name, what is empty last."""
+def _kept(search: BankSearch, name: str, find: Callable[[], Kept]) -> Kept:
     newest = max((one.heartbeat_at.timestamp() for one in search.imports), default=0)  # what people edited, too
     key = f"{name}:{search.bank.pk}:{newest}"
-    known: list[str] | None = cache.get(key)
+    known: Kept | None = cache.get(key)
     if known is None:
-        known = sorted(find(), key=lambda one: (not one, one.casefold()))
+        known = find()
         cache.set(key, known, 3600)
+    return known
+
+
+def _kept_choices(search: BankSearch, name: str, find: Callable[[], list[str]]) -> Choices:
+    """By name, what is empty last."""
+    known = _kept(search, name, lambda: sorted(find(), key=lambda one: (not one, one.casefold())))
     return [(one or NO_CATEGORY, one or _("unknown")) for one in known]
 
 
@@ -242,5 +271,8 @@ _OWN = (
         narrow=_in_state,
         seek=_seek_state,
         column="question__state",
+    ),
+    BankFilter(
+        name="split", label=gettext_lazy("Split as imported"), choices=_splits, narrow=_in_split, seek=_seek_split
     ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from annotation.questionbank.kernels.records import (
     RecordProblem,
     RecordRules,
     read_batches,
+    split_of_file,
 )
 from annotation.questionbank.priors import link_priors
 from annotation.site.sorted_tables import OneAtATime, lock
@@ -272,7 +273,8 @@ def import_questions(
     """
     result = ImportResult(bank_name)
     difficulties = read_difficulties(source.difficulties) if source.difficulties else {}
-    rules = RecordRules(source.folder, min_explanation, difficulties, source.matching)
+    split = split_of_file(source.name, source.folder)
+    rules = RecordRules(source.folder, min_explanation, difficulties, source.matching, split)
     with source.path.open("rb") as stream:
         batches = read_batches(stream, rules, size=BATCH_SIZES[connection.vendor])
         batches = _watched(batches, source, watch) if watch else batches
@@ -292,7 +294,7 @@ def import_questions(
                 return result
             stream.seek(0)
             bank_import.file_sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-            _publish(bank_import, source, result, actor=actor, at=clock())
+            _publish(bank_import, source, result, store.moved, actor=actor, at=clock())
         except BaseException:
             sweep_import(bank_import)
             raise
@@ -358,9 +360,15 @@ def _write(
 
 @transaction.atomic
 def _publish(
-    bank_import: BankImport, source: QuestionFile, result: ImportResult, *, actor: User | None, at: datetime
+    bank_import: BankImport,
+    source: QuestionFile,
+    result: ImportResult,
+    moved: Mapping[str, list[int]],
+    *,
+    actor: User | None,
+    at: datetime,
 ) -> None:
-    """One row update makes the whole import visible."""
+    """One row update makes the whole import visible; who was ``moved`` gets the split of this file."""
     bank_import.state = ImportState.PUBLISHED
     bank_import.finished_at = at
     result.priors = link_priors(bank_import.bank_id)
@@ -372,7 +380,11 @@ def _publish(
     if result.counts.updated:
         brought = Revision.objects.filter(bank_import=bank_import, number__gt=1)
         move_questions(brought.values_list("pk", flat=True), QuestionState.IMPORTED)
+    for split, questions in moved.items():
+        for start in range(0, len(questions), AT_ONCE):
+            Question.objects.filter(pk__in=questions[start : start + AT_ONCE]).update(split=split)
     facts = {"read": result.read, "rejected": result.rejected, **asdict(result.counts)}
+    facts |= {"splits_set": {split: len(questions) for split, questions in moved.items()}} if moved else {}
     record("bank.imported", actor=actor, at=at, subject=bank_import, facts=facts)
 
 

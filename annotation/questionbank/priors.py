@@ -39,6 +39,7 @@ class KnownQuestion(NamedTuple):
     difficulty: str
     content_sha256: str
     edited: EditedWording | None = None
+    split: str = ""
 
 
 def _known_named(kind: IdentifierKind, digests: list[int], *columns: str) -> Iterator[tuple[Any, ...]]:
@@ -84,8 +85,8 @@ def known_questions(bank_id: int, keys: Collection[str]) -> dict[str, KnownQuest
     """Questions of the bank with these keys, at their current revision."""
     ids = questions_with_keys(bank_id, keys)
     revisions = Revision.objects.current().filter(question__in=ids.values())
-    rows = revisions.values_list("question_id", "id", "number", "difficulty", "content_sha256")
-    by_id = {row[0]: KnownQuestion(*row) for row in rows}
+    rows = revisions.values_list("question_id", "id", "number", "difficulty", "content_sha256", "question__split")
+    by_id = {row[0]: KnownQuestion(*row[:5], split=row[5]) for row in rows}
     for pk, edited in _edited_wordings(bank_id, ids.values()).items():
         by_id[pk] = by_id[pk]._replace(difficulty=edited.imported.difficulty, edited=edited)
     return {key: by_id[pk] for key, pk in ids.items() if pk in by_id}

@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.enums import Role
-from annotation.exports.kernels.splits import Split
+from annotation.enums import Role, Split
 from annotation.exports.release_files import PRIVATE_KEYS, ImageSize, note_taken, private_keys, zip_of
 from annotation.exports.release_packing import ask_to_pack, packed_file, packed_of
 from annotation.exports.releases import ReleasePlan, plan_release, release
@@ -55,8 +54,11 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         **(_told(plan) if plan else {}),
         "splits": [(split, _(split.label)) for split in Split],
         "is_anything_released": Release.objects.exists(),
-        "releases": [(one, packed_of(one)) for one in releases.select_related("gate", "released_by", "withdrawn_by")],
-        "sizes": ImageSize,
+        "releases": [
+            (one, [one.counts[split]["questions"] for split in Split], packed_of(one))
+            for one in releases.select_related("gate", "released_by", "withdrawn_by")
+        ],
+        "sizes": [(size.value, _(size.label)) for size in ImageSize],
     }
     return render(request, "annotation/validators/releases.html", context, status=422 if form.errors else 200)
 

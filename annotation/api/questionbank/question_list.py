@@ -29,7 +29,7 @@ from annotation.discussion.commenting import (
     withdraw_comment,
 )
 from annotation.discussion.selected_questions import tags_of
-from annotation.enums import Difficulty, ImportState, OptionLetter, QuestionState, Role, Task
+from annotation.enums import Difficulty, ImportState, OptionLetter, QuestionState, Role, Split, Task
 from annotation.forms.bank import QuestionSearchForm
 from annotation.models import AnswerKey, Question, QuestionBank, QuestionComment, Revision, User
 from annotation.people.kept_answers import MadeAnswer
@@ -59,6 +59,7 @@ class QuestionShape(WordingShape):
     number = serializers.IntegerField(source="question.number")
     id = serializers.CharField(source="question.public_id")
     state = WordChoice(QuestionState, source="question.state")
+    split = WordChoice(Split, source="question.split", allow_blank=True, help_text="as imported; empty: none")
     revision = serializers.IntegerField(source="number")
     exam = serializers.CharField(source="question.exam.public_id")
     images = serializers.SerializerMethodField(help_text="images that count, in the order of the exam")

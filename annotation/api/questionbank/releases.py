@@ -36,7 +36,7 @@ class ReleaseShape(Shown):
     id = serializers.CharField(source="public_id")
     name = serializers.CharField()
     gate = serializers.CharField(help_text="name and version")
-    shares = serializers.DictField(child=serializers.IntegerField(), help_text="percent, by split")
+    shares = serializers.DictField(child=serializers.IntegerField(), help_text="percent, by split; none: as imported")
     seed = serializers.IntegerField()
     counts = serializers.DictField(child=CountsShape(), help_text="by split")
     left_out = serializers.DictField(child=serializers.IntegerField(), help_text="questions of the bank then, by why")

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from annotation.enums import Difficulty, QuestionState, Task
 from annotation.files.kernels.strictjson import Entry
-from annotation.questionbank.kernels.entries import ID, OPTIONS, STATE, field_of_column
+from annotation.questionbank.kernels.entries import ID, OPTIONS, SPLIT, STATE, field_of_column
 from annotation.questionbank.kernels.examfields import (
     IMAGE_LISTS,
     KEPT_FIELDS,
@@ -93,6 +93,7 @@ class StoredQuestion(Struct, frozen=True):
     source: KeptSource = NOTHING_KEPT
     content_sha256: str = ""
     state: str = ""
+    split: str = ""
 
     @property
     def folder(self) -> str:
@@ -149,6 +150,7 @@ def record_of(question: StoredQuestion) -> dict[str, Any]:
 def text_of(question: StoredQuestion) -> str:
     """The record as a member of the one object of a file. A record without a state is as it was imported."""
     mark = {STATE: question.state} if question.state not in ("", QuestionState.IMPORTED) else {}
+    mark |= {SPLIT: question.split} if question.split else {}
     return json.dumps({question.key: record_of(question) | mark}, indent=1, ensure_ascii=False)[1:-1].rstrip()
 
 
@@ -204,7 +206,7 @@ TEMPLATE = (
     *("PatientID", "PatientAge", "PatientSex", *REPORT_FIELDS),
 )
 _KEPT = tuple(name for name in KEPT_FIELDS if name not in TEMPLATE)
-KNOWN = (*TEMPLATE, *_KEPT, "AccessionNumber", "StudyInstanceUid", LEFT_OUT, STATE)
+KNOWN = (*TEMPLATE, *_KEPT, "AccessionNumber", "StudyInstanceUid", LEFT_OUT, STATE, SPLIT)
 _NEVER = {ID, "options"}
 
 
@@ -223,7 +225,7 @@ def is_column(name: str) -> bool:
 def cells_of(question: StoredQuestion, columns: Sequence[str]) -> list[str]:
     """One row."""
     fields: dict[str, Any] = {**usual_record(question, TABLE_LISTS), **question.written.fields(), ID: question.key}
-    fields[STATE] = question.state
+    fields |= {STATE: question.state, SPLIT: question.split}
     return [cell_text(name, fields.get(name)) for name in columns]
 
 
@@ -245,4 +247,4 @@ def fields_of_line(question: StoredQuestion) -> dict[str, Any]:
     level = question.written.difficulty
     if level and not record.get("difficulty"):
         record["difficulty"] = level
-    return {ID: question.key, **record, STATE: question.state}
+    return {ID: question.key, **record, STATE: question.state, **({SPLIT: question.split} if question.split else {})}

@@ -6,17 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
 
-from annotation.enums import Word, _
-
-
-class Split(Word):
-    """As the paper's release is divided; of the private one the answers stay here."""
-
-    TRAIN = "train", _("train")
-    VALID = "valid", _("valid")
-    TEST = "test", _("test")
-    PRIVATE = "private", _("private")
-
+from annotation.enums import Split
 
 Shares = Mapping[Split, int]  # percent
 Stratum = tuple[str, str]  # task and category

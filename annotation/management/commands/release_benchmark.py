@@ -8,8 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
+from annotation.enums import Split
 from annotation.exports.bank_export import check_empty
-from annotation.exports.kernels.splits import Split
 from annotation.exports.release_files import note_taken, recipient_of, write_release
 from annotation.exports.releases import NearReleased, ReleasePlan, ReleaseWanted, plan_as_json, plan_release, release
 from annotation.management.base import ActCommand, progress_bar
@@ -29,6 +29,7 @@ class Command(ActCommand):
         for split, share in SHARES.items():
             parser.add_argument(f"--{split}", type=int, default=share, metavar="PERCENT", help=f"(without it: {share})")
         parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--as-imported", action="store_true", help="the splits of the imported files, none drawn")
         parser.add_argument("--dry-run", action="store_true", help="only print what would be released")
         parser.add_argument("--again", action="store_true", help="write a release that is there once more")
         parser.add_argument("--output", metavar="FOLDER", help="a new folder, or an empty one")
@@ -50,7 +51,7 @@ class Command(ActCommand):
                 raise CommandError(f"There is no release {options['name']!r}. Releases: {names}.", returncode=2)
         else:
             shares = {split: options[split.value] for split in Split}
-            wanted = ReleaseWanted(bank, options["name"], shares, options["seed"])
+            wanted = ReleaseWanted(bank, options["name"], shares, options["seed"], options["as_imported"])
             if options["dry_run"]:
                 plan = plan_release(wanted)
                 plan.near = _near_released(plan, quiet=options["verbosity"] == 0)

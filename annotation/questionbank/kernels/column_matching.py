@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec import Struct, field
 
 from annotation.files.kernels.strictjson import Entry, Fault, unreadable, value_faults
-from annotation.questionbank.kernels.entries import ID, OPTIONS, STATE, field_of_column, lettered
+from annotation.questionbank.kernels.entries import ID, OPTIONS, SPLIT, STATE, field_of_column, lettered
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import ForeignRow, json_in, parts_of, plain, read_rows
@@ -122,6 +122,7 @@ _NEVER_KEPT = {
     *EXAM_FIELDS,
     LEFT_OUT,
     STATE,
+    SPLIT,
     "model_prediction",
     "image_path",
     "image_path_list",

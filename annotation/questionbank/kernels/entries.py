@@ -46,6 +46,7 @@ from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
 from annotation.refusals import Refused
 
+SPLIT = "imported_split"  # field of an exported record: with which split the question came in
 STATE = "review_state"  # field of an exported record; what reviews decided is not for a file to say, and not read
 
 # To "in review" when a round with the question opens; back to what it was when the round ends without a review of it.
@@ -115,7 +116,7 @@ def _folded(name: str) -> str:
     return "".join(name.replace("_", " ").split()).casefold()
 
 
-_field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS, LEFT_OUT, STATE)}
+_field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS, LEFT_OUT, STATE, SPLIT)}
 _field_of |= {letter.casefold(): option for letter, option in zip(LETTERS, OPTIONS, strict=True)}
 
 

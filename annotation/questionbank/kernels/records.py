@@ -19,19 +19,20 @@ columns do not give back (null or "", a number or its text).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import Struct, field
 
-from annotation.enums import Difficulty, QuestionState, Task
+from annotation.enums import Difficulty, QuestionState, Split, Task
 from annotation.files.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, Entry, FileRefused
 from annotation.hashes import sha256_of
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.column_matching import MatchedEntries, Matching
-from annotation.questionbank.kernels.entries import STATE, read_entries
+from annotation.questionbank.kernels.entries import SPLIT, STATE, read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT, ExamReader, ExamRecord, put_back
 from annotation.questionbank.kernels.fields import encode_in_order
 
@@ -139,6 +140,7 @@ class QuestionRecord(NamedTuple):
     source: str  # how the record was written, as kept_source.py keeps it; not hashed
     odd: str  # members of a JSON object: fields of the record that its columns do not give back as they were written
     left_out: tuple[str, ...] = ()  # paths of its images that do not count
+    split: str = ""  # not hashed; empty: neither record nor file says one
 
 
 def content_sha256(
@@ -157,14 +159,24 @@ def content_sha256(
 
 
 class RecordRules(Struct, frozen=True):
-    """What an import may set: where paths start, the shortest explanation, difficulties from a side file, and how the
-    columns of a foreign file are matched (None: the file is a question file).
+    """What an import may set: where paths start, the shortest explanation, difficulties from a side file, how the
+    columns of a foreign file are matched (None: the file is a question file), and the split of records that name none.
     """
 
     folder: str = ""  # of the question file, relative to the root of the images
     min_explanation: int = MIN_EXPLANATION
     difficulties: Mapping[str, Difficulty] = field(default_factory=dict)
     matching: Matching | None = None
+    split: str = ""
+
+
+_SPLIT_FILE = re.compile(rf"({'|'.join(Split.values())})(_vqa_data|[._-])", re.I)
+
+
+def split_of_file(name: str, folder: str) -> str:
+    """Of ``train_vqa_data.json`` and the like, and of every file of ``metadata`` whose name begins with a split."""
+    found = _SPLIT_FILE.match(name)
+    return found[1].lower() if found and (len(found[2]) > 1 or folder.lower() == "metadata") else ""
 
 
 class Batch(NamedTuple):
@@ -255,8 +267,9 @@ class RecordReader:
 
     def _read(self, key: str, check: reading.FieldCheck) -> QuestionRecord | None:
         form: dict[str, Any] = {}  # of what the columns hold in another form than the file
-        if STATE in check.value:
-            _take_out_state(check)
+        split = _split_of(check.value) or self._rules.split
+        if not _MARKS.keys().isdisjoint(check.value):
+            _take_out_marks(check)
         written = check.value
         places = _put_back(check) if LEFT_OUT in written else ()
         if not _other_names.isdisjoint(check.value):
@@ -301,16 +314,35 @@ class RecordReader:
         left_out = tuple(exam.images[place].path for place in places) if places else ()
         return QuestionRecord(
             *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra),
-            *(content_sha256(exam, stem, options, answer, explanation, groups, extra, left_out), source, odd, left_out),
+            *(
+                content_sha256(exam, stem, options, answer, explanation, groups, extra, left_out),
+                source,
+                odd,
+                left_out,
+                split,
+            ),
         )
 
 
-def _take_out_state(check: reading.FieldCheck) -> None:
-    """The record from here on without what an export wrote of its reviews; another field of that name is not lost."""
-    if check.value[STATE] not in (None, "", *QuestionState.values()):
-        states = ", ".join(QuestionState.values())
-        check.refuse(STATE, "format", f"{STATE!r} must be one of: {states}. Or give the field another name.")
-    check.value = {name: member for name, member in check.value.items() if name != STATE}
+_MARKS = {STATE: QuestionState.values(), SPLIT: Split.values()}
+_SPLITS = {**{word.value: word.value for word in Split}, "val": "valid", "validation": "valid"}
+
+
+def _split_of(value: dict[str, Any]) -> str:
+    """By what an export wrote, else by a field of the file, which is kept among its further fields as well."""
+    told = value.get(SPLIT) or value.get("split")
+    return _SPLITS.get(told.strip().casefold(), "") if isinstance(told, str) else ""
+
+
+def _take_out_marks(check: reading.FieldCheck) -> None:
+    """The record from here on without what an export wrote of its reviews and split; another field of such a name is
+    not lost.
+    """
+    for mark, words in _MARKS.items():
+        if check.value.get(mark) not in (None, "", *words):
+            sentence = f"{mark!r} must be one of: {', '.join(words)}. Or give the field another name."
+            check.refuse(mark, "format", sentence)
+    check.value = {name: member for name, member in check.value.items() if name not in _MARKS}
 
 
 def _put_back(check: reading.FieldCheck) -> tuple[int, ...]:

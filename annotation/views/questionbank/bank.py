@@ -52,7 +52,7 @@ from annotation.quality.kernels.question_checks import DIVERSITY
 from annotation.quality.validity import gate_of, parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.bank_life import is_unused
-from annotation.questionbank.filters import BankSearch
+from annotation.questionbank.filters import BankSearch, counted_splits
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.listing import (
     MOST_LISTED,
@@ -223,6 +223,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context |= {
         "n_questions": n_questions(search.files),
         **valid_context(request, one, page.last_number),
+        "splits": [(split, _(split.label), n) for split, n in counted_splits(search)],
         "imports": search.files[:20],
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),

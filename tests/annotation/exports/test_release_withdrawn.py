@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from annotation.enums import Role
-from annotation.exports.kernels.splits import Split
+from annotation.enums import Role, Split
 from annotation.exports.release_files import ImageSize
 from annotation.exports.release_packing import ask_to_pack, pack_release, packed_of
 from annotation.exports.releases import plan_release, release, withdraw_release

@@ -22,9 +22,8 @@ from PIL import Image as Picture
 from pyrage import decrypt, x25519
 from pytest_django import Settings
 
-from annotation.enums import ImageState
-from annotation.exports.kernels.splits import Split
-from annotation.exports.release_files import HELD_BACK, ImageSize, files_of, private_keys, zip_of
+from annotation.enums import ImageState, Split
+from annotation.exports.release_files import HELD_BACK, ImageSize, contents_of, files_of, private_keys, zip_of
 from annotation.exports.release_packing import PackingParams, ask_to_pack, pack_release, packed_file
 from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
 from annotation.exports.tables import ExportRefused, scratch_file
@@ -150,6 +149,19 @@ def test_it_is_the_same_whenever_it_is_written_and_says_when_it_cannot_be(chest:
         dict(files_of(made))
 
 
+def test_the_order_in_which_a_database_gives_counts_changes_nothing(
+    chest: QuestionBank, noon: datetime, client: Client, cora: User
+) -> None:
+    made = release(wanted(chest, shares={Split.TRAIN: 100}), actor=None, at=noon)
+    made.left_out = {"b": 2, "a": 1}
+    first = dict(contents_of(made))
+    made.left_out, made.counts = {"a": 1, "b": 2}, dict(reversed(made.counts.items()))
+    assert dict(contents_of(made)) == first
+    made.save()
+    client.force_login(cora)
+    assert client.get(reverse("bank-releases", args=[chest.slug])).context["releases"][0][1] == [N, 0, 0, 0]
+
+
 def test_read_back_it_gives_the_same_questions(chest: QuestionBank, noon: datetime, tmp_path: Path) -> None:
     out = tmp_path / "out"
     call_command(
@@ -216,7 +228,9 @@ def test_with_images_a_job_writes_the_same_files_as_the_command(
     job.refresh_from_db()
     assert job.result
     assert (job.state, job.progress_done, job.result["images"]) == ("succeeded", 2 * N, 2 * N)
-    assert "With images (ZIP" in markup(client.get(reverse("bank-releases", args=[chest.slug])))
+    page = markup(client.get(reverse("bank-releases", args=[chest.slug])))
+    assert "With images (ZIP" in page
+    assert all(f'name="images" value="{size}"' in page for size in ImageSize), "each can be asked for"
     assert not SeenKey.objects.exists()
     content = b"".join(client.post(address("packed"), {"images": "quarter"}))
     assert SeenKey.objects.filter(person=cora).count() == N

@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 
-from annotation.exports.kernels.splits import Split, faults_of_shares, split_patients
+from annotation.enums import Split
+from annotation.exports.kernels.splits import faults_of_shares, split_patients
 
 SHARES = {Split.TRAIN: 70, Split.VALID: 10, Split.TEST: 10, Split.PRIVATE: 10}
 

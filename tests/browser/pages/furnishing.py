@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.discussion.selected_questions import add_tag
-from annotation.enums import AssignmentState, Flag, IdentifierKind, ImageState, Role, RoundState, Turn
-from annotation.exports.kernels.splits import Split
+from annotation.enums import AssignmentState, Flag, IdentifierKind, ImageState, Role, RoundState, Split, Turn
 from annotation.ingest import storage
 from annotation.models import (
     Assignment,
