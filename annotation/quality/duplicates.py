@@ -184,7 +184,7 @@ def find_released(
             words = {"number": beside.numbers[place], "bank": names[beside.banks[place]]}
             words |= {"more": more_words(found, row), "similarity": f"{found.similarity[row]:.2f}"}
             made[read.revisions[row]] = beside.revisions[place], words, False
-    n_released = sum(len(beside.texts) for _read, beside in passes)
+    n_released = sum(len(beside.texts) for read, beside in passes if read.texts)
     newest = max(own.revisions, default=0)
     return ReleasedResult(threshold, len(own.texts), n_released, len(made), newest), own, made
 

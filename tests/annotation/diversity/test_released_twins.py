@@ -57,6 +57,12 @@ def test_only_what_was_released_counts_and_not_the_question_itself(bank: Questio
     assert (result.n_questions, result.n_released, result.n_twins, result.threshold) == (5, 2, 2, 0.9)
 
 
+def test_wordings_that_nothing_was_compared_with_are_not_counted(bank: QuestionBank, noon: datetime) -> None:
+    for revision in Revision.objects.filter(bank=bank).exclude(question__number=4):
+        ReleasedQuestion.objects.create(release=bank.releases.get(), revision=revision, split="test")
+    assert check_released(bank, actor=None, at=noon).n_released == 1, "those of the other bank alone"
+
+
 def test_what_is_like_no_released_one_any_more_is_no_finding(bank: QuestionBank, noon: datetime) -> None:
     check_released(bank, actor=None, at=noon)
     ReleasedQuestion.objects.filter(release__bank__name="Other").delete()
