@@ -6,7 +6,7 @@ from django.db.models.deletion import PROTECT
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0008_text_classifiers")]
+    dependencies = [("annotation", "0011_masked_reports")]
 
     operations = [
         migrations.AddField("question", "split", models.CharField(blank=True, db_default="", max_length=7)),
