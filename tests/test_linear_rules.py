@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from annotation.endpoints.kernels.completions import is_refusal
+from annotation.generation.kernels.report_files import parts_of_report
 from annotation.imaging.kernels.codestreams import ImageRefused, read_jpeg_header
 from annotation.prompts.kernels.filling import names_in, undeclared
-from annotation.quality.kernels.identifiers import spot_identifiers
+from annotation.quality.kernels.identifiers import masked, spot_identifiers
 from annotation.quality.kernels.question_checks import check
 from annotation.quality.kernels.rules import CheckedQuestion
 from annotation.questionbank.kernels.fields import read_age, read_view
@@ -75,6 +76,8 @@ def jpeg(text: str) -> object:
 RULES: dict[str, tuple[Rule, list[str]]] = {
     "identifiers of a text": (spot_identifiers, IDENTIFIERS),
     "identifiers after some": (lambda text: spot_identifiers(f"hospital plate ^ 1 {text}"), IDENTIFIERS),
+    "identifiers that are masked": (masked, [*IDENTIFIERS, "Dr. A. ", "Dr Dr ", "[NAME] ", "signed by A ", "A, "]),
+    "parts of a report": (parts_of_report, ["findings", "findings and ", "Impression: ", "clinical ", ". exam "]),
     "checks of a stem": (checks("stem"), ["not ", "n't", "old ", "prior ", "compared with "]),
     "checks of options": (checks("options"), ["11-", "1 to ", "1 %", "about ", "all of the ", "A and "]),
     "checks of a report": (checks("report"), [*IDENTIFIERS, "word other "]),

@@ -412,13 +412,13 @@ def masked(text: str) -> str:
 
 def _places(text: str) -> list[Spotted]:
     """Apart from each other, names whole."""
-    places: list[Spotted] = []
+    places, last = list[Spotted](), 0
     for identifier, start, end in spot_identifiers(text):
-        if identifier.letter == "A" and _INTRODUCED.match(text, start, end):
-            while _OPEN.search(text[start:end]) and (more := _MORE.match(text, end)):
+        if end > last and identifier.letter == "A" and _INTRODUCED.match(text, start, end):
+            while _OPEN.search(text[max(start, end - 9) : end]) and (more := _MORE.match(text, end)):
                 end = more.end()
         end = start + len(text[start:end].rstrip(" \t\r\n.(-"))
-        if places and start < places[-1].end:
-            identifier, start, end = places[-1].identifier, places[-1].start, max(places.pop().end, end)
-        places.append(Spotted(identifier, start, end))
+        if end > last:
+            places.append(Spotted(identifier, max(start, last), end))
+            last = end
     return places
