@@ -147,7 +147,7 @@ def _rows_of_table(stream: BinaryIO, form: str) -> Iterator[SentRow]:
     head = next((line for line in lines if any(map(str.strip, line[1]))), (1, []))
     names = {_field_of(cell.strip()) for cell in head[1]}
     if not names & _OF_EXAM or not names & {REPORT, "Findings", "Impression"}:
-        found = ", ".join(cell.strip()[:40] for cell in head[1])[:400]
+        found = "".join(filter(str.isprintable, ", ".join(cell.strip()[:40] for cell in head[1])))[:400]
         raise unreadable("columns", f"The first row must name the columns {_WANTED}. Found: {found}")
     for row in read_rows(chain([head], lines), name_of=_field_of):
         value: dict[str, Any] = {name: cell.strip() for name, cell in row.cells.items() if name and cell.strip()}

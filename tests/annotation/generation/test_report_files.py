@@ -89,6 +89,7 @@ def test_lines_bring_back_rows_and_their_places() -> None:
         ("a;b\n1;2", "must name the columns study_id"),
         ("study_id;indication\n1;cough", "and report, or Findings and Impression"),
         (b"%PDF-1.4", "a PDF"),
+        (b"PK\x05\x06" + bytes(18), "Found: PK.$"),
         (b"\x89PNG\r\n", "an image"),
         (archive(a_dot_pdf="x"), "'a.pdf' is no report"),
         (archive(a_dot_txt="x")[:60], "broken"),
