@@ -14,6 +14,7 @@ from annotation.exports.report_files import lines_of_files
 from annotation.exports.reviews import reviewer_pseudonym
 from annotation.models import Assignment, ReviewRound, Settlement
 from annotation.outcomes.agreement import AgreementRow, DifficultyTable, RoundAgreement
+from annotation.outcomes.model_explanations import explained
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
 from annotation.outcomes.round_figures import leading_interval, not_asked_sentence
 from annotation.review.kernels.form_design import GRADES
@@ -367,22 +368,12 @@ def _judged(one: ReviewRound) -> str:
         else "Reviewers saw key and explanation from the beginning; no blind answer was asked."
     )
     form = f"the form {one.form}" if one.form else f"the form of the ReXVQA paper ({PAPER_FORM})"
-    repeated = (
-        f""" {one.percent_repeated} % of each reviewer's questions were shown a second time, unannounced; these repeats
+    again = f"""{one.percent_repeated} % of each reviewer's questions were shown a second time, unannounced; these repeats
         are in no table."""
-        if one.percent_repeated
-        else ""
-    )
-    explained = (
-        """ In place of its own explanation each question had the answer and explanation of a model, drawn evenly over
-        runs of models, whose names nobody was shown: what is said of explanations is of theirs. No question is
-        settled."""
-        if one.grades_explanations
-        else ""
-    )
-    return f"""{first}{explained} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether the
-        question needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them. No
-        reviewer saw the answers of the others.{repeated}"""
+    repeated = f" {again}" if one.percent_repeated else ""
+    return f"""{first}{explained(one)} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether
+        the question needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them.
+        No reviewer saw the answers of the others.{repeated}"""
 
 
 def _statistics(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:

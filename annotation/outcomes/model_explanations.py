@@ -70,3 +70,14 @@ def rates_by_model(review_round: ReviewRound) -> list[ModelRates] | None:
 def _share(of_cluster: dict[str, list[int]]) -> Estimate:
     found = clustered_share(list(of_cluster.values()))
     return found.estimate if found else share(0, 0)
+
+
+def explained(review_round: ReviewRound) -> str:
+    """What a report says of a round that grades explanations of models; else nothing."""
+    if not review_round.grades_explanations:
+        return ""
+    return (
+        " In place of its own explanation each question had the answer and explanation of a model, drawn evenly over "
+        "runs of models, whose names nobody was shown: what is said of explanations is of theirs. No question is "
+        "settled."
+    )

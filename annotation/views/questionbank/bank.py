@@ -332,12 +332,9 @@ def _neighbours(one: Question) -> tuple[int | None, int | None]:
 
 
 def _closed_reviews(one: Question) -> list[Review]:
-    """The newest version of each review of closed rounds, without calibration and explanations of models; those of an
-    open round stay hidden.
-    """
-    closed = Assignment.objects.filter(round__state=RoundState.CLOSED, round__calibrates=None)
-    closed = closed.exclude(round__plan__rule=EXPLANATIONS)
-    rows = Review.objects.filter(assignment__in=closed.filter(revision__question=one)).select_related(
+    """The newest version of each review of closed rounds, without calibration; those of an open round stay hidden."""
+    closed = Assignment.objects.filter(round__state=RoundState.CLOSED, round__calibrates=None, revision__question=one)
+    rows = Review.objects.filter(assignment__in=closed.exclude(round__plan__rule=EXPLANATIONS)).select_related(
         "assignment__round__adjudicates", "assignment__reviewer", "assignment__revision"
     )
     newest: dict[int, Review] = {}

@@ -245,6 +245,6 @@ def test_the_page_costs_few_queries(
         send(bank, f"M{number}", Q1="A", Q2="B")
         make_revision(bank, 100 + number)
     compare(bank)
-    # session, person, roles; banks; comparison; job; runs and imports that would be read now
-    with django_assert_num_queries(8):
+    # session, person, roles; banks; comparison; job; runs and imports that would be read now; runs with explanations
+    with django_assert_num_queries(9):
         coordinator.get(PAGE)
