@@ -368,8 +368,8 @@ def _judged(one: ReviewRound) -> str:
         else "Reviewers saw key and explanation from the beginning; no blind answer was asked."
     )
     form = f"the form {one.form}" if one.form else f"the form of the ReXVQA paper ({PAPER_FORM})"
-    again = f"""{one.percent_repeated} % of each reviewer's questions were shown a second time, unannounced; these repeats
-        are in no table."""
+    again = f"""{one.percent_repeated} % of each reviewer's questions were shown a second time, unannounced; these
+        repeats are in no table."""
     repeated = f" {again}" if one.percent_repeated else ""
     return f"""{first}{explained(one)} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether
         the question needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them.
