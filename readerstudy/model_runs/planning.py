@@ -246,7 +246,8 @@ def store_run(plan: RunPlan, *, actor: User | None, at: datetime) -> RunPlan:
     """A planned run with its calls, which wait for the start."""
     wanted = plan.wanted
     entry = _entry_of(wanted)
-    said = _described(wanted) if wanted.is_plain else {}
+    is_first = entry._state.adding or not entry.runs.exists()
+    said = _described(wanted) if wanted.is_plain and is_first else {}
     if entry._state.adding:
         entry = enter_model({"name": entry.name, "version": entry.version, **said}, actor=actor, at=at)
     elif unsaid := {name: words for name, words in said.items() if words and not getattr(entry, name)}:

@@ -6,17 +6,17 @@ key, by which they can never judge it blind again.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec.structs import replace
 
 from annotation.enums import EXPLANATIONS
-from annotation.models import QuestionBank, Revision, SamplingPlan, User
-from annotation.review.kernels.sampling import ALL, SEED_MAX, Drawn, StratifyBy, random_ranks
-from annotation.review.samples import Draw, SampleRefused, Stratum, store_sample
+from annotation.models import QuestionBank, SamplingPlan, User
+from annotation.review.kernels.sampling import StratifyBy
+from annotation.review.samples import Draw, Stratum, preview_sample, store_sample
 from readerstudy.enums import EntryState
 from readerstudy.models import Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.kernels.records import PredictionsRefused
@@ -43,78 +43,66 @@ def runs_to_grade(bank: QuestionBank, person: User | None) -> QuerySet[Predictio
 def draw_explanations(
     bank: QuestionBank, *, runs: Sequence[str], n: int, seed: int, name: str, actor: User | None, at: datetime
 ) -> SamplingPlan:
-    """``n`` explanations of current wordings, equally many (or one more) of each of the runs with these ids.
+    """``n`` explanations, equally many (or one more) of each of the runs with these ids, of what any sample may draw.
 
-    Raises PredictionsRefused for a run that is not one of ``runs_to_grade``, an archived bank, numbers out of range,
-    too few explanations and a name that is taken; then nothing is stored.
+    Raises PredictionsRefused for a run that is not one of ``runs_to_grade`` or explains nothing, and for too few
+    explanations, SampleRefused as ``preview_sample`` and for a name that is taken; then nothing is stored.
     """
     chosen = list(runs_to_grade(bank, actor).filter(public_id__in=runs))
     if not chosen or len(chosen) != len(set(runs)):
         sentence = _("Choose runs with explanations on this bank, or on a study of it whose results were seen.")
         raise PredictionsRefused("no_run", sentence, status=422, field="runs")
-    if bank.archived_at is not None:
-        raise PredictionsRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": bank.name})
-    if not len(chosen) <= n <= MOST_DRAWN or not 0 <= seed <= SEED_MAX:
-        sentence = _("Draw as many explanations as there are runs, and at most %(most)d, by a seed from 0 on.")
-        raise PredictionsRefused("out_of_range", sentence % {"most": MOST_DRAWN}, status=422, field="n")
-    current = Revision.objects.in_bank(bank).current()
-    given = Prediction.objects.exclude(explanation="").filter(revision__in=current.order_by().values("pk")).order_by()
-    explained = {run.pk: set(given.filter(run=run).values_list("revision_id", flat=True)) for run in chosen}
-    if silent := next((run for run in chosen if not explained[run.pk]), None):
-        sentence = _("“%(run)s” explains no current question: leave it out.") % {"run": _name_of(silent)}
+    if not len(chosen) <= n <= MOST_DRAWN:
+        sentence = _("Draw as many explanations as there are runs, and at most %(most)d.") % {"most": MOST_DRAWN}
+        raise PredictionsRefused("out_of_range", sentence, status=422, field="n")
+    whole = preview_sample(bank, by=StratifyBy.NONE, per_thousand=1000, seed=seed)
+    explained = [_explained_by(run, whole) for run in chosen]
+    if silent := next((run for run, theirs in zip(chosen, explained, strict=True) if not theirs), None):
+        sentence = _("“%(run)s” explains no question that can be drawn: leave it out.") % {"run": _name_of(silent)}
         raise PredictionsRefused("no_explanation", sentence, status=422, field="runs")
-    numbers = dict(current.filter(pk__in=set().union(*explained.values())).values_list("pk", "question__number"))
-    run_of = _evenly(explained, numbers, n=n, seed=seed)
-    if len(run_of) < n:
+    turn_of = _evenly(explained, n, first=seed)
+    if len(turn_of) < n:
         sentence = _("Only %(n)d explanations can be drawn evenly over these runs: ask for as many, or for other runs.")
-        raise PredictionsRefused("too_few", sentence % {"n": len(run_of)}, status=422, field="n")
-    found = Draw(
-        bank=bank,
-        by=StratifyBy.NONE,
-        per_thousand=round(1000 * n / len(numbers)),
-        seed=seed,
-        n_frame=len(numbers),
-        frame_sha256=hashlib.sha256(repr(sorted(numbers.values())).encode()).hexdigest(),
-        strata=[Stratum(ALL, len(numbers), n)],
-        drawn=[Drawn(numbers[pk], ALL) for pk in run_of],
-        revision_ids=list(run_of),
-        frame={"explanations": sorted(run.public_id for run in chosen)},
+        raise PredictionsRefused("too_few", sentence % {"n": len(turn_of)}, status=422, field="n")
+    drawn_as = dict(zip(whole.revision_ids, whole.drawn, strict=True))
+    found = replace(
+        whole,
+        per_thousand=round(1000 * n / whole.n_frame),
+        strata=[Stratum(one.stratum, one.n_frame, n) for one in whole.strata],
+        drawn=[drawn_as[pk] for pk in turn_of],
+        revision_ids=list(turn_of),
+        frame={**whole.frame, "explanations": sorted(run.public_id for run in chosen)},
     )
-    try:
-        return store_sample(
-            found, name=name, actor=actor, at=at, rule=EXPLANATIONS, explained=dict(_given(run_of, chosen))
-        )
-    except SampleRefused as refusal:
-        raise PredictionsRefused(refusal.code, str(refusal), status=refusal.status, field="name") from refusal
+    given = dict(_given(turn_of, chosen))
+    return store_sample(found, name=name, actor=actor, at=at, rule=EXPLANATIONS, explained=given)
 
 
-def _evenly(explained: Mapping[int, set[int]], numbers: Mapping[int, int], *, n: int, seed: int) -> dict[int, int]:
-    """By wording the run: the runs take turns, each with the next question by the seed that it explained."""
-    import numpy as np  # not at every start
+def _explained_by(run: PredictionRun, whole: Draw) -> list[int]:
+    """Wordings in the order of the draw."""
+    given = Prediction.objects.filter(run=run).exclude(explanation="").order_by()
+    theirs = set(given.values_list("revision_id", flat=True))
+    return [pk for pk in whole.revision_ids if pk in theirs]
 
-    by_number = sorted(numbers, key=lambda pk: numbers[pk])
-    ranks = random_ranks(np.array([numbers[pk] for pk in by_number], dtype=np.int64), seed).tolist()
-    order = [pk for _rank, pk in sorted(zip(ranks, by_number, strict=True))]
-    waiting = {run: iter([pk for pk in order if pk in theirs]) for run, theirs in explained.items()}
-    turns, taken = sorted(waiting), dict[int, int]()
+
+def _evenly(explained: Sequence[Sequence[int]], n: int, *, first: int) -> dict[int, int]:
+    """By wording the place of its run: the runs take turns, each with its next wording that no other one has."""
+    waiting, taken = [iter(theirs) for theirs in explained], dict[int, int]()
     while len(taken) < n:
-        run = turns[(seed + len(taken)) % len(turns)]
-        following = next((pk for pk in waiting[run] if pk not in taken), None)
+        turn = (first + len(taken)) % len(waiting)
+        following = next((pk for pk in waiting[turn] if pk not in taken), None)
         if following is None:
             break
-        taken[following] = run
+        taken[following] = turn
     return taken
 
 
-def _given(run_of: Mapping[int, int], runs: Iterable[PredictionRun]) -> Iterable[tuple[int, tuple[str, str]]]:
+def _given(turn_of: Mapping[int, int], runs: Sequence[PredictionRun]) -> Iterable[tuple[int, tuple[str, str]]]:
     """By wording the name of the model with its run, and what it answered and said."""
-    for run in runs:
-        own = [pk for pk, of in run_of.items() if of == run.pk]
-        rows = Prediction.objects.filter(run=run, revision__in=own).select_related("revision")
-        for one in rows:
-            answer = (
-                _("The model answered %(letter)s.") % {"letter": one.option} if one.option else _("It named no option.")
-            )
+    for turn, run in enumerate(runs):
+        own = [pk for pk, of in turn_of.items() if of == turn]
+        for one in Prediction.objects.filter(run=run, revision__in=own).order_by():
+            named = _("The model answered %(letter)s.") % {"letter": one.option}
+            answer = named if one.option else _("The model named no option.")
             yield one.revision_id, (_name_of(run)[:300], f"{answer} {one.explanation}")
 
 

@@ -38,6 +38,7 @@ from tests.readerstudy.model_runs.made import (
     set_price,
     wanted,
 )
+from tests.readerstudy.predictions.made import answers, give_keys, import_file
 from tests.readerstudy.studies import make_study
 from tests.refusals import refuses
 
@@ -144,6 +145,13 @@ def test_the_first_plain_run_says_what_an_entry_leaves_open(bank: QuestionBank) 
     assert planned(Target(bank)).entry.decoding == "settings of the endpoint"
     listed.refresh_from_db()
     assert (listed.prompt, listed.decoding) == ("Own words.", "settings of the endpoint")
+
+
+def test_a_run_says_nothing_of_predictions_that_came_before_it(bank: QuestionBank) -> None:
+    listed = enter_model({"name": "Model", "version": "1"}, actor=None, at=NOON)
+    give_keys(bank, Q1=1)
+    import_file(listed, Target(bank), answers(Q1="A"))
+    assert planned(Target(bank)).entry.prompt == ""
 
 
 def test_a_name_stands_for_one_prompt_with_its_images(bank: QuestionBank) -> None:

@@ -26,12 +26,14 @@ from annotation.models import (
     User,
 )
 from annotation.outcomes.model_explanations import rates_by_model
+from annotation.quality.validity import set_gate
 from annotation.review.assigning import shown_keys, who_knows_keys
 from annotation.review.calibrating import possible_calibrations
 from annotation.review.ending import close_round
 from annotation.review.onlookers import rounds_in_sight
 from annotation.review.round_design import RoundDesign
 from annotation.review.rounds import create_round, open_round
+from annotation.review.samples import SampleRefused
 from annotation.review.submitting import submit_review
 from annotation.validators.validator_exams import exams_by_reviewers
 from readerstudy.models import PredictionRun, ReaderStudy
@@ -97,10 +99,10 @@ def test_what_cannot_be_drawn_says_why(bank: QuestionBank, wanted: dict[str, Any
 
 def test_a_name_that_is_taken_and_runs_of_a_secret_study_are_refused(bank: QuestionBank) -> None:
     draw(bank)
-    with refuses(PredictionsRefused, "name_taken"):
+    with refuses(SampleRefused, "name_taken"):
         draw(bank)
     import_file(entry_named("Silent"), Target(bank), lines({"id": "Q1", "pred_answer": "A"}))
-    with refuses(PredictionsRefused, "no_explanation", match="“Silent, run 1” explains no current question"):
+    with refuses(PredictionsRefused, "no_explanation", match="“Silent, run 1” explains no question that can be drawn"):
         draw(bank, name="Another")
     study = make_study(name="Secret")
     give_keys(study.bank, S1=1)
@@ -110,6 +112,15 @@ def test_a_name_that_is_taken_and_runs_of_a_secret_study_are_refused(bank: Quest
         draw(study.bank, n=1, name="Another")
     ReaderStudy.objects.update(unblinded_at=NOON, state="closed")
     assert drawn(draw(study.bank, n=1, name="Another")) == [(1, "Third, run 1 (Secret)")]
+
+
+def test_what_fails_the_gate_or_is_withdrawn_is_not_drawn(bank: QuestionBank) -> None:
+    Question.objects.filter(bank=bank, number__lte=3).update(state=QuestionState.WITHDRAWN)
+    Question.objects.filter(bank=bank, number=4).update(state=QuestionState.REJECTED)
+    set_gate(bank, ["expert"], actor=None, at=NOON)
+    plan = draw(bank)
+    assert {number for number, _model in drawn(plan)} == set(range(5, 13))
+    assert plan.frame["kept_out"] == {"parts": ["expert"], "gate": "Gate, version 1", "n": 1}
 
 
 def opened(bank: QuestionBank, cora: User, *reviewers: User) -> ReviewRound:
@@ -205,6 +216,6 @@ def test_a_coordinator_draws_on_the_page_of_models(bank: QuestionBank, cora: Use
     response = client.post(reverse("models-compare-explanations", args=[bank.slug]), sent, follow=True)
     assert "make a round of the sample “Drawn”" in response.content.decode()
     plan = SamplingPlan.objects.get(name="Drawn")
-    assert plan.frame == {"explanations": sorted(runs)}
+    assert plan.frame["explanations"] == sorted(runs)
     sample = client.get(reverse("sample", args=[plan.slug])).content.decode()
     assert not any(name in sample for name in SECRET)
