@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from django.core.cache import cache
-from django.db.models import F, Func, Q, QuerySet
+from django.db.models import Count, F, Func, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from msgspec import Struct
@@ -199,8 +199,9 @@ def _splits(search: BankSearch) -> Choices:
 
 def counted_splits(search: BankSearch) -> list[tuple[Split, int]]:
     """How many questions came in with each split that there is; kept until the next import."""
-    counts = _kept(search, "splits", lambda: {one: in_split(search.bank, one).count() for one in Split})
-    return [(one, counts[one]) for one in Split if counts[one]]
+    with_split = Question.objects.filter(bank=search.bank, split__gt="").order_by().values_list("split")
+    counts = _kept(search, "splits", lambda: dict(with_split.annotate(n=Count("pk"))))
+    return [(one, counts[one]) for one in Split if one in counts]
 
 
 def _difficulties(_search: BankSearch) -> Choices:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from annotation.call_enums import PromptPurpose, ReportSource, SentImages
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import KeySource, Role
-from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file, write_digested
+from annotation.exports.tables import Format, write_digested
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.model_endpoints import GenerationForm, PromptForm
 from annotation.generation.generation_plans import (
@@ -50,7 +50,7 @@ from annotation.prompts.versions import Sides, make_version, side_by_side
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
-from annotation.views.site.confirming import run_and_flash, run_on_form
+from annotation.views.site.confirming import run_and_flash, run_on_form, table_response
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 
@@ -187,10 +187,8 @@ def prompt_history(request: AuthenticatedRequest, public_id: str) -> HttpRespons
     flags = prompt_flags(list(versions.defer("text", "instruction", "schema")), request.user)
     lines = prompt_line(flags)
     if request.GET.get("form") == Format.CSV:
-        file = scratch_file()
-        write_digested(file, COLUMNS, rows_of(lines), Format.CSV)
-        name = f"prompt-{version.public_id}.csv"
-        return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[Format.CSV])
+        name = f"prompt-{version.public_id}"
+        return table_response(name, Format.CSV, lambda file: write_digested(file, COLUMNS, rows_of(lines), Format.CSV))
     context = {
         "version": version,
         "flags": flags,

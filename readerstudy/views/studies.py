@@ -5,6 +5,7 @@ were made elsewhere.
 from __future__ import annotations
 
 import io
+from functools import partial
 
 from django.contrib import messages
 from django.db.models import Count
@@ -19,11 +20,11 @@ from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct, field
 
 from annotation.enums import Role
-from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
 from annotation.models import QuestionBank
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
-from annotation.views.site.confirming import run_on_form
+from annotation.views.site.confirming import run_on_form, table_response
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required, role_required
 from readerstudy.design.checking import statement_on
 from readerstudy.design.creating import create_study
@@ -65,11 +66,8 @@ def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids
     """Raises Http404 for a table or a format that there is none of, and what the export refuses."""
     if table not in StudyTable.values() or form not in formats_here():
         raise Http404
-    file = scratch_file()
-    export_table(study, StudyTable(table), Format(form), file, **who, source_ids=source_ids)
-    return FileResponse(
-        file, as_attachment=True, filename=f"{study.slug}-{table}.{form}", content_type=CONTENT_TYPES[Format(form)]
-    )
+    write = partial(export_table, study, StudyTable(table), Format(form), **who, source_ids=source_ids)
+    return table_response(f"{study.slug}-{table}", Format(form), write)
 
 
 @person_required

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -41,7 +42,7 @@ from annotation.enums import (
 )
 from annotation.exports.bank_export import export_bank_zip
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
-from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
+from annotation.exports.tables import Format, scratch_file
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.generation.question_origins import origin_of
@@ -75,6 +76,7 @@ from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.review.round_outcomes import drawn_response
 from annotation.views.review.rounds import DrawnFigure
 from annotation.views.site.administration import delete_or_ask
+from annotation.views.site.confirming import table_response
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 
@@ -383,11 +385,8 @@ def bank_taxonomy(request: AuthenticatedRequest, slug: str, width: str, form: st
 def bank_source_ids(request: AuthenticatedRequest, slug: str) -> FileResponse:
     """Numbers and random ids of the bank beside the ids of the imported file; who takes it is noted."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    file = scratch_file()
-    export_source_ids(one, Format.CSV, file, actor=request.user, at=timezone.now())
-    return FileResponse(
-        file, as_attachment=True, filename=f"{one.slug}-ids.csv", content_type=CONTENT_TYPES[Format.CSV]
-    )
+    write = partial(export_source_ids, one, Format.CSV, **by(request))
+    return table_response(f"{one.slug}-ids", Format.CSV, write)
 
 
 @role_required(Role.COORDINATOR)
@@ -407,11 +406,8 @@ def bank_missing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def bank_missing_file(request: AuthenticatedRequest, slug: str) -> FileResponse:
     """The same as CSV; who takes it is noted."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    file = scratch_file()
-    export_missing(one, Format.CSV, file, actor=request.user, at=timezone.now())
-    return FileResponse(
-        file, as_attachment=True, filename=f"{one.slug}-missing-images.csv", content_type=CONTENT_TYPES[Format.CSV]
-    )
+    write = partial(export_missing, one, Format.CSV, **by(request))
+    return table_response(f"{one.slug}-missing-images", Format.CSV, write)
 
 
 @role_required(Role.ADMINISTRATOR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -21,7 +22,7 @@ from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_r
 from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
-from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
@@ -68,6 +69,7 @@ from annotation.site.permissions import (
 )
 from annotation.site.sorted_tables import numbered_page, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
+from annotation.views.site.confirming import table_response
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 
 
@@ -392,14 +394,8 @@ def reviews_file(review_round: ReviewRound, form: str, taken_by: By, *, source_i
     """Written whole before the first byte is sent, so that none is cut short. Raises Http404 for another format."""
     if form not in formats_here():
         raise Http404
-    file = scratch_file()
-    export_reviews(review_round, Format(form), file, source_ids=source_ids, **taken_by)
-    return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{review_round.slug}-reviews.{form}",
-        content_type=CONTENT_TYPES[Format(form)],
-    )
+    write = partial(export_reviews, review_round, Format(form), source_ids=source_ids, **taken_by)
+    return table_response(f"{review_round.slug}-reviews", Format(form), write)
 
 
 @person_required

@@ -131,7 +131,7 @@ def test_long_stems_do_not_cost_queries(
         coordinator.get("/samples/")
     with django_assert_max_num_queries(8):
         coordinator.get("/samples/sample/")
-    with django_assert_max_num_queries(22):  # two for the gate, five for what is left out or waits, one for tags
+    with django_assert_max_num_queries(23):  # two for the gate, five for what is left out or waits, tags, splits
         coordinator.get("/samples/new/", ASK)
 
 
