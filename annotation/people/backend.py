@@ -9,6 +9,7 @@ from typing import Any
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db.models import QuerySet, Sum
 
 from annotation.models import User
@@ -17,6 +18,12 @@ from annotation.site.sorted_tables import KeptQuery
 
 _BY_ID = KeptQuery(lambda pk: User.objects.filter(pk=pk), int)
 _BY_ID_AND_FACTOR = KeptQuery(lambda pk: User.objects.filter(pk=pk).annotate(factor_is_due=IS_DUE), int)
+
+
+class PersonHasher(Argon2PasswordHasher):
+    """Argon2id with the least that OWASP recommends (19 MiB, two passes, one thread): see docs/decisions/0026."""
+
+    time_cost, memory_cost, parallelism = 2, 19 * 1024, 1
 
 
 class PersonBackend(ModelBackend):

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 from annotation.models import User
+from rexvqa_site.settings import PASSWORD_HASHERS
 
 PASSWORD = "correct horse battery"
 
@@ -22,6 +24,18 @@ def test_log_in_with_an_address_in_any_case(client: Client, rita: User) -> None:
     response = client.post("/login/", {"username": " RITA@example.org", "password": PASSWORD})
     assert response.status_code == 302
     assert response["Location"] == "/"
+
+
+def test_a_password_is_stored_by_argon2_and_one_from_before_at_its_next_log_in(
+    client: Client, rita: User, settings: Settings
+) -> None:
+    settings.PASSWORD_HASHERS = PASSWORD_HASHERS
+    rita.password = make_password(PASSWORD, hasher="pbkdf2_sha256")
+    rita.save()
+    assert send(client, rita.email) == 302
+    rita.refresh_from_db()
+    assert rita.password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$"), "as decision 0026 says"
+    assert send(client, rita.email) == 302
 
 
 def test_log_in_leads_back_to_the_page_that_was_asked_for(client: Client, rita: User) -> None:
