@@ -167,7 +167,7 @@ def _form_page(request: AuthenticatedRequest, form: UploadForm) -> HttpResponse:
 
 IMAGES_PER_PAGE = 24
 EVENTS_SHOWN = 20
-KEEP = "private, max-age=31536000, immutable"  # a name always means the same bytes
+KEEP = "private, max-age=28800, immutable"  # for a working day: a workstation may be shared
 KEEP_NOTHING = "no-store"
 
 

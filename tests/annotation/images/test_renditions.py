@@ -66,7 +66,7 @@ def test_the_headers_tell_nothing_and_keep_it_private(client: Client, cora: User
     image = make_image()
     client.force_login(cora)
     full = client.get(address(image), headers={"Accept-Encoding": "zstd"})
-    assert full["Cache-Control"] == "private, max-age=31536000, immutable"
+    assert full["Cache-Control"] == "private, max-age=28800, immutable"
     assert full["X-Content-Type-Options"] == "nosniff"
     assert full["Content-Type"] == "application/octet-stream"
     assert "Accept-Encoding" in full["Vary"]
