@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from annotation.enums import Word
-from annotation.quality.kernels.rules import are_contrary, usual_words, words_of
+from annotation.quality.kernels.rules import are_contrary, singular, usual_words, words_of
 from annotation.quality.kernels.vocabulary import COMMON_WORDS, FILLERS, as_words
 
 # Separated by bars. PSEUDO: look like triggers. PRE, POST, BOTH: deny what follows, precedes. MAYBE: leave it open.
@@ -35,17 +35,20 @@ no findings of|no findings to indicate|no radiographic evidence of|no sign of|no
 no suspicious|not appear|not appreciate|not associated with|not demonstrate|not exhibit|not have|not reveal|not see|
 not to be|rather than|to exclude|excludes|unremarkable for|with no|without|without any evidence of|without evidence|
 without evidence of|without indication of|without sign of|rules out|ruled out|ruled out for|can rule out|clear of|
-sufficient to rule out|resolution of|removal of|no definite|no obvious|lack of|lacks|lacking"""
+sufficient to rule out|resolution of|removal of|no definite|no obvious|lack of|lacks|lacking|nil|zero|no history of|
+nothing to suggest|nothing to indicate|non-visualization of|nonvisualization of"""
 POST = """unlikely|free|was ruled out|is ruled out|are ruled out|have been ruled out|has been ruled out|absent|not seen|
 not visible|not present|not identified|not evident|not visualized|not visualised|not demonstrated|not appreciated|
-not noted|negative|is excluded|are excluded|no longer seen|has resolved|have resolved|has cleared|have cleared"""
+not noted|negative|is excluded|are excluded|no longer seen|has resolved|have resolved|has cleared|have cleared|none|nil|
+: no .|improbable|less likely|was removed|were removed|has been removed|have been removed"""
 BOTH = """is not|are not|was not|were not|does not|do not|isn't|aren't"""
 MAYBE_PRE = """rule out|r/o|evaluate for|may be|may represent|may reflect|might be|might represent|could be|possible|
 could represent|could reflect|possibly|possibility of|questionable|question of|cannot exclude|can not exclude|
-cannot rule out|not exclude|suspicious for|concerning for|concern for|versus|equivocal|perhaps"""
+cannot rule out|not exclude|suspicious for|concerning for|concern for|versus|equivocal|perhaps|likely|probable|probably|
+suspected|query|history of|if"""
 MAYBE_POST = """did not rule out|is not excluded|are not excluded|is not ruled out|are not ruled out|not ruled out|
 not been ruled out|being ruled out|be ruled out|cannot be excluded|can not be excluded|not excluded|not be excluded|
-cannot be ruled out|is possible|are possible|is questionable"""
+cannot be ruled out|is possible|are possible|is questionable|is doubtful|are doubtful|is suspected|are suspected"""
 # What ends a scope: [2], without the many causes and sources; the last line is ours.
 ENDS = """but|however|nevertheless|yet|though|although|still|aside from|except|apart from|secondary to|cause of|
 source of|as the cause of|as a cause of|reason for|etiology of|origin of|other possibilities of|
@@ -125,12 +128,17 @@ def _of_sentence(text: str, start: int, end: int) -> list[StatedWord]:
         if kind in ("pre", "both", "maybe pre"):
             _state(stated, _until(after, len(words), marks, ends), kind)
         if kind in ("post", "both", "maybe post"):
-            before = [place for place in (*ends, *(m[1] for m in marks)) if place <= first]
-            _state(stated, range(max(before, default=0), first), kind)
+            is_labelled = words[first - 1 : first] == [":"]  # “Effusion: none” is one statement
+            before = [place for place in (*ends, *(m[1] for m in marks)) if place <= first - is_labelled]
+            told = [word for word in words[after : _until(after, len(words), marks, ends).stop] if word[0].isalnum()]
+            is_subject = kind == "both" and not SEEN.issuperset(told[:1])  # only what is said of it is denied
+            _state(stated, range(max(before, default=0), first), "subject" if is_subject else kind)
     for first, after, kind in marks:
         if kind not in ("pseudo", "end"):
             stated[first:after] = [None] * (after - first)
     _call_normal(words, stated)
+    if "?" in words:
+        _state(stated, range(len(words)), "maybe")
     return [
         StatedWord(token.start(), token.end(), word, how)
         for token, word, how in zip(tokens, words, stated, strict=True)
@@ -172,16 +180,17 @@ def _until(after: int, end: int, marks: list[tuple[int, int, str]], ends: list[i
 
 
 def _state(stated: list[Stated | None], places: range, kind: str) -> None:
+    how = Stated.POSSIBLE if kind.startswith("maybe") else Stated.UNCLEAR if kind == "subject" else Stated.ABSENT
     for place in places:
         if stated[place] is not None:
-            stated[place] = Stated.POSSIBLE if kind.startswith("maybe") else Stated.ABSENT
+            stated[place] = how
 
 
 def _call_normal(words: list[str], stated: list[Stated | None]) -> None:
     """What is neither denied nor left open, between the signs around a word of normality."""
-    edges = [-1, *(n for n, word in enumerate(words) if not word[0].isalnum() or word in ("but", "with")), len(words)]
-    for before, after in pairwise(edges):
-        if not NORMAL_WORDS.isdisjoint(words[before + 1 : after]):
+    signs = (n for n, word in enumerate(words) if word in ("but", "with") or (word != ":" and not word[0].isalnum()))
+    for before, after in pairwise([-1, *signs, len(words)]):
+        if not NORMAL_WORDS.isdisjoint(" ".join(words[before + 1 : after]).replace("the midline", "").split()):
             for place in range(before + 1, after):
                 if stated[place] is Stated.PRESENT:
                     stated[place] = Stated.NORMAL
@@ -189,18 +198,17 @@ def _call_normal(words: list[str], stated: list[Stated | None]) -> None:
 
 def words_about(text: str) -> frozenset[str]:
     """Words of a text that name something, in the singular."""
-    return frozenset(_singular(match.group().lower()) for match in _TOKEN.finditer(text)) - FILLERS
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "is", "us")) else word
+    return frozenset(singular(match.group().lower()) for match in _TOKEN.finditer(text)) - FILLERS
 
 
 def how_stated(words: list[StatedWord], about: frozenset[str] = frozenset()) -> Stated:
     """Of those words that are ``about`` something, or of all of them where none is."""
     content = [one for one in words if one.stated is not None and one.text not in FILLERS]
-    named = [one for one in content if _singular(one.text) in about] or content
+    named = [one for one in content if singular(one.text) in about] or content
+    if {one.stated for one in named} == {Stated.UNCLEAR} and not about <= {singular(one.text) for one in content}:
+        named = content  # of the subject of a denial, something else is denied
     found = {one.stated for one in named if one.stated is not None}
+    found = found - {Stated.UNCLEAR} or found
     if found == {Stated.NORMAL, Stated.PRESENT}:
         return Stated.PRESENT
     return found.pop() if len(found) == 1 else Stated.UNCLEAR
@@ -239,7 +247,8 @@ def fault_of_quote(statement: str, location: str, polarity: str, report: str, st
     if stated is Stated.POSSIBLE:
         return "only_possible"
     carried = how_stated(stated_words(quote), about) is stated
-    if not carried or polarity not in _polarities(stated, how_stated(stated_words(statement))):
+    is_named = about <= words_about(quote)
+    if not carried or polarity not in _polarities(stated, how_stated(stated_words(statement)), is_named):
         return "polarity_not_stated"
     if stated is not Stated.NORMAL and not have_words_in_common(statement, quote):
         return "statement_not_in_quote"
@@ -257,10 +266,10 @@ def _named(text: str) -> frozenset[str]:
     return frozenset(word[:5] for word in words - FILLERS - COMMON_WORDS or words)
 
 
-def _polarities(stated: Stated, named: Stated) -> tuple[str, ...]:
-    """Which fit; of what is called normal, what the statement names normal is present, and anything else absent."""
+def _polarities(stated: Stated, named: Stated, is_named: bool) -> tuple[str, ...]:
+    """Which fit; what is called normal is present, and so is its being normal, anything else of it absent."""
     if stated is Stated.NORMAL:
-        return ("present",) if named is Stated.NORMAL else ("absent",)
+        return ("present",) if is_named or named is Stated.NORMAL else ("absent",)
     if stated is Stated.ABSENT:
         return ("absent",)
     return ("present",) if stated is Stated.PRESENT and named is not Stated.ABSENT else ()

@@ -142,13 +142,14 @@ IDENTIFIERS = (
             _pattern(r"(?<![\w.-])(?:\+?\d{1,3}[\s.-])?(?:\(\d{3}\)\s?|\d{3}[\s.-])?\d{3}[.-]\d{4}(?![\w-]|\.\d)"),
             _pattern(r"(?<![\w.-])(?:\(\d{3}\)\s?|\d{3} )\d{3} \d{4}(?![\w-]|\.\d)"),
             _pattern(r"(?<!\w)\+\d[\d\s().-]{7,}\d", "+"),
+            _pattern(r"(?<![\w.,/-])\(?0\d{1,4}\)?(?:[ /.-]\d{2,4}){2,4}(?![\w/-]|[.,]\d)", "0"),
             _pattern(
                 r"\b(?i:tel|telephone|phone|pager|extension|ext|mobile|cell)\b[\s.:#]*+(?i:no\.?|number)?[\s:]*"
                 r"\+?\d[\d\s().-]{2,}",
                 *("tel", "phone", "pager", "ext", "mobile", "cell"),
             ),
         ),
-        version=2,
+        version=3,
     ),
     Identifier(
         "E",

@@ -173,7 +173,7 @@ _COMPARING = frozenset(_COMPARED)
 
 @cache  # when one is needed: all of them take long at a start
 def _comparison(pattern: str) -> re.Pattern[str]:
-    while (filled := re.sub(r"<([A-Z]+2?3?)>", lambda part: f"(?:{COMPARISON_PARTS[part[1]]})", pattern)) != pattern:
+    while (filled := re.sub(r"<([A-Z]+[234]?)>", lambda part: f"(?:{COMPARISON_PARTS[part[1]]})", pattern)) != pattern:
         pattern = filled
     return re.compile(rf"(?<![\w-])(?:{pattern})(?!\w)")
 

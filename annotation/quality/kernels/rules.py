@@ -230,6 +230,10 @@ def words_of(text: str) -> list[str]:
 
 
 def singular(word: str) -> str:
+    if word[-4:] in ("sses", "ches", "shes") or word[-3:] == "xes":
+        return word[:-2]
+    if word[-3:] == "ies" and len(word) > 5:
+        return word[:-3] + "y"
     return word[:-1] if word[-1:] == "s" and word[-2:] not in ("ss", "is", "us") else word
 
 
@@ -251,8 +255,14 @@ def usual_words(words: list[str]) -> list[str]:
     if "-" in (joined := " ".join(words)):
         words = joined.replace("-", " ").split()
     words = [singular(word) if word[-1] == "s" else word for word in words]
-    if _SYNONYMOUS.isdisjoint(words):
-        return words
+    for _round in range(2):  # what a spelling has made usual may be part of a phrase: “lung oedema”
+        if _SYNONYMOUS.isdisjoint(words):
+            break
+        words = _replaced(words)
+    return words
+
+
+def _replaced(words: list[str]) -> list[str]:
     found, place = list[str](), 0
     while place < len(words):
         for phrase, usual in _USUAL.get(words[place], ()):

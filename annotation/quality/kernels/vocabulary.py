@@ -46,6 +46,7 @@ COMPARISON_PARTS = {
     "FILM": r"radiographs?|films?|study|ct",
     "BEFORE": r"prior|previous(?:ly)?|earlier|before|baseline|yesterday|last (?:film|exam|study|time|night|week)",
     "DATE": r"\d+[/.]\d+|\d+(?:st|nd|rd|th)? <MONTH>|<MONTH> \d+|\w+ <PERIOD> (?:ago|earlier|before)|yesterday|<DAY>",
+    "DONE": r"admission|surgery|removal|placement|(?:ex|in)tubation|biopsy",
     "MONTH": r"(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*",
     "PERIOD": r"hours?|days?|weeks?|months?|years?",
     "DAY": r"(?:mon|tues|wednes|thurs|fri|satur|sun)day",
@@ -55,7 +56,8 @@ COMPARISON_PARTS = {
     "OFTEN": r"(?:(?:now|since|also|all|not|both|further|again|almost|\w+ly) ){0,3}",
     "TURNED": r"(?:in|de)creased|cleared|changed|(?:dis)?appeared|(?:re-?)?expanded|<TURNED2>|<TURNED3>",
     "TURNED2": r"resolved|improved|worsened|(?:pro|re)gressed|grown|enlarged|shrunk|diminished|developed|spread",
-    "TURNED3": r"vanished|re-?accumulated|recurred|returned|migrated|moved|doubled|subsided|normali[sz]ed|become",
+    "TURNED3": r"vanished|re-?accumulated|recurred|returned|migrated|moved|doubled|subsided|become|<TURNED4>",
+    "TURNED4": r"normali[sz]ed|receded|waned|faded|evolved|come down|gone up|abated|dissipated|lessened",
     "THINGS": r" (?:a |an )?(?:\w+ )?(?:<COMPLAINT>|borders|calcified|fragments|walls|markings|surgery|margins)",
     "DEVICE": r"tubes?|catheters?|lines?|drains?|leads?|wires?|pacemakers?|picc|cannulas?|balloon|device|port",
     "HANDLED": r"removed|withdrawn|advanced|retracted|repositioned|exchanged|pulled back|taken out|placed|inserted",
@@ -66,7 +68,8 @@ COMPARISON_PARTS = {
     "SHOWN2": r"shown|reported|placed|known|there|appreciated|in place|in situ",
     "OPACITY": r"opacity|opacities|consolidation|infiltrates?|o?edema|nodule|atelectasis|findings?|<FLUID>|<DEVICE>",
     "MARKED": r"significant|relevant|appreciable|interval|substantial|major|definite|obvious|notable|real",
-    "GROWING": r"worsening|improving|(?:in|de)creasing|diminishing|enlarging|evolving|developing|resolving|growing",
+    "GROWING": r"worsening|improving|(?:in|de)creasing|enlarging|evolving|developing|resolving|growing|<GROWING2>",
+    "GROWING2": r"diminishing|receding|waning|fading|abating|lessening",
     "AGAIN": r"re-?demonstrat|re-?identif|revisuali[sz]",
     "REST": r"of|the|uncertain|unclear|likely|possible|open|visible|sharp|within|most|an?|to|preserved",
 }
@@ -86,7 +89,7 @@ before previously yesterday
 compared comparison relative contrast
     (?:compared|comparison|relative|in contrast)(?: is made)? (?:with|to) (?:[\w-]+ ){0,6}?(?:<BEFORE>|<DATE>|<FILM>)
 since
-    since (?:the )?(?:last|prior|previous|earlier|admission|surgery|removal|placement|<DATE>|<EXAM>|then)
+    since (?:the )?(?:last|prior|previous|earlier|<DONE>|<DATE>|<EXAM>|then)
 interval
     (?<!pr )(?<!qt )(?<!rr )(?<!an )interval(?:ly)?(?! between| is| was| of \d)
 again
@@ -106,7 +109,8 @@ change changes changed
 similar same different identical
     (?:similar|same|different|identical)(?: \w+){0,6} (?:to|as|from|than) (?:the |on |in |was )*<BEFORE>
     not significantly different|(?:a|of) similar appearance (?:of|to)
-worsening improving increasing decreasing diminishing enlarging evolving developing resolving growing
+worsening improving increasing decreasing diminishing enlarging evolving developing resolving growing receding waning
+fading abating lessening
     <GROWING>(?! (?:toward|from|with|child|and o?ed|ly))<PERSON>
 progressive persistent persist persists persisting persisted recurrent residual
     progressive(?! (?:massive|systemic|multifocal))<PERSON>
@@ -134,20 +138,27 @@ removal withdrawal
     (?:after|following|status post)(?: the)? (?:removal|withdrawal) of (?:the |a )?(?:\w+ ){0,2}<DEVICE>
 increased decreased cleared changed appeared disappeared expanded reexpanded re-expanded resolved improved worsened
 progressed regressed grown enlarged shrunk diminished developed spread vanished reaccumulated re-accumulated recurred
-returned migrated moved doubled subsided normalised normalized become
+returned migrated moved doubled subsided normalised normalized become receded waned faded evolved come gone abated
+dissipated lessened
     (?:has|have|had) <OFTEN><TURNED>(?!<THINGS>)
 increased decreased enlarged diminished doubled
     (?<!is )(?<!are )(?:(?:in|de)creased|enlarged|diminished|doubled) in (?:size|extent)(?= since|\W*$| over)
     (?:(?:in|de)creased|enlarged|diminished) (?:since|over)
 today
     <WORSE>(?: \w+){0,2} today
+now
+    <WORSE>(?: \w+){0,2} now(?=\W*$)
 slightly somewhat mildly minimally much
     (?:slightly|somewhat|mildly|minimally|much) (?:larger|smaller|denser|less|more)(?: conspicuous)?(?=\W*$|,)
 worse better
     (?:is|are|become|looks?|appears?) (?:\w+ly |much |somewhat )?(?:worse|better)(?= aerated| expanded| today|\W*$|,)
     better (?:aerated|expanded)
 than
-    than (?:[\w-]+ ){0,5}?(?:<BEFORE>|last)(?! (?:\w+ ){0,2}<SIDE>)
+    than (?:[\w-]+ ){0,5}?(?:<BEFORE>|last)(?! (?:\w+ ){0,2}<SIDE>)|than (?:it|they) (?:was|were)
+used past admission
+    used to be <WORSE>|over the (?:past|last) (?:\w+ )?<PERIOD>|(?:there|seen|present|visible) on admission
+stability stationary
+    stability (?:of|over)|is stationary
 now
     (?:is|are) now (?!febrile|in pain|in distress|short|most|asked|the )\w+
     now (?:<SHOWN>|involves?|lies|ends|shows?|measures|appears?|terminates)
@@ -185,25 +196,31 @@ LETTER_VERBS = as_words(
 )
 # An option by its place. Letters are drawn anew, so that the place changes, too.
 OPTION_BY_PLACE = (
-    r"\b(?:first|second|third|fourth|last|1st|2nd|3rd|4th) (?:two |three )?(?:option|answer|choice|alternative"
-    r"|distractor|statement)s?\b"
+    r"\b(?:first|second|third|fourth|last|final|top|bottom|1st|2nd|3rd|4th) (?:two |three )?(?:option|answer|choice"
+    r"|alternative|distractor|statement)s?\b"
     r"|\b(?:option|answer|choice|alternative)s? (?:no\.? ?|number |#)?(?:one|two|three|four|[1-4]|i{1,3}|iv)\b"
-    r"|\bthe (?:first|second|third|fourth|last)(?: two| three)? (?:is|are|fits?|would|does|do|can)\b"
+    r"|\bthe (?:first|second|third|fourth|last)(?: two| three| one| of these)? (?:is|are|fits?|would|does|do|can"
+    r"|needs?|lacks?)\b"
     r"|\b(?:option|answer|choice|letter)s?\W{0,3}(?:is\W{0,3})?(?:[b-d]|a(?! [a-z]))\b|\([a-d]\)"
+    r"|(?:^|[.;:?] )[a-d]\) |(?:\bnumber |#)[1-4] (?:is|fits|would)\b"
 )
 # What says that somebody read the report.
 REPORT_MENTIONS = (
-    r"\b(?:the|this|its|radiology|written|official|original|accompanying|per|by|in) (?:radiolog\w+ |radiograph\w* "
-    r"|written |imaging |chest )?reports?\b|\baccording to the (?:text|findings|impression|radiologist)"
+    r"\b(?:the|this|its|radiology|written|official|original|accompanying|given|provided|per|by|in) (?:radiolog\w+ "
+    r"|radiograph\w* |written |imaging |chest )?reports?\b|\baccording to the (?:text|findings|impression|radiologist)"
     r"|\bas (?:reported|documented|dictated)\b|\b(?:noted|stated|described|mentioned|listed|documented|given) in the "
-    r"(?:findings?|impression|text|report)\b|\b(?:impression|findings) (?:section|states?|says?|mentions?|reads?)\b"
-    r"|\bradiologist(?:['’]s)? (?:report|note|state|describe|impression|mention|said|found)"
+    r"(?:findings?|impression|text|report)\b|\b(?:impression|findings) (?:section|states?|says?|mentions?|reads?"
+    r"|describes?|lists?)\b"
+    r"|\bthe (?:given|provided|supplied|listed) (?:text|findings|report)|\bthe text (?:states|says|mentions)"
+    r"|\b(?:per|in) the (?:impression|dictation)\b"
+    r"|\b(?:the|our) (?:reporting|interpreting|dictating) (?:radiologist|physician|doctor|clinician)\b"
+    r"|\bradiologist(?:['’]s)? (?:report|note|state|describe|impression|mention|said|found|saw|noted)"
     r"|\b(?:finding (?:no\.? ?|number |#)|bullet )\d+\b|\b(?:is|are|was|were|been) reported(?! by the patient)\b"
 )
 # Where none of them is found, no report is mentioned.
 REPORT_WORDS = as_words(
     "report reports reported documented dictated text findings impression radiologist radiologist's radiologist’s "
-    "finding bullet"
+    "finding bullet dictation reporting interpreting dictating"
 )
 # Names of places: an option that says no more than where does not state a finding.
 PLACE_WORDS = as_words(
@@ -216,34 +233,41 @@ PLACE_WORDS = as_words(
 # glossary of the Fleischner Society (Hansell et al., Radiology 246 (2008) 697-722).
 SYNONYMS = """
 pleural effusion|pleural fluid|hydrothorax|fluid in the pleural space|fluid in pleural space|pleural collection
+pleural effusion|fluid in the pleural cavity
+pneumothorax|air within the pleural space|air in the pleural cavity
 pneumothorax|air in the pleural space|air in pleural space|pleural air|intrapleural air|collapsed lung with pleural air
 cardiomegaly|enlarged heart|heart enlargement|cardiac enlargement|enlarged cardiac silhouette|enlarged heart size
+cardiomegaly|large heart|big heart|heart is large
 cardiomegaly|enlargement of the heart|enlargement of the cardiac silhouette|heart is enlarged|enlarged cardiac shadow
 pulmonary edema|lung edema|pulmonary oedema|edema of the lungs|fluid overload of the lungs|wet lungs
 edema|oedema
 consolidation|airspace opacification|air space opacification|airspace consolidation|air space consolidation
 consolidation|airspace disease|air space disease|alveolar consolidation|airspace opacity|air space opacity
 atelectasis|volume loss|loss of volume|lung collapse|collapse of the lung|pulmonary collapse|atelectatic change
+atelectasis|collapsed lobe|collapsed lung
 opacity|density|opacification|shadowing
 infiltrate|infiltration
 nodule|pulmonary nodule|lung nodule|coin lesion|nodular opacity
 mass|lung mass|pulmonary mass|space-occupying lesion
 emphysema|emphysematous change|emphysematous changes
 hyperinflation|overinflation|hyperexpansion|hyperinflated lungs|hyperexpanded lungs|overexpanded lungs
+hyperinflation|overinflated lungs
 low lung volume|underinflation|hypoinflation|poor inspiration|poor inspiratory effort|shallow inspiration
 subcutaneous emphysema|surgical emphysema|soft tissue gas|subcutaneous gas|subcutaneous air
 pneumoperitoneum|free air under the diaphragm|free intraperitoneal air|subdiaphragmatic free air|free abdominal air
 pneumoperitoneum|free air beneath the diaphragm|free air below the diaphragm|intraperitoneal free air
 pneumomediastinum|mediastinal emphysema|mediastinal air|air in the mediastinum|mediastinal gas
 fracture|broken bone|bony break|break of the bone
-rib fracture|broken rib|fractured rib|fracture of a rib|fracture of the rib
-scoliosis|lateral curvature of the spine|curved spine
+rib fracture|costal fracture|broken rib|fractured rib|fracture of a rib|fracture of the rib
+scoliosis|spinal curvature|lateral curvature of the spine|curved spine
 hiatal hernia|hiatus hernia|gastric hernia|intrathoracic stomach
 pleural thickening|thickened pleura|thickening of the pleura|pachypleuritis
 pulmonary fibrosis|lung fibrosis|fibrosis of the lung|pulmonary scarring|lung scarring|scarring of the lung
 widened mediastinum|mediastinal widening|widening of the mediastinum|broad mediastinum
+vertebral fracture|collapsed vertebra|vertebral collapse|broken vertebra
+vertebra|vertebrae
 hilar enlargement|enlarged hilum|prominent hilum|hilar prominence|enlarged hila|prominent hila
-lymphadenopathy|adenopathy|enlarged lymph node|lymph node enlargement
+lymphadenopathy|adenopathy|enlarged lymph node|lymph node enlargement|swollen lymph node|prominent lymph node
 vascular congestion|pulmonary congestion|pulmonary vascular congestion|vascular prominence|pulmonary venous congestion
 congestive heart failure|heart failure|cardiac failure|cardiac decompensation|chf
 endotracheal tube|et tube|ett|tracheal tube|breathing tube
@@ -258,10 +282,12 @@ tortuous aorta|aortic tortuosity|unfolded aorta|aortic unfolding
 metastasis|secondary tumor|secondary deposit|metastatic deposit|metastatic lesion
 cancer|carcinoma|malignancy|malignant tumor|malignant tumour|malignant neoplasm
 tumor|tumour|neoplasm
-pneumonia|lung infection|pulmonary infection|infection of the lung|chest infection
+pneumonia|lung infection|pulmonary infection|infection of the lung|chest infection|infective consolidation
 tuberculosis|tb
-cavity|cavitation|cavitary lesion|cavitating lesion
-bulla|bullous change|air cyst
+cavity|cavitation|cavitary lesion|cavitating lesion|cavern
+bronchiectasis|dilated bronchi|bronchial dilatation|bronchial dilation|ectatic bronchi|dilatation of the bronchi
+bulla|bullous change|air cyst|bullae
+kyphosis|hunchback|spinal kyphosis
 osteopenia|bone demineralization|demineralised bone|demineralized bone|reduced bone density
 left|left-sided|leftsided|left-side
 right|right-sided|rightsided|right-side

@@ -97,7 +97,9 @@ STATED = (
     "Findings: There is a small left pleural effusion with atelectasis, and the right lung is clear. No pneumothorax "
     "or rib fracture. Possible nodule in the left apex. The mediastinum is normal. Pneumonia cannot be excluded. The "
     "abnormal heart border is blurred; the trachea is midline.\n"
-    "Impression: 1. Cardiomegaly. 2. Rib fracture of the left side."
+    "Impression: 1. Cardiomegaly. 2. Rib fracture of the left side. The sternal wires are intact. The line does not "
+    "reach the atrium. The trachea is not deviated. The lungs are free of masses. Pleural spaces: Clear. Cervical "
+    "ribs: none."
 )
 
 
@@ -124,6 +126,14 @@ STATED = (
         ("The mediastinum is normal.", "Widened mediastinum", "absent", ""),
         ("The mediastinum is normal.", "Normal mediastinum", "absent", "polarity_not_stated"),
         ("Cardiomegaly.", "Enlarged heart", "present", ""),
+        ("The sternal wires are intact.", "Sternal wires", "present", ""),  # what is called normal is there
+        ("The sternal wires are intact.", "Sternal wires", "absent", "polarity_not_stated"),
+        ("The line does not reach the atrium.", "Line", "absent", "polarity_not_stated"),
+        ("The trachea is not deviated.", "Deviation of the trachea", "absent", ""),
+        ("The lungs are free of masses.", "No mass", "absent", ""),
+        ("Pleural spaces: Clear.", "Fluid in the pleural space", "present", "polarity_not_stated"),
+        ("Cervical ribs: none.", "Cervical ribs", "present", "polarity_not_stated"),
+        ("Cervical ribs: none.", "No cervical rib", "absent", ""),
         ("There is a small left pleural effusion", "Right effusion", "present", "contradicts_quote"),
         ("There is a small left pleural effusion", "Large left effusion", "present", "contradicts_quote"),
     ],
@@ -242,6 +252,9 @@ def test_an_option_may_itself_deny() -> None:
         ("Left-sided effusions", "Effusion on the left"),
         ("Pulmonary oedema", "Lung edema"),
         ("Chest drain", "Thoracostomy tube"),
+        ("Lung oedema", "Pulmonary edema"),
+        ("Lung masses", "Pulmonary mass"),
+        ("Dilated bronchi", "Bronchiectasis"),
     ],
 )
 def test_synonyms_are_equal_options(one: str, other: str) -> None:
@@ -270,6 +283,9 @@ LETTERS = (
     "A: the angles are sharp.",
     "Options 1 and 2 are seen.",
     "The second is not seen.",
+    "The last one would be round.",
+    "a) is right.",
+    "Number 3 is right.",
 )
 NO_LETTERS = (
     "Vitamin D and hepatitis B say nothing; a finding in lobe A is not meant.",
@@ -296,6 +312,11 @@ def test_other_letters_and_articles_name_no_option(words: str) -> None:
     [
         ("According to the report the angles are sharp.", "mentions_report"),
         ("The report states it.", "mentions_report"),
+        ("The findings describe sharp angles, as the reporting physician wrote.", "mentions_report"),
+        ("Per the impression the angles are sharp.", "mentions_report"),
+        ("Ring 030 4567 8812 for the sharp angles.", "identifier"),
+        ("The oedema has receded.", "mentions_prior"),
+        ("The angles are more blunted than they were.", "mentions_prior"),
         ("As described in the radiology report, it is clear.", "mentions_report"),
         ("Finding number 4 says so.", "mentions_report"),
         ("Dr. Quillfeather saw sharp angles.", "identifier"),

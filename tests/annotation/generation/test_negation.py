@@ -50,6 +50,21 @@ OURS = (
     ("The EFFUSION has resolved.", Stated.ABSENT),
     ("Neither EFFUSION nor pneumothorax.", Stated.ABSENT),
     ("Neither effusion nor PNEUMOTHORAX.", Stated.ABSENT),
+    ("PLEURAL EFFUSION: None.", Stated.ABSENT),
+    ("LYMPHADENOPATHY: absent.", Stated.ABSENT),
+    ("PNEUMOTHORAX: No.", Stated.ABSENT),
+    ("Impression: no PNEUMOTHORAX.", Stated.ABSENT),
+    ("PLEURA: Normal.", Stated.NORMAL),
+    ("The CANNULA projects over the midline.", Stated.PRESENT),
+    ("The TRACHEA is midline.", Stated.NORMAL),
+    ("Nil EFFUSION.", Stated.ABSENT),
+    ("Nothing to suggest PNEUMONIA.", Stated.ABSENT),
+    ("Probable small EFFUSION.", Stated.POSSIBLE),
+    ("Small NODULE?", Stated.POSSIBLE),
+    ("If PNEUMONIA is suspected, a scan is advised.", Stated.POSSIBLE),
+    ("The PACEMAKER was removed.", Stated.ABSENT),
+    ("The CATHETER does not reach the right atrium.", Stated.UNCLEAR),
+    ("The trachea is not DEVIATED.", Stated.ABSENT),
 )
 
 
