@@ -30,7 +30,7 @@ from annotation.site.zones import end_of_day
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
 MOST_BROUGHT = 2_000_000  # bytes of a file's reports, which a page brings back
-MOST_READ = 50_000_000  # bytes of a file of reports that a page reads
+MOST_READ = 10_000_000  # bytes of a file of reports that a page reads
 
 
 class ProbeForm(PlainForm):
@@ -362,7 +362,7 @@ class GenerationForm(AskingForm):
         if given["file"] is None:
             return sent_file(BytesIO(given["lines"].encode(errors="replace")), given["file_name"])
         is_small = given["file"].size <= MOST_READ
-        sent = sent_file(given["file"].file, given["file"].name) if is_small else SentReports([])
+        sent = sent_file(given["file"].file, given["file"].name, most=MOST_READ) if is_small else SentReports([])
         lines = sent.lines()
         if not is_small or len(lines.encode(errors="replace")) > MOST_BROUGHT:
             sentence = gettext(

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.files.kernels.sent_tables import TABLES, find_form, lines_of_table, read_rows
+from annotation.files.kernels.strictjson import value_faults
 from annotation.models import AnswerKey, Classifier, LabelledSet, QuestionBank, Revision, User
 from annotation.quality.kernels.rules import compared_text
 from annotation.refusals import Refused
@@ -52,8 +53,9 @@ def read_labelled(content: bytes, bank: QuestionBank, labels: Sequence[str]) -> 
     for row in read_rows(lines_of_table(stream, form), needed=(LABEL,), known=(TEXT, QUESTION, LABEL)):
         if len(found) == MOST_ROWS:
             raise _wrong(_("The file has more than %(n)d rows: label fewer texts.") % {"n": MOST_ROWS})
-        if row.fault:
-            raise _wrong_row(row.number, row.fault)
+        faults = [row.fault] * bool(row.fault) + [one.message for one in value_faults(TEXT, row.cells.get(TEXT))]
+        if faults:
+            raise _wrong_row(row.number, faults[0])
         text, number = row.cells.get(TEXT, "").strip(), row.cells.get(QUESTION, "").strip()
         classes = [one.strip() for one in row.cells[LABEL].split(";") if one.strip()]
         if strange := [one for one in classes if one not in labels]:

@@ -24,6 +24,7 @@ TABLES = (XLSX, PARQUET, CSV)
 HEAD = 1 << 18
 _SEPARATOR = re.compile(r'"?sep=([,;|\t])"?')
 MOST_LINE_BYTES = 4_000_000
+MOST_EMPTY = 1 << 20  # empty rows, as many as a sheet has
 MOST_PARQUET_BYTES = 4_000_000_000  # of all columns, unpacked
 MOST_GROUP_BYTES = 256_000_000
 AT_ONCE = 1_000  # rows
@@ -92,9 +93,12 @@ def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
         first = next(texts, "")
     delimiter = said[1] if said else max(",;\t", key=first.count)
     rows = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
-    number = 0
+    number = n_empty = 0
     try:
         for number, cells in enumerate(rows, start=1):
+            n_empty += not any(cells)
+            if n_empty > MOST_EMPTY:
+                raise unreadable("too_large", f"The file has more than {MOST_EMPTY:,} empty rows. Take them out")
             yield number, cells
     except csv.Error as error:
         sentence = f"Row {number + 1} is not valid CSV: {error}. Is a quotation mark open, or in the wrong place?"

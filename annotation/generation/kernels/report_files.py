@@ -69,9 +69,12 @@ class SentReports(NamedTuple):
         return "\n".join(json.dumps({PLACE: row.place, **row.value}, ensure_ascii=False) for row in self.rows)
 
 
-def sent_file(stream: BinaryIO, name: str, path: Path | None = None) -> SentReports:
-    """The reports of a file, its form found by its content. Raises FileRefused."""
-    rows = _bounded(_rows_of(stream))
+def sent_file(stream: BinaryIO, name: str, path: Path | None = None, *, most: int = MOST_BYTES) -> SentReports:
+    """The reports of a file, its form found by its content. Raises FileRefused.
+
+    ``most``: bytes of all texts of an archive, which may unpack to far more than it has.
+    """
+    rows = _bounded(_rows_of(stream, most))
     stream.seek(0)
     file: Any = stream
     return SentReports(rows, name, hashlib.file_digest(file, "sha256").hexdigest(), path)
@@ -111,11 +114,14 @@ def parts_of_sent(text: str) -> tuple[str, str]:
 
 
 # --- forms of files ---
-def _rows_of(stream: BinaryIO) -> Iterator[SentRow]:
+def _rows_of(stream: BinaryIO, most: int) -> Iterator[SentRow]:
     form = find_form(stream)
     if form == XLSX and (archive := _archive_of_texts(stream)) is not None:
         with archive:
             files = [one for one in archive.infolist() if not one.is_dir()]
+            if len(files) > MOST_REPORTS or sum(one.file_size for one in files) > most:
+                sentence = "The archive has more than {:,} texts, or {:,} bytes of them"
+                raise unreadable("too_large", sentence.format(MOST_REPORTS, most))
             yield from _texts((one.filename, partial(archive.open, one)) for one in files)
     elif form in TABLES:
         yield from _rows_of_table(stream, form)

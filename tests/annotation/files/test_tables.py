@@ -164,6 +164,13 @@ def test_bytes_are_bounded_before_and_after_unpacking(monkeypatch: pytest.Monkey
         lines_of(parquet([{"a": 1}]))
 
 
+def test_a_file_of_empty_rows_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sent_tables, "MOST_EMPTY", 3)
+    assert len(list(sent_tables.lines_of_csv(io.BytesIO(b"a,b\n\n,\n\nc,d\n")))) == 5
+    with pytest.raises(FileRefused, match="more than 3 empty rows"):
+        list(sent_tables.lines_of_csv(io.BytesIO(b"a,b\n\n,\n\n\n")))
+
+
 def test_without_pyarrow_the_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parquet([{"a": 1}])
     monkeypatch.setattr(sent_tables, "find_spec", lambda _name: None)

@@ -248,6 +248,7 @@ def test_only_what_has_no_score_is_asked_and_the_texts_of_a_labelled_set_go(bank
         (b"text,question,label\nquill,1,PHI\n", "Row 2: State a text"),
         (b"question,label\n1,PHI\nx,PHI\n", "Row 3: “x” is no number"),
         (b"question,label\n9,PHI\n", "holds no question 9"),
+        (b"text,label\nqu\0ill,PHI\n", "Row 2: The text holds a NUL character."),
     ],
 )
 def test_a_wrong_labelled_set_stores_nothing(
