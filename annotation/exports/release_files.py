@@ -44,7 +44,8 @@ class ImageSize(Word):
 
 
 def check_handed_out(made: Release) -> None:
-    """Raises ExportRefused for a release that is withdrawn."""
+    """Raises ExportRefused for a release that is withdrawn, also since it was read."""
+    made.refresh_from_db(fields=["withdrawn_at", "withdrawal_reason"])
     if made.withdrawn_at:
         sentence = _("“%(name)s” was withdrawn on %(day)s (%(reason)s): nobody gets its files any more.")
         facts = {"name": made.name, "day": f"{made.withdrawn_at:%Y-%m-%d}", "reason": made.withdrawal_reason}

@@ -54,6 +54,11 @@ def pack_release(progress: Progress, params: PackingParams) -> Result:
     with whole_file(path) as file:
         n_images = zip_of(made, file, images=images, watch=progress.report)
     forget_packed(made, but=path)
+    try:
+        check_handed_out(made)
+    except ExportRefused:  # withdrawn while it was written, when there was no file to remove
+        forget_packed(made)
+        raise
     return {"page": reverse("bank-releases", args=[made.bank.slug]), "images": n_images, "bytes": path.stat().st_size}
 
 

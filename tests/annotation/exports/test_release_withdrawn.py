@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -13,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from annotation.enums import Role, Split
-from annotation.exports.release_files import ImageSize
+from annotation.enums import JobState, Role, Split
+from annotation.exports import release_packing
+from annotation.exports.release_files import ImageSize, note_taken, zip_of
 from annotation.exports.release_packing import ask_to_pack, pack_release, packed_of
 from annotation.exports.releases import plan_release, release, withdraw_release
 from annotation.exports.tables import ExportRefused
@@ -62,6 +64,26 @@ def test_by_page_asked_first_then_struck_out_and_its_files_given_to_nobody(
     assert "has a release “First” already, or had" in markup(
         client.post(listed, {"name": "First", "train": 100, "valid": 0, "test": 0, "private": 0, "seed": 1})
     )
+
+
+def test_withdrawn_while_it_is_packed_or_read_nothing_is_kept_or_given(
+    made: Release, cora: User, noon: datetime, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HOME = tmp_path / "home"
+
+    def withdrawn_then_written(*given: Any, **named: Any) -> int:
+        withdraw_release(Release.objects.get(pk=made.pk), REASON, actor=cora, at=noon)
+        return zip_of(*given, **named)
+
+    monkeypatch.setattr(release_packing, "zip_of", withdrawn_then_written)
+    job = ask_to_pack(made, ImageSize.QUARTER, actor=cora, at=noon)
+    running.run(job.public_id, clock=timezone.now)
+    job.refresh_from_db()
+    assert job.state == JobState.FAILED
+    assert packed_of(made) is None, "remove what was written after the withdrawal"
+    with pytest.raises(ExportRefused, match=REASON):
+        note_taken(made, actor=cora, at=noon)
+    assert not SeenKey.objects.exists()
 
 
 def test_what_was_written_with_images_goes(
