@@ -100,8 +100,10 @@ class ReleasePlan(Struct):
         return [(_("Task"), self.tasks), (_("Category"), self.categories), (_("Difficulty"), self.difficulties)]
 
 
-def plan_release(wanted: ReleaseWanted) -> ReleasePlan:
-    """The dry run. Raises ExportRefused."""
+def plan_release(wanted: ReleaseWanted, actor: User | None = None) -> ReleasePlan:
+    """The dry run, which tells how many questions pass: not whoever still answers one blind. Raises ExportRefused."""
+    if actor is not None:
+        check_may_see_names(actor, Revision.objects.filter(bank=wanted.bank))
     bank, gate = wanted.bank, gate_to_export_by(wanted.bank)
     if IDENTIFIER_FREE not in gate.parts:
         raise ExportRefused("identifiers", _("The gate of a release has to ask for “identifiers”."), status=422)
@@ -229,10 +231,8 @@ def _known_splits(bank: QuestionBank, known: Patients) -> dict[str, Split]:
 @transaction.atomic
 def release(wanted: ReleaseWanted, *, actor: User | None, at: datetime) -> Release:
     """Freeze it. Raises ExportRefused."""
-    if actor is not None:
-        check_may_see_names(actor, Revision.objects.filter(bank=wanted.bank))
     QuestionBank.objects.select_for_update(of=("self",)).get(pk=wanted.bank.pk)
-    plan = plan_release(wanted)
+    plan = plan_release(wanted, actor)
     counts = {split.value: {"questions": plan.questions[split], "patients": plan.patients[split]} for split in Split}
     made = Release.objects.create(
         bank=wanted.bank,

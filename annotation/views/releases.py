@@ -41,7 +41,7 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         if request.POST.get("confirmed") == "yes":
             made = run_on_form(form, lambda: release(wanted, **by(request)), field="name")
         else:
-            plan = run_on_form(form, lambda: plan_release(wanted), field="name")
+            plan = run_on_form(form, lambda: plan_release(wanted, request.user), field="name")
     if made:
         messages.success(request, _("“%(name)s” is released.") % {"name": made.name})
         return redirect("bank-releases", slug)

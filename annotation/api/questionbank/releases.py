@@ -116,7 +116,7 @@ class PlanRelease(_OfReleases):
     summary = "Plan a release"
 
     def post(self, request: Request, **named: Any) -> Response:
-        return Response(self.shown(plan_as_json(plan_release(self.wanted()))))
+        return Response(self.shown(plan_as_json(plan_release(self.wanted(), self.person))))
 
 
 class OneRelease(_OfReleases, OneOf[Release]):

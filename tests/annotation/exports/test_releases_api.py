@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import zipfile
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -15,6 +18,9 @@ from annotation.exports.release_files import private_keys
 from annotation.jobs import running
 from annotation.models import AuditEvent, QuestionBank, Release, SeenKey, User
 from annotation.models.people import TokenScope
+from annotation.review.kernels.sampling import StratifyBy
+from annotation.review.rounds import create_round, open_round
+from annotation.review.samples import draw_sample
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.exports.test_releases import PUBLIC_KEY, N, chest, opened  # noqa: F401  # chest: a fixture
 
@@ -50,6 +56,33 @@ def test_what_is_refused_stores_nothing(program: Program, changes: dict[str, obj
     for address in (RELEASES, f"{RELEASES}plan/"):
         problem_of(program.post(address, {**ASKED, "name": "Second", **changes}), 422, code)
     assert Release.objects.count() == 1
+
+
+def test_who_answers_a_question_blind_plans_and_takes_nothing(
+    program: Program,
+    chest: QuestionBank,  # noqa: F811
+    client: Client,
+    cora: User,
+    rita: User,
+    noon: datetime,
+) -> None:
+    here = program.post(RELEASES, ASKED)["Location"]
+    plan = draw_sample(chest, by=StratifyBy.NONE, per_thousand=1000, seed=1, name="Sample", actor=rita, at=noon)
+    review_round = create_round(plan, name="Round", reviewers=[cora], reviewers_per_question=1, actor=rita, at=noon)
+    open_round(review_round, actor=rita, at=noon)
+    for method, address, body in (
+        ("POST", f"{RELEASES}plan/", {**ASKED, "name": "Second"}),
+        ("POST", RELEASES, {**ASKED, "name": "Second"}),
+        ("GET", f"{here}files/", None),
+        ("POST", f"{here}keys/", {"public_key": PUBLIC_KEY}),
+    ):
+        problem_of(program.ask(method, address, body), 403, "source_ids_hidden")
+    client.force_login(cora)
+    answer = client.post(reverse("bank-releases", args=[chest.slug]), {**ASKED, "name": "Second"})
+    assert answer.status_code == 422
+    assert b"You review questions of this bank yourself" in answer.content
+    assert Release.objects.count() == 1
+    assert not SeenKey.objects.exists()
 
 
 def test_sent_twice_by_one_key_it_is_released_once(program: Program) -> None:
