@@ -112,6 +112,8 @@ def plan_release(wanted: ReleaseWanted, actor: User | None = None) -> ReleasePla
     if not 1 <= len(wanted.name.strip()) <= MOST_NAME:
         sentence = _("Give the release a name of at most %(n)d characters.") % {"n": MOST_NAME}
         raise ExportRefused("no_name", sentence, status=422, field="name")
+    if not 0 <= wanted.seed < 2**31:
+        raise ExportRefused("seed", _("The seed is a whole number from 0 to 2147483647."), status=422, field="seed")
     if Release.objects.filter(bank=bank, name=wanted.name.strip()).exists():
         sentence = _("“%(bank)s” has a release “%(name)s” already, or had: a release is never changed.")
         raise ExportRefused("name_taken", sentence % {"bank": bank.name, "name": wanted.name}, status=422, field="name")

@@ -372,6 +372,9 @@ def set_gate(bank: QuestionBank, parts: Collection[str], *, name: str = "", acto
     wanted, name = [code for code in GATED if code in parts], name.strip() or (before.name if before else FIRST_NAME)
     if (wanted, name) == ((before.parts, before.name) if before else ([], FIRST_NAME)):
         return False
+    if not wanted and name != (before.name if before else FIRST_NAME):
+        sentence = _("A gate names at least one part: choose one, or leave the name as it was to have no gate.")
+        raise QualityRefused("no_part", sentence, status=422, field="parts")
     number = before.number + 1 if before else 1
     Gate.objects.create(bank=bank, number=number, name=name[:100], parts=wanted, set_by=actor, set_at=at)
     facts_of_change = {"gate": name, "version": number, "parts": wanted, "before": before.parts if before else []}

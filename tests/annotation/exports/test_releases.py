@@ -291,6 +291,8 @@ def test_a_later_release_moves_nobody_and_says_what_changed(chest: QuestionBank,
         ({"shares": {Split.TRAIN: 110, Split.VALID: -10}}, "shares"),
         ({"name": "n" * 101}, "no_name"),
         ({"name": " "}, "no_name"),
+        ({"seed": 2**31}, "seed"),
+        ({"seed": -1}, "seed"),
         ({"name": "First"}, "name_taken"),
     ],
 )

@@ -36,6 +36,7 @@ from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there, make_round
 from tests.annotation.validators.validated import answered_blind, judged, judged_bank, rated
 from tests.conftest import make_person
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 RATING_ROUNDS = RoundState.CLOSED, RoundState.OPEN
@@ -81,6 +82,14 @@ def test_each_change_is_a_version_with_a_name(bank: QuestionBank) -> None:
     assert set_gate(bank, ["c3"], actor=None, at=NOON)
     assert str(gate_of(bank)) == "Release, version 3"
     assert gate_of(keep(bank)) is None
+
+
+def test_a_gate_of_another_name_names_a_part(bank: QuestionBank) -> None:
+    for _time in range(2):
+        with refuses(QualityRefused, "no_part"):
+            set_gate(bank, [], name="Release", actor=None, at=NOON)
+        keep(bank, "c1")
+    assert Gate.objects.get().parts == ["c1"]
 
 
 def test_a_dismissed_fail_keeps_nothing_out(bank: QuestionBank, cora: User) -> None:
