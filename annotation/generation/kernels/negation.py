@@ -34,14 +34,14 @@ neither|nor|no abnormal|no cause of|no evidence|no evidence of|no new evidence|n
 no findings of|no findings to indicate|no radiographic evidence of|no sign of|no signs of|no suggestion of|
 no suspicious|not appear|not appreciate|not associated with|not demonstrate|not exhibit|not have|not reveal|not see|
 not to be|rather than|to exclude|excludes|unremarkable for|with no|without|without any evidence of|without evidence|
-without evidence of|without indication of|without sign of|rules out|ruled out|ruled out for|can rule out|clear of|
+without evidence of|without indication of|without sign of|rules out|ruled out for|can rule out|clear of|
 sufficient to rule out|resolution of|removal of|no definite|no obvious|lack of|lacks|lacking|nil|zero|no history of|
 nothing to suggest|nothing to indicate|non-visualization of|nonvisualization of"""
 POST = """unlikely|free|was ruled out|is ruled out|are ruled out|have been ruled out|has been ruled out|absent|not seen|
 not visible|not present|not identified|not evident|not visualized|not visualised|not demonstrated|not appreciated|
 not noted|negative|is excluded|are excluded|no longer seen|has resolved|have resolved|has cleared|have cleared|none|nil|
 : no .|improbable|less likely|was removed|were removed|has been removed|have been removed"""
-BOTH = """is not|are not|was not|were not|does not|do not|isn't|aren't"""
+BOTH = """is not|are not|was not|were not|does not|do not|isn't|aren't|ruled out|excluded"""
 MAYBE_PRE = """rule out|r/o|evaluate for|may be|may represent|may reflect|might be|might represent|could be|possible|
 could represent|could reflect|possibly|possibility of|questionable|question of|cannot exclude|can not exclude|
 cannot rule out|not exclude|suspicious for|concerning for|concern for|versus|equivocal|perhaps|likely|probable|probably|

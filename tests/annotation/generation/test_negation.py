@@ -58,6 +58,8 @@ OURS = (
     ("The CANNULA projects over the midline.", Stated.PRESENT),
     ("The TRACHEA is midline.", Stated.NORMAL),
     ("Nil EFFUSION.", Stated.ABSENT),
+    ("MEDIASTINAL WIDENING ruled out.", Stated.ABSENT),
+    ("PNEUMOTHORAX excluded.", Stated.ABSENT),
     ("Nothing to suggest PNEUMONIA.", Stated.ABSENT),
     ("Probable small EFFUSION.", Stated.POSSIBLE),
     ("Small NODULE?", Stated.POSSIBLE),
