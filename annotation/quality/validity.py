@@ -358,8 +358,7 @@ def gate_of(bank: QuestionBank) -> Gate | None:
 def set_gate(bank: QuestionBank, parts: Collection[str], *, name: str = "", actor: User | None, at: datetime) -> bool:
     """From now on V(Q) is by these parts, and no sample draws what fails one of them; none: there is no gate.
 
-    Without a name it keeps the one it has. False where it was so already. Raises QualityRefused (``archived``,
-    ``no_part``).
+    Without a name it keeps the one it has. False where it was so already. Raises QualityRefused.
     """
     if strange := [code for code in parts if code not in GATED]:
         sentence = _("A gate cannot ask for %(parts)s. Choose among: %(known)s.")
@@ -369,15 +368,14 @@ def set_gate(bank: QuestionBank, parts: Collection[str], *, name: str = "", acto
     if locked.archived_at is not None:
         raise QualityRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
     before = Gate.objects.filter(bank=bank).first()
-    wanted, name = [code for code in GATED if code in parts], name.strip() or (before.name if before else FIRST_NAME)
-    if (wanted, name) == ((before.parts, before.name) if before else ([], FIRST_NAME)):
+    parts_before, name_before, number = (before.parts, before.name, before.number) if before else ([], FIRST_NAME, 0)
+    wanted, name = [code for code in GATED if code in parts], name.strip() or name_before
+    if (wanted, name) == (parts_before, name_before):
         return False
-    if not wanted and name != (before.name if before else FIRST_NAME):
-        sentence = _("A gate names at least one part: choose one, or leave the name as it was to have no gate.")
-        raise QualityRefused("no_part", sentence, status=422, field="parts")
-    number = before.number + 1 if before else 1
-    Gate.objects.create(bank=bank, number=number, name=name[:100], parts=wanted, set_by=actor, set_at=at)
-    facts_of_change = {"gate": name, "version": number, "parts": wanted, "before": before.parts if before else []}
+    if not wanted and name != name_before:
+        raise QualityRefused("no_part", _("Choose parts for a gate of this name."), status=422, field="parts")
+    Gate.objects.create(bank=bank, number=number + 1, name=name[:100], parts=wanted, set_by=actor, set_at=at)
+    facts_of_change = {"gate": name, "version": number + 1, "parts": wanted, "before": parts_before}
     record("bank.gate_set", actor=actor, at=at, subject=locked, facts=facts_of_change)
     return True
 
