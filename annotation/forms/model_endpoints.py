@@ -261,15 +261,14 @@ class GenerationForm(AskingForm):
         label=_("Exams"),
         min_value=1,
         max_value=MOST_REPORTS,
-        initial=20,
         required=False,
-        help_text=_("Drawn from the bank by the seed; one report each. Empty: all."),
+        help_text=_("So many are drawn from the bank by the seed, one report each. Empty: all."),
     )
     chosen = forms.CharField(
         label=_("Ids of exams"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"}),
-        help_text=_("As in the question file (study_id), one on each line. A filtered list of questions leads here."),
+        help_text=_("As in the question file (study_id), one on each line; a link over filtered questions leads here."),
     )
     file = forms.FileField(
         label=_("File of reports"),
@@ -305,10 +304,16 @@ class GenerationForm(AskingForm):
         help_text=_("Of the draw of exams and of the letters of keys."),
     )
     bullets_prompt = forms.ModelChoiceField(
-        label=_("Prompt for findings"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+        label=_("Prompt for findings"),
+        queryset=PromptVersion.objects.none(),
+        required=False,
+        empty_label=_("of this program"),
     )
     questions_prompt = forms.ModelChoiceField(
-        label=_("Prompt for questions"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+        label=_("Prompt for questions"),
+        queryset=PromptVersion.objects.none(),
+        required=False,
+        empty_label=_("of this program"),
     )
     field_order = (
         *("per_exam", "seed", "endpoint", "model", "bullets_prompt", "questions_prompt", "temperature", "cap", "mask"),
@@ -378,7 +383,7 @@ class ValidatorForm(AskingForm):
 
     check = forms.ChoiceField(label=_("Validator"))
     prompt = forms.ModelChoiceField(
-        label=_("Prompt"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("ours")
+        label=_("Prompt"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("of this program")
     )
     field_order = ("check", "endpoint", "model", "prompt", "cap", "temperature")
 

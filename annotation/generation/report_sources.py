@@ -25,7 +25,7 @@ from annotation.models import (
     Revision,
     SourceIdentifier,
 )
-from annotation.quality.kernels.identifiers import Part, marked, masked, spot_identifiers
+from annotation.quality.kernels.identifiers import IDENTIFIERS, Part, marked, masked, spot_identifiers
 from annotation.questionbank.importing import locate
 from annotation.questionbank.kernels.examfields import (
     EXAM_FIELDS,
@@ -196,9 +196,13 @@ def _check_enough(bank: QuestionBank, found: FoundReports, n_exams: int | None) 
         raise GenerationRefused("no_reports", sentence % facts, status=422, field="exams")
     if len(found.reports) < (n_exams or 1):
         sentence = _(
-            "“%(bank)s” has %(n)d exams whose report may be sent, and %(wanted)d are asked for; the identifier check "
-            "holds back %(refused)d. Ask for fewer, or mask what it found."
+            "“%(bank)s” has %(n)d exams whose report may be sent, and %(wanted)d are asked for. Ask for fewer."
         )
+        if found.held:
+            sentence = _(
+                "“%(bank)s” has %(n)d exams whose report may be sent, and %(wanted)d are asked for; the identifier "
+                "check holds back %(refused)d. Ask for fewer, or mask what it found."
+            )
         more: dict[str, Any] = {"held": found.held, "identifiers": found.refused}
         raise GenerationRefused("too_few_reports", sentence % facts, status=422, field="exams", **more)
 
@@ -243,10 +247,17 @@ def reports_sent(bank: QuestionBank, sent: SentReports, *, masks: bool = False) 
     if not problems:
         found.take(candidates, masks=masks)
         if not found.reports:
+            labels = {one.code: _(one.label) for one in IDENTIFIERS}
             sentence = _("%(row)s: the report holds what looks like an identifier (%(rules)s)")
-            problems = [sentence % {"row": one.exam, "rules": ", ".join(one.rules)} for one in found.held]
+            problems = [
+                sentence % {"row": one.exam, "rules": ", ".join(labels[rule] for rule in one.rules)}
+                for one in found.held
+            ]
     if problems:
-        sentence = _("%(file)s cannot be used: %(problems)s.") % {"file": where, "problems": listed(problems)}
+        sentence = _("%(file)s cannot be used: %(problems)s.") % {
+            "file": where,
+            "problems": listed(problems, signs=300),
+        }
         raise GenerationRefused(
             *("bad_reports", sentence), held=found.held, status=422, field="reports", problems=problems
         )

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from django.core.cache import cache
 from django.db.models import Count, F, Func, Q, QuerySet
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from msgspec import Struct
@@ -204,6 +206,22 @@ def counted_splits(search: BankSearch) -> list[tuple[Split, int]]:
     return [(one, counts[one]) for one in Split if one in counts]
 
 
+def _generated(search: BankSearch) -> Choices:
+    """What a model wrote, run by run."""
+    found = [one for one in search.imports if one.kind == ImportKind.GENERATED and one.finished_at]
+    return [(one.public_id, date_format(localtime(one.finished_at), "DATETIME_FORMAT")) for one in found]
+
+
+def _in_run(rows: Rows, search: BankSearch, value: str) -> Rows:
+    return rows.filter(question__in=_written(search, value)[1])
+
+
+def _written(search: BankSearch, value: str) -> Sought:
+    """Also those that were reworded since."""
+    came = [one.pk for one in search.imports if one.public_id == value and one.kind == ImportKind.GENERATED]
+    return "question__in", Revision.objects.filter(bank=search.bank, bank_import__in=came).order_by().values("question")
+
+
 def _difficulties(_search: BankSearch) -> Choices:
     known = [(word.value, _(word.label)) for word in Difficulty if word.value]
     return [*known, (UNKNOWN, _("unknown"))]
@@ -275,5 +293,8 @@ _OWN = (
     ),
     BankFilter(
         name="split", label=gettext_lazy("Split as imported"), choices=_splits, narrow=_in_split, seek=_seek_split
+    ),
+    BankFilter(
+        name="written", label=gettext_lazy("Written by a model"), choices=_generated, narrow=_in_run, seek=_written
     ),
 )

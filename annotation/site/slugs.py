@@ -51,9 +51,8 @@ def the_one(rows: QuerySet[Any, Row], wanted: str, what: str) -> Row:
     return found[0]
 
 
-def listed(names: Sequence[str]) -> str:
-    """For a sentence: the first names, and how many more there are."""
+def listed(names: Sequence[str], *, signs: int = SHOWN_SIGNS) -> str:
+    """For a sentence: the first names, so much of each, and how many more there are."""
     more = len(names) - SHOWN_NAMES
-    return ", ".join(name[:SHOWN_SIGNS] for name in names[:SHOWN_NAMES]) + (
-        _(" and %(n)s more") % {"n": more} if more > 0 else ""
-    )
+    shown = [name if len(name) <= signs else f"{name[: signs - 1]}…" for name in names[:SHOWN_NAMES]]
+    return ", ".join(shown) + (_(" and %(n)s more") % {"n": more} if more > 0 else "")

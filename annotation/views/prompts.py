@@ -7,6 +7,7 @@ answers, and the history of its versions.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count
@@ -34,7 +35,7 @@ from annotation.generation.generation_plans import (
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.report_sources import FoundReport, GenerationRefused
 from annotation.model_calls.call_batches import act_named
-from annotation.models import AnswerKey, CallBatch, GenerationRun, PromptVersion, QuestionBank, User
+from annotation.models import AnswerKey, CallBatch, Exam, GenerationRun, PromptVersion, QuestionBank, User
 from annotation.outcomes.held_reports import held_shown_to
 from annotation.outcomes.prompt_flags import (
     GENERATING,
@@ -210,6 +211,7 @@ def _generating(public_id: str) -> PromptVersion:
 
 MOST_LISTED = 100
 MOST_CHOSEN = 2_000  # exams of a filtered list
+FIRST_ASKED = 20  # exams of a bank, until a person says another number
 
 
 @role_required(Role.COORDINATOR)
@@ -246,11 +248,11 @@ def generation_runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/generation/list.html", context, status=422 if form.errors else 200)
 
 
-def _chosen_exams(request: AuthenticatedRequest, bank: QuestionBank) -> dict[str, str]:
+def _chosen_exams(request: AuthenticatedRequest, bank: QuestionBank) -> dict[str, Any]:
     """The exams with a report of a filtered list of questions, where the address names filters."""
     search = QuestionSearchForm(request.GET, bank, request.user, offers_all=False).search()
     if not search.wanted:
-        return {}
+        return {"exams": Exam.objects.filter(bank=bank)[:FIRST_ASKED].count()}
     with_report = AnswerKey.objects.filter(report__isnull=False).values("pk")
     exams = search.revisions().filter(pk__in=with_report).order_by("question__exam__pseudonym")
     names = exams.values_list("question__exam__pseudonym", flat=True).distinct()[:MOST_CHOSEN]

@@ -14,6 +14,8 @@ from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.enums import Role, RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, SendingPermission, User
+from annotation.questionbank.filters import BankSearch
+from annotation.site.slugs import listed
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON
@@ -183,3 +185,18 @@ def test_texts_of_a_model_are_escaped(client: Client, cora: User, run: Generatio
     page = client.get(reverse("question", args=[run.bank.slug, question_of(run).question.number])).content.decode()
     assert "<b>x</b>" not in page
     assert "&lt;b&gt;x&lt;/b&gt;" in page
+
+
+def test_a_run_leads_to_its_questions_and_to_a_sample_of_them(client: Client, cora: User, run: GenerationRun) -> None:
+    client.force_login(cora)
+    assert run.bank_import is not None
+    for page in ("bank", "sample-new"):
+        assert f"written={run.bank_import.public_id}" in client.get(address(run)).content.decode(), page
+    search = BankSearch(run.bank, {"written": run.bank_import.public_id}, cora)
+    assert search.revisions().count() == run.n_made < Revision.objects.in_bank(run.bank).current().count()
+    assert not search.also("written", "another").revisions().exists()
+
+
+def test_a_long_refusal_of_a_row_is_told_whole() -> None:
+    assert listed(["a" * 81]) == "a" * 79 + "…"
+    assert listed(["a" * 81], signs=300) == "a" * 81

@@ -158,8 +158,8 @@ def test_the_reports_of_a_file_need_no_questions(tmp_path: Path, bank: QuestionB
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"Findings": NAMED}, "row 1: the report holds what looks like an identifier (identifier_name)"),
-        ({"Findings": "MRN 1234567. Normal."}, "identifier_record"),
+        ({"Findings": NAMED}, "row 1: the report holds what looks like an identifier (a name)"),
+        ({"Findings": "MRN 1234567. Normal."}, "a medical record number"),
         ({"Findings": None, "Impression": ""}, "row 1: There is neither"),
         ({"ImagePath": ..., "study_id": "elsewhere"}, "row 1: “Reports” has no exam with this id: elsewhere"),
         ({"ImagePath": ["../../etc/passwd"]}, "leaves the folder"),
