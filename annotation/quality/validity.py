@@ -141,8 +141,11 @@ def _part(
         column, by_state = OF_COLUMN[part.code]
         word = revision.difficulty if column == "difficulty" else revision.question.state
         state = next(state for state, words in by_state.items() if word in words)
-        label = Difficulty(word).label if column == "difficulty" else QuestionState(word).label
-        return QuestionPart(part, state, _(label))
+        if column == "difficulty":
+            return QuestionPart(part, state, _(Difficulty(word).label))
+        return QuestionPart(
+            part, state, _("state of the question: %(state)s") % {"state": _(QuestionState(word).label)}
+        )
     if part.code in BY_RATING:
         return _of_rating(part, revision, verdicts)
     if part.code == DIVERSITY and kept:

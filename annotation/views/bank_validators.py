@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -81,7 +82,7 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "rows": [
             {
                 "count": one,
-                "is_validator": one.part.code in JUDGED,
+                "page": _page_of(bank, one.part.code),
                 "is_required": gate is not None and one.part.code in gate.parts,
                 "can_be_required": one.part.code in GATED,
             }
@@ -94,6 +95,22 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "runs": runs_of(bank),
     }
     return render(request, "annotation/validators/bank.html", context, status=422 if form.errors else 200)
+
+
+SHOWN_ON = {
+    "diversity": "bank-near-duplicates",
+    "identifiers": "bank-compliance",
+    "model_not_easy": "bank-difficulties",
+    "reviewers_not_easy": "bank-difficulties",
+    "expert": "bank-outcomes",
+}
+
+
+def _page_of(bank: QuestionBank, part: str) -> str:
+    """Where a part is examined."""
+    if part in JUDGED:
+        return reverse("bank-validator", args=[bank.slug, part])
+    return reverse(SHOWN_ON[part], args=[bank.slug]) if part in SHOWN_ON else ""
 
 
 def answered_without_images(bank: QuestionBank, hidden: QuerySet[Question]) -> list[tuple[WithoutImages, Estimate]]:
@@ -170,7 +187,11 @@ def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     def act() -> str:
         changed = set_gate(bank, **valid_data(GateForm(request.POST)), **by(request))
-        return _("The gate is set; samples drawn before stay as they are.") if changed else _("Nothing differs.")
+        return (
+            _("The gate is set; samples drawn before stay as they are.")
+            if changed
+            else _("Nothing differs: tick or untick a part.")
+        )
 
     run_and_flash(request, act)
     return redirect("bank-validators", slug)

@@ -82,13 +82,14 @@ def prompt(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     holds = KNOWN[PromptPurpose(version.purpose)]
     versions = list(PromptVersion.objects.filter(name=version.name).order_by("-number").defer("text", "instruction"))
     may_write = is_coordinator(request.user)
+    beside = [one for one in versions if one.pk in (version.pk, version.parent_id)]
     context = {
         "version": version,
         "versions": [(one, *sorted((one, version), key=lambda each: each.number)) for one in versions],
         "variables": [(name, _(holds[name]) if name in holds else "") for name in version.variables],
         "n_batches": _n_batches([version]).get(version.pk, 0),
         "may_write": may_write,
-        "flags": prompt_flags(versions, request.user) if may_write and version.purpose in GENERATING else None,
+        "flags": prompt_flags(beside, request.user) if may_write and version.purpose in GENERATING else None,
     }
     return render(request, "annotation/prompts/version.html", context)
 

@@ -11,6 +11,7 @@ from typing import IO, Any
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -97,12 +98,13 @@ def file_of(made: Release, what: str, sent: Mapping[str, str], *, actor: User, a
     Raises Refused, and Http404 for anything else.
     """
     file: IO[bytes]
-    name, kind = f"{made.public_id}.zip", "application/zip"
+    stem = slugify(made.name)[:80] or made.public_id
+    name, kind = f"{stem}.zip", "application/zip"
     if what == "keys":
         file, name, kind = BytesIO(private_keys(made, sent.get("public_key", ""))), PRIVATE_KEYS, _BYTES
     elif what == "packed":
         images = ImageSize(valid_data(PackedForm(sent))["images"])
-        file, name = packed_file(made, images).open("rb"), f"{made.public_id}-{images}.zip"
+        file, name = packed_file(made, images).open("rb"), f"{stem}-{images}.zip"
     elif what == "files":
         file = scratch_file()
         zip_of(made, file)

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from annotation.refusals import Refused
@@ -65,10 +66,10 @@ SECONDS_UNTIL_BACK = 2  # a database that is restarted
 NOTHING_HERE = "There is nothing at this address, or you have no access to it."  # the same for both
 
 
-def _page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
+def _page(request: HttpRequest, status: int, title: str, message: str, *, back: str = "") -> HttpResponse:
     if is_for_api(request):
         return problem_answer(status, _WORDS[status], message)
-    return render(request, TEMPLATE, {"title": title, "message": message}, status=status)
+    return render(request, TEMPLATE, {"title": title, "message": message, "back": back}, status=status)
 
 
 def _page_without_person(status: int, title: str, message: str) -> HttpResponse:
@@ -197,7 +198,9 @@ def refusal_answer(request: HttpRequest, refused: Refused) -> HttpResponse:
         return JsonResponse(problem(refused), status=refused.status)
     if refused.status == 403:
         return forbidden(request, refused)
-    return _page(request, refused.status, _("This was not done"), refused.sentence)
+    before = request.headers.get("Referer", "")  # the page with the button
+    back = before if url_has_allowed_host_and_scheme(before, {request.get_host()}) else ""
+    return _page(request, refused.status, _("This was not done"), refused.sentence, back=back)
 
 
 def problem(refused: Refused) -> dict[str, Any]:

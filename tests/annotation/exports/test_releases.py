@@ -405,12 +405,14 @@ def test_on_its_page_first_shown_then_released_then_taken(chest: QuestionBank, c
     assert f"Since “First”: {N} as they were, 0 reworded, 0 gone, 0 new." in again
     assert not SeenKey.objects.exists()
     got = client.post(reverse("bank-release-file", args=[chest.slug, made.public_id, "files"]))
+    assert "first.zip" in got["Content-Disposition"]
     with zipfile.ZipFile(BytesIO(b"".join(got))) as archive:
         assert archive.namelist()[-1] == "SHA256SUMS"
     assert SeenKey.objects.filter(person=cora).count() == N
     address = reverse("bank-release-file", args=[chest.slug, made.public_id, "keys"])
     for bad in ("", "age1xyz", PUBLIC_KEY.upper()[:-1], "AGE-SECRET-KEY-1"):
-        refused = client.post(address, {"public_key": bad})
+        refused = client.post(address, {"public_key": bad}, headers={"referer": "http://testserver/banks/"})
+        assert '<a class="button primary" href="http://testserver/banks/">Back' in markup(refused)
         assert refused.status_code == 422
         assert "leave this site encrypted alone" in markup(refused)
     keys = client.post(address, {"public_key": f" {PUBLIC_KEY}"})

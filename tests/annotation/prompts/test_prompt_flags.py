@@ -43,7 +43,8 @@ class Two:
 
     def __init__(self, rita: User, remo: User) -> None:
         self.bank = make_bank()
-        self.first, self.second = questions_prompt(1), questions_prompt(2)
+        self.first = questions_prompt(1)
+        self.second = questions_prompt(2, parent=self.first)
         _run, self.of_first = generated(self.bank, self.first, range(1, 13))
         _run, self.of_second = generated(self.bank, self.second, range(21, 25))
         self.round = make_round(state=RoundState.CLOSED, n_questions=0)
@@ -124,15 +125,16 @@ def test_versions_share_their_queries(
 
 
 # --- pages ---
-def test_the_page_of_a_version_tells_flags_of_all(
+def test_the_page_of_a_version_tells_its_flags_beside_those_of_its_parent(
     client: Client, cora: User, two: Two, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.force_login(cora)
     with django_assert_max_num_queries(12):
-        page = markup(client.get(reverse("prompt", args=[two.first.public_id])))
+        page = markup(client.get(reverse("prompt", args=[two.second.public_id])))
     assert "3 of 12, 25.00\N{NO-BREAK SPACE}%" in page
     assert "0 of 4" in page
     assert "Two options are right" not in page
+    assert "0 of 4" not in markup(client.get(reverse("prompt", args=[two.first.public_id])))
 
 
 def test_an_administrator_reads_the_prompt_without_flags(client: Client, ada: User, two: Two) -> None:
