@@ -28,11 +28,17 @@ from annotation.review.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, MOST_R
 from annotation.review.viewing import Viewing, viewing_of
 
 if TYPE_CHECKING:
+    OneForm = forms.ModelChoiceField[ReviewForm]
     OnePerson = forms.ModelChoiceField[User]
     SeveralPeople = forms.ModelMultipleChoiceField[User]
 else:
-    OnePerson = forms.ModelChoiceField
+    OneForm = OnePerson = forms.ModelChoiceField
     SeveralPeople = forms.ModelMultipleChoiceField
+
+
+class FormChoice(OneForm):
+    def label_from_instance(self, obj: ReviewForm) -> str:
+        return gettext("%(name)s, version %(number)d") % {"name": obj.name, "number": obj.version}
 
 
 class PersonChoice(OnePerson):
@@ -133,7 +139,7 @@ class RoundDesignForm(PlainForm):
         initial=RoundSteps.FULL.value,
         widget=forms.RadioSelect,
     )
-    form = forms.ModelChoiceField(
+    form = FormChoice(
         label=_("Form"),
         queryset=ReviewForm.objects.none(),
         required=False,

@@ -175,8 +175,8 @@ def _frame(plan: SamplingPlan, person: User) -> dict[str, Any]:
         may_see = dict.fromkeys(may_see, True)
     sentences = BankSearch(plan.bank, plan.frame.get("filters", {})).sentences()
     if out := plan.frame.get("kept_out"):
-        labels = ", ".join(_(PARTS[code].label) for code in out["parts"])
-        words = _("%(n)d questions that fail %(parts)s were kept out") % {"n": out["n"], "parts": labels}
+        labels = ", ".join(f"“{_(PARTS[code].label)}”" for code in out["parts"])
+        words = _("%(n)d questions that fail one of %(parts)s were kept out") % {"n": out["n"], "parts": labels}
         sentences.append(("finding", words))
     shown = [words for name, words in sentences if may_see.get(name)]
     return {"frame": shown, "hides_filters": len(shown) < len(sentences)}

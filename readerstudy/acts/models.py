@@ -141,11 +141,14 @@ class DrawExplanations(Act[QuestionBank]):
     def form_for(self, sent: Mapping[str, Any]) -> ExplanationsForm:
         return ExplanationsForm(self.thing, self.person, sent)
 
+    drawn = ""  # the page of the sample, once there is one
+
     def says(self, arguments: dict[str, Any], result: Any) -> str:
+        self.drawn = reverse("sample", args=[result.slug])
         return _("The explanations are drawn: make a round of the sample “%(name)s”.") % {"name": result}
 
     def page(self) -> str:
-        return f"{reverse('models-compare')}?{urlencode({'bank': self.thing.slug})}"
+        return self.drawn or f"{reverse('models-compare')}?{urlencode({'bank': self.thing.slug})}"
 
 
 RUN_ACTS: tuple[type[RunAct], ...] = (NamePredictionRun, WithdrawPredictionRun, ReadRunAgain)

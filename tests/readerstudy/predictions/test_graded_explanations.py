@@ -216,6 +216,7 @@ def test_a_coordinator_draws_on_the_page_of_models(bank: QuestionBank, cora: Use
     response = client.post(reverse("models-compare-explanations", args=[bank.slug]), sent, follow=True)
     assert "make a round of the sample “Drawn”" in response.content.decode()
     plan = SamplingPlan.objects.get(name="Drawn")
+    assert response.redirect_chain[-1][0] == reverse("sample", args=[plan.slug]), "where a round is made of it"
     assert plan.frame["explanations"] == sorted(runs)
     sample = client.get(reverse("sample", args=[plan.slug])).content.decode()
     assert not any(name in sample for name in SECRET)
