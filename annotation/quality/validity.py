@@ -139,13 +139,11 @@ def _part(
         return QuestionPart(part, PartState.PASS)
     if part.code in OF_COLUMN:
         column, by_state = OF_COLUMN[part.code]
-        word = revision.difficulty if column == "difficulty" else revision.question.state
+        is_stated = column == "difficulty"
+        word = revision.difficulty if is_stated else revision.question.state
         state = next(state for state, words in by_state.items() if word in words)
-        if column == "difficulty":
-            return QuestionPart(part, state, _(Difficulty(word).label))
-        return QuestionPart(
-            part, state, _("state of the question: %(state)s") % {"state": _(QuestionState(word).label)}
-        )
+        label = _(Difficulty(word).label if is_stated else QuestionState(word).label)
+        return QuestionPart(part, state, label if is_stated else _("state: %(state)s") % {"state": label})
     if part.code in BY_RATING:
         return _of_rating(part, revision, verdicts)
     if part.code == DIVERSITY and kept:

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from annotation.contributions import contributed
 from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Split, Task
-from annotation.models import BankImport, Question, QuestionBank, Revision, User
+from annotation.models import BankImport, GenerationRun, Question, QuestionBank, Revision, User
 from annotation.site.permissions import is_coordinator
 
 ANY = "any"
@@ -206,10 +206,14 @@ def counted_splits(search: BankSearch) -> list[tuple[Split, int]]:
     return [(one, counts[one]) for one in Split if one in counts]
 
 
+def _runs(search: BankSearch) -> QuerySet[GenerationRun]:
+    """In which a model wrote questions, the newest first."""
+    made = [one for one in search.imports if one.kind == ImportKind.GENERATED]
+    return GenerationRun.objects.filter(bank=search.bank, bank_import__in=made).order_by("-created_at")
+
+
 def _generated(search: BankSearch) -> Choices:
-    """What a model wrote, run by run."""
-    found = [one for one in search.imports if one.kind == ImportKind.GENERATED and one.finished_at]
-    return [(one.public_id, date_format(localtime(one.finished_at), "DATETIME_FORMAT")) for one in found]
+    return [(one.public_id, date_format(localtime(one.created_at), "DATETIME_FORMAT")) for one in _runs(search)]
 
 
 def _in_run(rows: Rows, search: BankSearch, value: str) -> Rows:
@@ -218,7 +222,7 @@ def _in_run(rows: Rows, search: BankSearch, value: str) -> Rows:
 
 def _written(search: BankSearch, value: str) -> Sought:
     """Also those that were reworded since."""
-    came = [one.pk for one in search.imports if one.public_id == value and one.kind == ImportKind.GENERATED]
+    came = _runs(search).filter(public_id=value).order_by().values("bank_import")
     return "question__in", Revision.objects.filter(bank=search.bank, bank_import__in=came).order_by().values("question")
 
 

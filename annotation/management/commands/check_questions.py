@@ -54,7 +54,7 @@ class Command(ActCommand):
         asked.add_argument("--endpoint", metavar="E", help="a name of REXVQA_MODEL_ENDPOINTS")
         asked.add_argument("--model", default="", metavar="M", help="as the endpoint calls it; default: as it is set")
         asked.add_argument("--check", choices=(*ASKED, ALL), help="which is asked; all, the default, is c1, c2 and c3")
-        asked.add_argument("--prompt", metavar="NAME[@N]", help="of one validator; default: ours")
+        asked.add_argument("--prompt", metavar="NAME[@N]", help="of one validator; default: of this program")
         asked.add_argument("--temperature", type=float, metavar="T")
         asked.add_argument("--max-tokens", type=int, metavar="N", help="of an answer")
         asked.add_argument("--max-cost", metavar="X", help="the cap of each validator, in the currency of the price")

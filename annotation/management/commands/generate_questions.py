@@ -23,6 +23,7 @@ from annotation.generation.generation_plans import (
 from annotation.generation.kernels.report_files import SentReports, sent_file, sent_folder
 from annotation.management.base import ActCommand, cap_written
 from annotation.models import QuestionBank
+from annotation.prompts.versions import prompt_written
 from annotation.site.slugs import the_one
 
 
@@ -51,6 +52,8 @@ class Command(ActCommand):
         parser.add_argument("--seed", type=int, required=True, help="of the draw of exams and of the letters of keys")
         parser.add_argument("--endpoint", required=True, help="name of a model endpoint")
         parser.add_argument("--model", required=True, help="the model, as the endpoint calls it")
+        for step in ("findings", "questions"):
+            parser.add_argument(f"--{step}-prompt", metavar="NAME[@N]", help=f"for {step}; default: of this program")
         parser.add_argument("--temperature", type=float, help="sent with each call; not given: the endpoint's own")
         parser.add_argument("--max-tokens", type=int, help="of an answer; not given: the endpoint's own")
         parser.add_argument("--max-cost", metavar="X", help="stop before it costs more, in the currency of the price")
@@ -67,6 +70,8 @@ class Command(ActCommand):
             n_exams=options["exams"],
             chosen=tuple(options["exam"]),
             every_exam=options["every_exam"],
+            bullets_prompt=prompt_written(options["findings_prompt"]) if options["findings_prompt"] else None,
+            questions_prompt=prompt_written(options["questions_prompt"]) if options["questions_prompt"] else None,
             reports=_sent(options["reports"]) if options["reports"] else None,
             masks=options["mask"],
             chat=ChatSettings(temperature=options["temperature"], max_tokens=options["max_tokens"]),

@@ -14,12 +14,14 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.call_enums import BatchState, EndpointPlace
+from annotation.generation.kernels.answer_forms import QUESTIONS
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
+from annotation.prompts.versions import version_of
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import bank_with_reports
 from tests.annotation.generation.test_planning_generation import NAMED, reports_file
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, asked_server, make_permission
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, asked_server, make_permission
 
 pytestmark = pytest.mark.django_db
 
@@ -65,10 +67,17 @@ def test_a_dry_run_stores_nothing_and_sends_nothing(bank: QuestionBank, server: 
     assert not server.ledger
 
 
+def test_a_version_of_a_prompt_is_named(bank: QuestionBank) -> None:
+    version_of(QUESTIONS, at=NOON)
+    told = json.loads(generate(bank, "--exams=3", "--json", f"--questions-prompt={QUESTIONS.name}@1"))
+    assert told["prompts"][1] == f"{QUESTIONS.name} v1"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"bank": "nowhere"}, "no bank named"),
+        ({"findings_prompt": "nothing"}, "no prompt “nothing”"),
         ({"max_cost": "cheap"}, "--max-cost: a number"),
         ({"max_cost": "5"}, "Enter its price"),
     ],
