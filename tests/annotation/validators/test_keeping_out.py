@@ -240,6 +240,18 @@ def test_the_page_stores_the_rule_and_counts(client: Client, cora: User, bank: Q
     assert str(gate_of(bank)) == "Gate, version 1"
 
 
+def test_a_question_says_its_state_by_the_gate(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    address = reverse("question", args=[bank.slug, 1])
+    assert "The bank has no gate" in client.get(address).content.decode()
+    keep(bank, "c1", "c3")
+    for state in PartState:
+        for one in Revision.objects.filter(gate_is(bank, ["c1", "c3"], state)).select_related("question"):
+            page = client.get(reverse("question", args=[bank.slug, one.question.number]))
+            assert page.context["whole"] == state
+            assert "by the gate" in page.content.decode()
+
+
 def test_the_first_screen_counts_and_each_count_leads_to_its_questions(
     client: Client, cora: User, bank: QuestionBank
 ) -> None:
