@@ -115,6 +115,15 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.messages.context_processors.messages",
                 "annotation.views.site.context.site",
             ],
+            "builtins": [  # tags and filters of every template, which loads nothing
+                "django.templatetags.i18n",
+                "django.templatetags.static",
+                "django.templatetags.tz",
+                "django.contrib.humanize.templatetags.humanize",
+                "annotation.templatetags.estimates",
+                "annotation.templatetags.pages",
+                "readerstudy.templatetags.results",
+            ],
         },
     }
 ]
