@@ -101,7 +101,9 @@ class ChosenForm(QuestionSearchForm):
 class BankExportForm(PlainForm):
     """What to take out of a bank; without a state, what does not stay back."""
 
-    form = forms.ChoiceField(label=_("Form"))
+    form = forms.ChoiceField(
+        label=_("Form"), choices=lambda: [(form.value, gettext(form.label)) for form in forms_here()]
+    )
     revisions = forms.ChoiceField(label=_("Wording"), choices=choices_of(Wordings))
     state = forms.MultipleChoiceField(
         label=_("Only questions with the status"),
@@ -111,12 +113,6 @@ class BankExportForm(PlainForm):
         widget=forms.CheckboxSelectMultiple,
     )
     only_valid = forms.BooleanField(label=_("Only what passes the gate of the bank"), required=False)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["form"]
-        if isinstance(field, forms.ChoiceField):
-            field.choices = [(form.value, gettext(form.label)) for form in forms_here()]
 
     def choice(self) -> BankChoice:
         """What is asked for. Raises ExportRefused for what there is none of."""
@@ -275,9 +271,7 @@ class RevisionForm(PlainForm):
         for name, label in LABELS.items():
             self.fields[name].label = _(label)
         for name in (IMAGES, "images_shown"):
-            field = self.fields[name]
-            assert isinstance(field, forms.MultipleChoiceField)
-            field.choices = list(images.items())
+            self.offer(name, list(images.items()))
         if len(images) < 2:  # nothing is asked: it counts
             del self.fields["images_shown"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -13,14 +14,20 @@ from annotation.diversity.judging_pairs import LONGEST_REASON, possible_judges
 from annotation.diversity.vector_sources import folders
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.forms import PlainForm
-from annotation.models import Embedding, User
+from annotation.models import Embedding
 from annotation.models.quality import FOLDER
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    here = gettext("folder of this server: nothing is sent")
+    yield from ((FOLDER + name, f"{name} ({here})") for name in folders())
+    yield from ((one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints())
 
 
 class EmbeddingForm(PlainForm):
     """An endpoint, or a folder of this server."""
 
-    endpoint = forms.ChoiceField(label=_("Endpoint or folder"))
+    endpoint = forms.ChoiceField(label=_("Endpoint or folder"), choices=lambda: list(_sources()))
     model = forms.CharField(
         label=_("Embedding model at the endpoint"),
         max_length=200,
@@ -28,31 +35,18 @@ class EmbeddingForm(PlainForm):
         help_text=_("Empty: as whoever runs the server has set it. A folder holds one model."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["endpoint"]
-        assert isinstance(field, forms.ChoiceField)
-        here = gettext("folder of this server: nothing is sent")
-        field.choices = [
-            *((FOLDER + name, f"{name} ({here})") for name in folders()),
-            *((one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()),
-        ]
-
 
 class PairTrialForm(PlainForm):
     """Only embeddings that have a vector of every question."""
 
     embedding = forms.ModelChoiceField(label=_("Embedding"), queryset=Embedding.objects.none())
-    first = forms.ModelChoiceField(label=_("One person"), queryset=User.objects.none())
-    second = forms.ModelChoiceField(label=_("The other person"), queryset=User.objects.none())
+    first = forms.ModelChoiceField(label=_("One person"), queryset=possible_judges())
+    second = forms.ModelChoiceField(label=_("The other person"), queryset=possible_judges())
     seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=1)
 
     def __init__(self, embeddings: QuerySet[Embedding], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, rows in (("embedding", embeddings), ("first", possible_judges()), ("second", possible_judges())):
-            field = self.fields[name]
-            assert isinstance(field, forms.ModelChoiceField)
-            field.queryset = rows
+        self.offer_rows("embedding", embeddings)
 
 
 class ThresholdForm(PlainForm):

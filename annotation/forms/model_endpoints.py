@@ -7,7 +7,6 @@ from io import BytesIO
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -23,7 +22,7 @@ from annotation.generation.report_sources import GenerationRefused
 from annotation.models import PromptVersion, QuestionBank
 from annotation.models.calls import LONGEST_MODEL
 from annotation.prompts.kernels.filling import KNOWN, LONGEST_SCHEMA
-from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES
+from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, prompts_for
 from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING
 from annotation.questionbank.bank_life import LONGEST_TERMS
 from annotation.site.zones import end_of_day
@@ -42,10 +41,17 @@ class ProbeForm(PlainForm):
     )
 
 
+def _label_of(endpoint: Endpoint) -> str:
+    place = gettext(endpoint.place.label)
+    return f"{endpoint.name} ({place}{', ' + endpoint.model if endpoint.model else ''})"
+
+
 class AskingForm(PlainForm):
     """An endpoint and the settings of its model; subclasses say what is asked, and in which order the fields come."""
 
-    endpoint = forms.ChoiceField(label=_("Endpoint"))
+    endpoint = forms.ChoiceField(
+        label=_("Endpoint"), choices=lambda: [(one.name, _label_of(one)) for one in endpoints()]
+    )
     model = forms.CharField(
         label=_("Model at the endpoint"),
         max_length=LONGEST_MODEL,
@@ -62,20 +68,6 @@ class AskingForm(PlainForm):
     temperature = forms.FloatField(
         label=_("Temperature"), required=False, min_value=0, max_value=2, initial=0, help_text=_("Empty: not sent.")
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.offer("endpoint", [(one.name, _label_of(one)) for one in endpoints()])
-
-    def offer_prompts(self, name: str, prompts: QuerySet[PromptVersion]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = prompts
-
-
-def _label_of(endpoint: Endpoint) -> str:
-    place = gettext(endpoint.place.label)
-    return f"{endpoint.name} ({place}{', ' + endpoint.model if endpoint.model else ''})"
 
 
 class PriceForm(PlainForm):
@@ -131,6 +123,7 @@ class PermissionForm(PlainForm):
 
     endpoint = forms.ChoiceField(
         label=_("Endpoint"),
+        choices=lambda: [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()],
         help_text=_("Whoever runs the server names the endpoints, and where each one is."),
     )
     questions = forms.BooleanField(label=_("Questions with their options"), required=False)
@@ -163,9 +156,6 @@ class PermissionForm(PlainForm):
     def __init__(self, bank: QuestionBank, zone: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.zone = zone
-        field = self.fields["endpoint"]
-        if isinstance(field, forms.ChoiceField):
-            field.choices = [(one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints()]
         words = gettext("The end of this day in your time zone, %(zone)s; a year at most.")
         self.fields["expires_at"].help_text = words % {"zone": zone}
         if not bank.terms:
@@ -228,10 +218,8 @@ class PromptForm(PlainForm):
         super().__init__(*args, **kwargs)
         if reason:
             self.fields["reason"].widget.attrs["rows"] = 12
-        field = self.fields["variables"]
-        if isinstance(field, forms.MultipleChoiceField):
-            known = KNOWN[PromptPurpose(parent.purpose)]
-            field.choices = [(name, f"{{{{{name}}}}}: {gettext(holds)}") for name, holds in known.items()]
+        known = KNOWN[PromptPurpose(parent.purpose)]
+        self.offer("variables", [(name, f"{{{{{name}}}}}: {gettext(holds)}") for name, holds in known.items()])
 
 
 _FIELDS_OF: dict[str, tuple[str, ...]] = {
@@ -305,24 +293,19 @@ class GenerationForm(AskingForm):
     )
     bullets_prompt = forms.ModelChoiceField(
         label=_("Prompt for findings"),
-        queryset=PromptVersion.objects.none(),
+        queryset=prompts_for(PromptPurpose.BULLETS),
         required=False,
         empty_label=_("of this program"),
     )
     questions_prompt = forms.ModelChoiceField(
         label=_("Prompt for questions"),
-        queryset=PromptVersion.objects.none(),
+        queryset=prompts_for(PromptPurpose.QUESTIONS),
         required=False,
         empty_label=_("of this program"),
     )
     field_order = (
         *("per_exam", "seed", "endpoint", "model", "bullets_prompt", "questions_prompt", "temperature", "cap", "mask"),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name, purpose in (("bullets_prompt", PromptPurpose.BULLETS), ("questions_prompt", PromptPurpose.QUESTIONS)):
-            self.offer_prompts(name, PromptVersion.objects.filter(purpose=purpose).order_by("name", "-number"))
 
     def sources(self) -> list[tuple[forms.boundfield.BoundWidget, list[forms.BoundField]]]:
         """Each way in which reports come, with the fields that are its own."""
@@ -381,17 +364,21 @@ class GenerationForm(AskingForm):
 class ValidatorForm(AskingForm):
     """One validator, or all three."""
 
-    check = forms.ChoiceField(label=_("Validator"))
+    check = forms.ChoiceField(
+        label=_("Validator"),
+        choices=[
+            (ALL, _("c1, c2 and c3")),
+            *((one, _(PARTS[one].label)) for one in JUDGED),
+            (RATING, _("rating of difficulty")),
+        ],
+    )
     prompt = forms.ModelChoiceField(
-        label=_("Prompt"), queryset=PromptVersion.objects.none(), required=False, empty_label=_("of this program")
+        label=_("Prompt"), queryset=prompts_for(PromptPurpose.CHECK), required=False, empty_label=_("of this program")
     )
     field_order = ("check", "endpoint", "model", "prompt", "cap", "temperature")
 
-    def __init__(self, prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        named = [(one, gettext(PARTS[one].label)) for one in JUDGED]
-        self.offer("check", [(ALL, gettext("c1, c2 and c3")), *named, (RATING, gettext("rating of difficulty"))])
-        self.offer_prompts("prompt", prompts)
         self.fields["model"].help_text = _(
             "Empty: as whoever runs the server has set it. Not the model that wrote the questions."
         )
@@ -409,11 +396,6 @@ class GateForm(PlainForm):
     parts = forms.MultipleChoiceField(
         label=_("Every question has to pass these"),
         required=False,
+        choices=[(code, _(PARTS[code].label)) for code in GATED],
         widget=forms.CheckboxSelectMultiple,
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["parts"]
-        assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = [(code, gettext(PARTS[code].label)) for code in GATED]

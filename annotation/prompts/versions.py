@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import lock_log, record
@@ -31,6 +31,11 @@ PROMPT_IMAGES = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)  # the other
 
 class PromptRefused(Refused):
     """A prompt cannot be stored, or there is none of this name."""
+
+
+def prompts_for(purpose: PromptPurpose) -> QuerySet[PromptVersion]:
+    """By name, the newest version of each first."""
+    return PromptVersion.objects.filter(purpose=purpose).order_by("name", "-number")
 
 
 def make_version(

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.call_enums import NO_ANSWER, BatchState, PromptPurpose
+from annotation.call_enums import NO_ANSWER, BatchState
 from annotation.enums import FindingPlace, KeySource
 from annotation.generation.kernels.answer_forms import NotInForm, read_form, sent_text
 from annotation.jobs.handlers import JobKind, Progress, Result
@@ -215,11 +215,6 @@ def act_on_run(run: ValidatorRun, act: str, *, actor: User | None, at: datetime)
 def asked_with(validator: str) -> PromptVersion | None:
     """Our prompt of this validator as it is now; None before it was needed first."""
     return stored_version(PROMPTS[validator])
-
-
-def prompts_to_check() -> QuerySet[PromptVersion]:
-    """By name, the newest version of each first."""
-    return PromptVersion.objects.filter(purpose=PromptPurpose.CHECK).order_by("name", "-number")
 
 
 def failing(bank: QuestionBank, validator: str, person: User) -> QuerySet[Finding]:

@@ -31,14 +31,7 @@ from annotation.site.sorted_tables import numbered_page
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
-from annotation.validators.taking_verdicts import (
-    act_on_run,
-    asked_with,
-    failing,
-    note_read,
-    prompts_to_check,
-    runs_of,
-)
+from annotation.validators.taking_verdicts import act_on_run, asked_with, failing, note_read, runs_of
 from annotation.validators.validator_plans import begin_checks, plan_checks
 from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
@@ -61,7 +54,7 @@ def bank_of(request: AuthenticatedRequest, slug: str) -> QuestionBank:
 def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All parts of V(Q) over the bank with its gate; a validator is asked from here."""
     bank = bank_of(request, slug)
-    form = ValidatorForm(prompts_to_check(), request.POST or None)
+    form = ValidatorForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         begun = run_on_form(form, lambda: begin_checks(plan_checks(form.wanted(bank), **by(request)), **by(request)))
         if begun is not None:

@@ -17,13 +17,14 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice, cleaned
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
-from annotation.call_enums import BatchState, SentImages
+from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.enums import JobState
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.jobs.queueing import facts_of_result, refusals_of
 from annotation.model_calls.next_calls import tallies
 from annotation.models import Job, Upload
 from annotation.people.kept_answers import MadeAnswer
+from annotation.prompts.versions import prompts_for
 from readerstudy.acts.models import check_works_with_models, run_of
 from readerstudy.api.model_list import OfModels
 from readerstudy.enums import FILE_FORMS
@@ -33,7 +34,6 @@ from readerstudy.model_runs.planning import (
     MOST_REPEATS,
     RunPlan,
     plan_run,
-    prompts_to_answer,
     runs_seen_by,
     store_run,
     targets_to_run,
@@ -330,13 +330,13 @@ class ModelRuns(OfModels, ListOf[ModelRun]):
     def post(self, request: Request, **named: Any) -> Response:
         check_runs_models(self.person)
         sent = self.sent(ModelRunSent)
-        targets, prompts = targets_to_run(self.person), prompts_to_answer()
-        versions = prompts.filter(name=sent["prompt"])
+        targets = targets_to_run(self.person)
+        versions = prompts_for(PromptPurpose.ANSWER).filter(name=sent["prompt"])
         if number := sent.get("prompt_number"):
             versions = versions.filter(number=number)
         prompt = versions.first()
         chosen = {"target": target_value(target_named(targets, sent)), "prompt": prompt.pk if prompt else 0}
-        form = ModelRunForm(targets, prompts, {**sent, **chosen})
+        form = ModelRunForm(targets, {**sent, **chosen})
         cleaned(form)
 
         def store(plan: RunPlan) -> MadeAnswer:

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
 from django.forms.boundfield import BoundField
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.call_enums import SentImages
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.endpoints.kernels.completions import ChatSettings
-from annotation.forms import PlainForm
+from annotation.forms import PlainForm, choices_of
 from annotation.forms.model_endpoints import AskingForm
 from annotation.imaging.kernels.picture_policies import QUARTER
-from annotation.models import PromptVersion, QuestionBank, User
+from annotation.models import QuestionBank, User
+from annotation.prompts.versions import prompts_for
 from annotation.templatetags.pages import file_size
 from readerstudy.enums import FILE_FORMS, PredictionForm
 from readerstudy.forms.drafts import SentFile
@@ -212,9 +212,10 @@ class ModelRunForm(AskingForm):
         ),
     )
     target = forms.ChoiceField(label=_("Questions of"))
-    prompt = forms.ModelChoiceField(label=_("Prompt"), queryset=PromptVersion.objects.none(), empty_label=None)
+    prompt = forms.ModelChoiceField(label=_("Prompt"), queryset=prompts_for(PromptPurpose.ANSWER), empty_label=None)
     images = forms.TypedChoiceField(
         label=_("Images"),
+        choices=[("", _("as the prompt says")), *choices_of(SentImages)],
         coerce=SentImages,
         empty_value=None,
         required=False,
@@ -251,13 +252,10 @@ class ModelRunForm(AskingForm):
         help_text=_("Of the questions that are asked first."),
     )
 
-    def __init__(self, targets: Sequence[Target], prompts: QuerySet[PromptVersion], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, targets: Sequence[Target], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._targets = {target_value(target): target for target in targets}
         self.offer("target", target_choices(targets))
-        words = [(one.value, gettext(one.label)) for one in SentImages]
-        self.offer("images", [("", gettext("as the prompt says")), *words])
-        self.offer_prompts("prompt", prompts)
 
     @property
     def groups(self) -> Iterator[tuple[str, list[BoundField]]]:
@@ -302,13 +300,8 @@ class ExplanationsForm(PlainForm):
         super().__init__(*args, **kwargs)
         runs = runs_to_grade(bank, person)
         words = gettext("%(model)s, run %(n)d on %(name)s")
-        self.offer(
-            "runs",
-            [
-                (one.public_id, words % {"model": one.entry, "n": one.number, "name": one.study or bank.name})
-                for one in runs
-            ],
-        )
+        facts = ((one, {"model": one.entry, "n": one.number, "name": one.study or bank.name}) for one in runs)
+        self.offer("runs", [(one.public_id, words % said) for one, said in facts])
 
 
 class StartModelRunForm(PlainForm):

@@ -324,11 +324,6 @@ def _described(wanted: RunWanted) -> dict[str, str]:
 
 
 # --- what a run can be planned with ---
-def prompts_to_answer() -> QuerySet[PromptVersion]:
-    """By name, the newest version of each first."""
-    return PromptVersion.objects.filter(purpose=PromptPurpose.ANSWER).order_by("name", "-number")
-
-
 def model_at(endpoint: str, given: str) -> str:
     """What the endpoint calls the model. Raises RunningRefused where neither says so."""
     named = given.strip() or endpoint_named(endpoint).model

@@ -17,10 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.call_enums import CallOutcome
+from annotation.call_enums import CallOutcome, PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.ingest.serving import picture_bytes
 from annotation.models import QuestionBank, Revision, User
+from annotation.prompts.versions import prompts_for
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_on_form
@@ -43,7 +44,6 @@ from readerstudy.model_runs.asked_questions import cautions, open_call, picture_
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
 from readerstudy.model_runs.planning import (
     plan_run,
-    prompts_to_answer,
     runs_seen_by,
     shows_results,
     store_run,
@@ -74,14 +74,15 @@ def model_runs(request: AuthenticatedRequest) -> HttpResponse:
 def model_run_new(request: AuthenticatedRequest) -> HttpResponse:
     """Plan a run. Nothing is sent by it."""
     check_runs_models(request.user)
-    targets, prompts, plan = targets_to_run(request.user), prompts_to_answer(), None
-    form = ModelRunForm(targets, prompts, request.POST if request.method == "POST" else None)
+    targets, plan = targets_to_run(request.user), None
+    form = ModelRunForm(targets, request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         plan = run_on_form(form, lambda: store_run(plan_run(form.wanted(), **by(request)), **by(request)))
     if plan is not None:
         messages.success(request, _("The run is planned. Nothing was sent yet."))
         return redirect("model-run", plan.stored_run.batch.public_id)
-    context = {"form": form, "has_endpoints": endpoints(), "has_targets": targets, "has_prompts": prompts.exists()}
+    context = {"form": form, "has_endpoints": endpoints(), "has_targets": targets}
+    context["has_prompts"] = prompts_for(PromptPurpose.ANSWER).exists()
     return render(request, "readerstudy/model_runs/new.html", context, status=422 if form.errors else 200)
 
 
