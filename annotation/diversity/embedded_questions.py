@@ -208,16 +208,12 @@ def compare_embedded(
     if embedding.threshold is None:
         return EmbeddedResult(str(embedding), None, n_questions)
     from annotation.diversity.kernels.near_vectors import near_vectors  # numpy and scikit-learn
-    from annotation.quality.duplicates import more_words, note_compared, store_nearest
+    from annotation.quality.duplicates import BankTexts, near_ones, note_compared, store_nearest
 
     revisions, numbers, vectors = vectors_of(bank, embedding)
     found = near_vectors(vectors, embedding.threshold, progress.report)
-    made: dict[int, tuple[int, dict[str, object], bool]] = {}
-    for row, place in enumerate(found.nearest.tolist()):
-        if place >= 0:
-            words = {"embedding": embedding, "number": numbers[place], "more": more_words(found, row)}
-            words["similarity"] = f"{found.similarity[row]:.2f}"
-            made[revisions[row]] = revisions[place], words, found.first_of[row] == row
+    read = BankTexts(revisions, numbers)
+    made = near_ones(found, read, read, embedding=embedding)
     n_changed = store_nearest(bank, RULES[NEAR_EMBEDDED], revisions, made, at=at)
     n_pairs, facts = found.n_pairs, {"embedding": str(embedding)}
     note_compared(bank, n_changed, embedding.threshold, n_pairs, actor=actor, at=at, **facts)

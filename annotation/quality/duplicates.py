@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -49,57 +49,53 @@ class ShownPair:
 
 
 @dataclass(frozen=True)
-class DuplicateResult:
-    """``n_duplicates`` questions have another one at or above the threshold; ``around``: pairs on both sides of it."""
+class Compared:
+    """How many questions of a bank were compared, and from which similarity on two are alike."""
 
     threshold: float
     n_questions: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class DuplicateResult(Compared):
+    """``n_duplicates`` questions have another one at or above the threshold; ``around``: pairs on both sides of it."""
+
     n_duplicates: int
     n_pairs: int
     around: list[ShownPair]
 
-    def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "around": [vars(pair) for pair in self.around]}
-
 
 @dataclass(frozen=True)
-class TwinResult:
+class TwinResult(Compared):
     """``n_twins`` questions of the bank have one in a public bank at or above the threshold."""
 
-    threshold: float
-    n_questions: int
     n_public: int  # questions of public banks that they were compared with
     banks: list[str]
     n_twins: int
     n_pairs: int
     around: list[ShownPair]  # the second question is that of a public bank
 
-    def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "around": [vars(pair) for pair in self.around]}
-
 
 @dataclass(frozen=True)
-class ReleasedResult:
+class ReleasedResult(Compared):
     """``n_twins`` of the questions of a bank have one in a release at or above the threshold."""
 
-    threshold: float
-    n_questions: int
     n_released: int  # wordings in releases of this and other banks that they were compared with
     n_twins: int
     newest: int  # of the wordings that were compared, by their number in the database
-
-    def as_json(self) -> dict[str, Any]:
-        return vars(self)
 
 
 @dataclass
 class BankTexts:
     """Questions as they are compared: stem and options, by number; ``banks`` for those of several."""
 
-    revisions: list[int]
-    numbers: list[int]
-    texts: list[str]
-    banks: list[int]
+    revisions: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    banks: list[int] = field(default_factory=list)
 
     def without(self, numbers: Collection[int]) -> BankTexts:
         kept = [place for place, number in enumerate(self.numbers) if number not in numbers]
@@ -124,11 +120,7 @@ def check_duplicates(
     _check_threshold(threshold)
     read = read_texts([bank])
     found = find_neighbours(read.texts, threshold, watch)
-    made = {}
-    for row, place in _with_nearest(found):
-        words = {"number": read.numbers[place], "more": more_words(found, row)}
-        words |= {"similarity": f"{found.similarity[row]:.2f}"}
-        made[read.revisions[row]] = read.revisions[place], words, found.first_of[row] == row
+    made = near_ones(found, read, read)
     n_changed = store_nearest(bank, RULES[NEAR_DUPLICATE], read.revisions, made, at=at)
     note_compared(bank, n_changed, threshold, found.n_pairs, actor=actor, at=at)
     QuestionBank.objects.filter(pk=bank.pk).update(compared_at=at)
@@ -152,23 +144,18 @@ def check_twins(
     public = public_banks_beside(bank)
     read, others = read_texts([bank]), read_texts(list(QuestionBank.objects.filter(pk__in=public)))
     found = find_twins(read.texts, others.texts, threshold, watch)
-    made = {}
-    for row, place in _with_nearest(found):
-        words = {"number": others.numbers[place], "bank": public[others.banks[place]], "more": more_words(found, row)}
-        words |= {"similarity": f"{found.similarity[row]:.2f}"}
-        made[read.revisions[row]] = others.revisions[place], words, False
+    made = near_ones(found, read, others, public)
     n_changed = store_nearest(bank, RULES[PUBLIC_TWIN], read.revisions, made, at=at)
     n_pairs = int(found.n_similar.sum())
     note_compared(bank, n_changed, threshold, n_pairs, actor=actor, at=at, across=sorted(public.values()))
     QuestionBank.objects.filter(pk=bank.pk).update(twins_sought_at=at)
-    around = list(_shown(read, others, found))
-    names = sorted(public.values())
-    return TwinResult(threshold, len(read.texts), len(others.texts), names, len(made), n_pairs, around)
+    n_public, names, around = len(others.texts), sorted(public.values()), list(_shown(read, others, found))
+    return TwinResult(threshold, len(read.texts), n_public, names, len(made), n_pairs, around)
 
 
 def find_released(
     bank: QuestionBank, *, threshold: float = THRESHOLD, watch: Watch | None = None
-) -> tuple[ReleasedResult, BankTexts, Nearest]:
+) -> tuple[ReleasedResult, BankTexts, dict[int, NearOne]]:
     """Compare the current questions of a bank with those in releases of other banks, and those that it never released
     with those that it did; nothing is stored. Raises QualityRefused for a threshold out of range.
     """
@@ -176,14 +163,10 @@ def find_released(
     own, names = read_texts([bank]), dict(QuestionBank.objects.values_list("pk", "name"))
     was_released = set(_released(bank).values_list("question__number", flat=True))
     others = [one for one in QuestionBank.objects.filter(releases__isnull=False).distinct() if one != bank]
-    made: dict[int, tuple[int, Mapping[str, object], bool]] = {}
+    made: dict[int, NearOne] = {}
     passes = (own.without(was_released), read_texts([bank], released=True)), (own, read_texts(others, released=True))
     for read, beside in passes:  # what another bank released counts where both are near
-        found = find_twins(read.texts, beside.texts, threshold, watch)
-        for row, place in _with_nearest(found):
-            words = {"number": beside.numbers[place], "bank": names[beside.banks[place]]}
-            words |= {"more": more_words(found, row), "similarity": f"{found.similarity[row]:.2f}"}
-            made[read.revisions[row]] = beside.revisions[place], words, False
+        made |= near_ones(find_twins(read.texts, beside.texts, threshold, watch), read, beside, names)
     n_released = sum(len(beside.texts) for read, beside in passes if read.texts)
     newest = max(own.revisions, default=0)
     return ReleasedResult(threshold, len(own.texts), n_released, len(made), newest), own, made
@@ -222,7 +205,7 @@ def _released(bank: QuestionBank) -> QuerySet[Revision]:
 
 def read_texts(banks: Collection[QuestionBank], *, released: bool = False) -> BankTexts:
     """Stem and options of the current questions, by bank and number, withdrawn ones last; or of released wordings."""
-    read = BankTexts([], [], [], [])
+    read = BankTexts()
     columns = ("pk", "question__number", "stem", "options")
     for bank in banks:
         found = _released(bank) if released else Revision.objects.in_bank(bank).current()
@@ -235,14 +218,22 @@ def read_texts(banks: Collection[QuestionBank], *, released: bool = False) -> Ba
     return read
 
 
-def _with_nearest(found: Neighbours) -> Iterator[tuple[int, int]]:
-    """Each row that has a near one, with it."""
-    return ((row, place) for row, place in enumerate(found.nearest.tolist()) if place >= 0)
+# Of a revision: the most similar one, words of the rule, and whether it is the one of its group that is kept.
+NearOne = tuple[int, Mapping[str, object], bool]
 
 
-def more_words(found: Neighbours, row: int) -> str:
-    n_more = int(found.n_similar[row]) - 1
-    return f"; {n_more:,} more questions are at {found.threshold:g} or above" if n_more else ""
+def near_ones(
+    found: Neighbours, read: BankTexts, beside: BankTexts, names: Mapping[int, str] | None = None, **more: object
+) -> dict[int, NearOne]:
+    """Of each revision that has a near one ``beside``. ``names``: of other banks, where none of a group is kept."""
+    made: dict[int, NearOne] = {}
+    for row, place in enumerate(found.nearest.tolist()):
+        if place >= 0:
+            n_more, of_bank = int(found.n_similar[row]) - 1, {"bank": names[beside.banks[place]]} if names else {}
+            words = {"number": beside.numbers[place], "similarity": f"{found.similarity[row]:.2f}", **of_bank, **more}
+            words["more"] = f"; {n_more:,} more questions are at {found.threshold:g} or above" if n_more else ""
+            made[read.revisions[row]] = beside.revisions[place], words, not names and bool(found.first_of[row] == row)
+    return made
 
 
 def _shown(read: BankTexts, others: BankTexts, found: Neighbours) -> Iterator[ShownPair]:
@@ -252,11 +243,9 @@ def _shown(read: BankTexts, others: BankTexts, found: Neighbours) -> Iterator[Sh
         yield ShownPair(pair.similarity, *numbers, *texts)
 
 
-# Of a revision: the most similar one, words of the rule, and whether it is the one of its group that is kept.
-Nearest = Mapping[int, tuple[int, Mapping[str, object], bool]]
-
-
-def store_nearest(bank: QuestionBank, rule: Rule, revisions: list[int], made: Nearest, *, at: datetime) -> int:
+def store_nearest(
+    bank: QuestionBank, rule: Rule, revisions: list[int], made: Mapping[int, NearOne], *, at: datetime
+) -> int:
     """Bring the stored findings of this rule in line for these revisions, in batches; how many rows that changed."""
     n_changed = 0
     for start in range(0, len(revisions), BATCH):
