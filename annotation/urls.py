@@ -22,6 +22,16 @@ from annotation.views.review import cases, round_acts, round_outcomes, rounds, w
 from annotation.views.site import administration, api_pages, home
 from annotation.views.site.confirming import page_paths
 
+IMPORT = "banks/import/<str:public_id>/"
+OUTCOMES = "banks/<slug:slug>/outcomes/"
+GENERATED = "banks/<slug:slug>/generated/"
+VALIDATORS = "banks/<slug:slug>/validators/"
+NEAR_DUPLICATES = "banks/<slug:slug>/near-duplicates/"
+COMPLIANCE = "banks/<slug:slug>/compliance/"
+SENDING = "banks/<slug:slug>/sending/"
+REVIEWER = "rounds/<slug:slug>/reviewers/<int:pk>/"
+PAIRS = f"{NEAR_DUPLICATES}pairs/<str:public_id>/"
+
 urlpatterns = [
     path("", home.home, name="home"),
     # reviewing, first: addresses are tried in order, and these are asked most
@@ -109,13 +119,9 @@ urlpatterns = [
     path("banks/import/matchings/", question_imports.column_matchings, name="column-matchings"),
     path("banks/import/matchings/<int:pk>/rename/", question_imports.matching_rename, name="matching-rename"),
     path("banks/import/matchings/<int:pk>/delete/", question_imports.matching_delete, name="matching-delete"),
-    path("banks/import/<str:public_id>/", question_imports.question_import, name="question-import"),
-    path(
-        "banks/import/<str:public_id>/columns/",
-        question_imports.question_import_columns,
-        name="question-import-columns",
-    ),
-    path("banks/import/<str:public_id>/store/", question_imports.question_import_store, name="question-import-store"),
+    path(IMPORT, question_imports.question_import, name="question-import"),
+    path(f"{IMPORT}columns/", question_imports.question_import_columns, name="question-import-columns"),
+    path(f"{IMPORT}store/", question_imports.question_import_store, name="question-import-store"),
     re_path(
         r"^banks/import/(?P<public_id>[\w-]+)/report\.(?P<form>json|csv)$",
         question_imports.question_import_report,
@@ -128,53 +134,33 @@ urlpatterns = [
     path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
     path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),
     path("banks/<slug:slug>/export/", bank.bank_export, name="bank-export"),
-    path("banks/<slug:slug>/outcomes/", round_outcomes.bank_outcomes, name="bank-outcomes"),
-    path("banks/<slug:slug>/outcomes/groups/", round_outcomes.bank_groups, name="bank-groups"),
-    path("banks/<slug:slug>/outcomes/difficulty/", round_outcomes.bank_difficulty, name="bank-difficulty"),
-    path(
-        "banks/<slug:slug>/outcomes/<slug:figure>/<slug:width>.<slug:form>",
-        round_outcomes.bank_figure,
-        name="bank-figure",
-    ),
-    path("banks/<slug:slug>/generated/", prompts.generation_runs, name="generation-runs"),
-    path("banks/<slug:slug>/generated/<str:public_id>/", prompts.generation_run, name="generation-run"),
-    path(
-        "banks/<slug:slug>/generated/<str:public_id>/<slug:act>/",
-        prompts.generation_run_act,
-        name="generation-run-act",
-    ),
-    path("banks/<slug:slug>/validators/", bank_validators.bank_validators, name="bank-validators"),
+    path(OUTCOMES, round_outcomes.bank_outcomes, name="bank-outcomes"),
+    path(f"{OUTCOMES}groups/", round_outcomes.bank_groups, name="bank-groups"),
+    path(f"{OUTCOMES}difficulty/", round_outcomes.bank_difficulty, name="bank-difficulty"),
+    path(f"{OUTCOMES}<slug:figure>/<slug:width>.<slug:form>", round_outcomes.bank_figure, name="bank-figure"),
+    path(GENERATED, prompts.generation_runs, name="generation-runs"),
+    path(f"{GENERATED}<str:public_id>/", prompts.generation_run, name="generation-run"),
+    path(f"{GENERATED}<str:public_id>/<slug:act>/", prompts.generation_run_act, name="generation-run-act"),
+    path(VALIDATORS, bank_validators.bank_validators, name="bank-validators"),
     path("banks/<slug:slug>/difficulty/", bank_validators.bank_difficulties, name="bank-difficulties"),
-    path("banks/<slug:slug>/validators/keeping-out/", bank_validators.bank_keeping_out, name="bank-keeping-out"),
-    path(
-        "banks/<slug:slug>/validators/runs/<str:public_id>/<slug:act>/",
-        bank_validators.validator_run_act,
-        name="validator-run-act",
-    ),
+    path(f"{VALIDATORS}keeping-out/", bank_validators.bank_keeping_out, name="bank-keeping-out"),
+    path(f"{VALIDATORS}runs/<str:public_id>/<slug:act>/", bank_validators.validator_run_act, name="validator-run-act"),
     path("banks/<slug:slug>/valid/", bank_validators.bank_valid, name="bank-valid"),
     path("banks/<slug:slug>/releases/", releases.bank_releases, name="bank-releases"),
     *page_paths("banks/<slug:slug>/releases/<str:public_id>/", RELEASE_ACTS),
     path("banks/<slug:slug>/releases/<str:public_id>/<slug:what>/", releases.release_file, name="bank-release-file"),
-    path("banks/<slug:slug>/near-duplicates/", diversity.bank_near_duplicates, name="bank-near-duplicates"),
-    path("banks/<slug:slug>/near-duplicates/compare/", diversity.bank_compare, name="bank-compare"),
-    path("banks/<slug:slug>/near-duplicates/embed/", diversity.bank_embed, name="bank-embed"),
-    path("banks/<slug:slug>/near-duplicates/pairs/", diversity.pair_trials, name="pair-trials"),
-    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/", diversity.pair_trial, name="pair-trial"),
-    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/judge/", diversity.pair_judge, name="pair-judge"),
-    path("banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/end/", diversity.pair_end, name="pair-end"),
-    path(
-        "banks/<slug:slug>/near-duplicates/pairs/<str:public_id>/threshold/",
-        diversity.pair_threshold,
-        name="pair-threshold",
-    ),
-    path("banks/<slug:slug>/compliance/", compliance.bank_compliance, name="bank-compliance"),
-    path("banks/<slug:slug>/compliance/classify/", compliance.bank_classify, name="bank-classify"),
-    path(
-        "banks/<slug:slug>/compliance/<str:public_id>/threshold/",
-        compliance.bank_class_threshold,
-        name="bank-class-threshold",
-    ),
-    path("banks/<slug:slug>/validators/<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
+    path(NEAR_DUPLICATES, diversity.bank_near_duplicates, name="bank-near-duplicates"),
+    path(f"{NEAR_DUPLICATES}compare/", diversity.bank_compare, name="bank-compare"),
+    path(f"{NEAR_DUPLICATES}embed/", diversity.bank_embed, name="bank-embed"),
+    path(f"{NEAR_DUPLICATES}pairs/", diversity.pair_trials, name="pair-trials"),
+    path(PAIRS, diversity.pair_trial, name="pair-trial"),
+    path(f"{PAIRS}judge/", diversity.pair_judge, name="pair-judge"),
+    path(f"{PAIRS}end/", diversity.pair_end, name="pair-end"),
+    path(f"{PAIRS}threshold/", diversity.pair_threshold, name="pair-threshold"),
+    path(COMPLIANCE, compliance.bank_compliance, name="bank-compliance"),
+    path(f"{COMPLIANCE}classify/", compliance.bank_classify, name="bank-classify"),
+    path(f"{COMPLIANCE}<str:public_id>/threshold/", compliance.bank_class_threshold, name="bank-class-threshold"),
+    path(f"{VALIDATORS}<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
     *page_paths("banks/<slug:slug>/", BANK_ACTS),
@@ -185,14 +171,10 @@ urlpatterns = [
     path("banks/<slug:slug>/<int:number>/undo/", chosen.question_undo, name="question-undo"),
     *page_paths("banks/<slug:slug>/<int:number>/", QUESTION_ACTS),
     # what of a bank may be sent to models, and the prompts that they are asked with
-    path("banks/<slug:slug>/sending/", endpoints.bank_sending, name="bank-sending"),
-    path("banks/<slug:slug>/sending/terms/", endpoints.bank_terms, name="bank-terms"),
-    path("banks/<slug:slug>/sending/permit/", endpoints.bank_permission_new, name="bank-permission-new"),
-    path(
-        "banks/<slug:slug>/sending/<str:public_id>/withdraw/",
-        endpoints.bank_permission_withdraw,
-        name="bank-permission-withdraw",
-    ),
+    path(SENDING, endpoints.bank_sending, name="bank-sending"),
+    path(f"{SENDING}terms/", endpoints.bank_terms, name="bank-terms"),
+    path(f"{SENDING}permit/", endpoints.bank_permission_new, name="bank-permission-new"),
+    path(f"{SENDING}<str:public_id>/withdraw/", endpoints.bank_permission_withdraw, name="bank-permission-withdraw"),
     path("prompts/", prompts.prompts, name="prompts"),
     path("prompts/<str:public_id>/", prompts.prompt, name="prompt"),
     path("prompts/<str:public_id>/next/", prompts.prompt_next, name="prompt-next"),
@@ -256,11 +238,9 @@ urlpatterns = [
     path("rounds/<slug:slug>/let-in/<int:pk>/", worklist.calibration_let_in, name="calibration-let-in"),
     path("rounds/<slug:slug>/delete/", round_acts.round_delete, name="round-delete"),
     path("rounds/<slug:slug>/reviewers/add/", round_acts.round_reviewer_add, name="round-reviewer-add"),
-    path("rounds/<slug:slug>/reviewers/<int:pk>/", rounds.round_reviewer, name="round-reviewer"),
-    path(
-        "rounds/<slug:slug>/reviewers/<int:pk>/remove/", round_acts.round_reviewer_remove, name="round-reviewer-remove"
-    ),
-    path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
+    path(REVIEWER, rounds.round_reviewer, name="round-reviewer"),
+    path(f"{REVIEWER}remove/", round_acts.round_reviewer_remove, name="round-reviewer-remove"),
+    path(f"{REVIEWER}reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
     path("rounds/<slug:slug>/<slug:figure>/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
     path("rounds/<slug:slug>/import/", round_outcomes.round_import, name="round-import"),

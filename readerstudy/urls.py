@@ -7,43 +7,22 @@ from django.urls import URLPattern, path
 from annotation.views.site.confirming import page_paths
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-from readerstudy.views import conducting, links, runs, studies
-from readerstudy.views import conducting as study_acts
-from readerstudy.views import monitoring as watch_acts
-from readerstudy.views import monitoring as watch_results
-from readerstudy.views import monitoring as watching
-from readerstudy.views import reading as reading_api
-from readerstudy.views import reading as reading_room
-from readerstudy.views import runs as comparing
+from readerstudy.views import conducting, links, monitoring, reading, runs, studies
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
-from readerstudy.views.predictions import models
-from readerstudy.views.predictions import uploads as predictions
-from readerstudy.views.results import overview
-from readerstudy.views.results import overview as results
-from readerstudy.views.results import overview as results_report
-from readerstudy.views.results import pairs as results_items
-from readerstudy.views.results import pairs as results_pairs
+from readerstudy.views.predictions import models, uploads
+from readerstudy.views.results import overview, pairs
+
+INVITATION = "studies/<slug:slug>/invitations/<int:pk>/"
+RESULTS = "studies/<slug:slug>/results/<str:public_id>/"
 
 urlpatterns: list[URLPattern] = [
     # readers come in
     path("studies/<slug:slug>/invite/", inviting.study_invite, name="study-invite"),
     path("studies/<slug:slug>/invite/file/", inviting.study_invite_file, name="study-invite-file"),
-    path(
-        "studies/<slug:slug>/invitations/<int:pk>/remind/",
-        inviting.study_invitation_remind,
-        name="study-invitation-remind",
-    ),
-    path(
-        "studies/<slug:slug>/invitations/<int:pk>/restore/",
-        inviting.study_invitation_restore,
-        name="study-invitation-restore",
-    ),
-    path(
-        "studies/<slug:slug>/invitations/<int:pk>/revoke/",
-        inviting.study_invitation_revoke,
-        name="study-invitation-revoke",
-    ),
+    path(f"{INVITATION}remind/", inviting.study_invitation_remind, name="study-invitation-remind"),
+    path(f"{INVITATION}restore/", inviting.study_invitation_restore, name="study-invitation-restore"),
+    path(f"{INVITATION}revoke/", inviting.study_invitation_revoke, name="study-invitation-revoke"),
     path("read/", steps.readings, name="readings"),
     path("read/join/<str:token>/", inviting.study_invitation, name="study-invitation"),
     path("read/<slug:slug>/", steps.reading, name="reading"),
@@ -76,68 +55,42 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/freezing/", freezing.study_indications, name="study-indications"),
     path("studies/<slug:slug>/freeze/", freezing.study_freeze, name="study-freeze"),
     path("studies/<slug:slug>/protocol.json", freezing.study_protocol, name="study-protocol"),
-    path("studies/<slug:slug>/copy/", study_acts.study_copy, name="study-copy"),
-    path("studies/<slug:slug>/delete/", study_acts.study_delete, name="study-delete"),
+    path("studies/<slug:slug>/copy/", conducting.study_copy, name="study-copy"),
+    path("studies/<slug:slug>/delete/", conducting.study_delete, name="study-delete"),
     *page_paths("studies/<slug:slug>/", STUDY_ACTS),
     # watching
     *page_paths("studies/<slug:slug>/watch/", WATCHING_ACTS),
     *page_paths("studies/<slug:slug>/watch/<str:public_id>/", READER_ACTS),
-    path("studies/<slug:slug>/watch/", watching.study_watch, name="study-watch"),
-    path("studies/<slug:slug>/watch/interim/", watch_results.study_interim, name="study-interim"),
-    path("studies/<slug:slug>/watch/<str:public_id>/", watching.study_reader, name="study-reader"),
-    path("studies/<slug:slug>/watch/<str:public_id>/replace/", watch_acts.reader_replace, name="study-reader-replace"),
-    path("studies/<slug:slug>/void/", watch_results.study_void, name="study-void"),
-    path("studies/<slug:slug>/re-review/", watch_results.study_rereview, name="study-rereview"),
+    path("studies/<slug:slug>/watch/", monitoring.study_watch, name="study-watch"),
+    path("studies/<slug:slug>/watch/interim/", monitoring.study_interim, name="study-interim"),
+    path("studies/<slug:slug>/watch/<str:public_id>/", monitoring.study_reader, name="study-reader"),
+    path("studies/<slug:slug>/watch/<str:public_id>/replace/", monitoring.reader_replace, name="study-reader-replace"),
+    path("studies/<slug:slug>/void/", monitoring.study_void, name="study-void"),
+    path("studies/<slug:slug>/re-review/", monitoring.study_rereview, name="study-rereview"),
     # analyses
     path("studies/<slug:slug>/analyse/", overview.study_analyse, name="study-analyse"),
     path("studies/<slug:slug>/analyses/<str:public_id>.json", overview.study_analysis, name="study-analysis"),
     # results
-    path("studies/<slug:slug>/results/", results.study_results, name="study-results"),
-    path("studies/<slug:slug>/results/<str:public_id>/", results.study_analysed, name="study-analysed"),
-    path(
-        "studies/<slug:slug>/results/<str:public_id>/stands/",
-        results.study_analysed_stands,
-        name="study-analysed-stands",
-    ),
-    path(
-        "studies/<slug:slug>/results/<str:public_id>/agreement/", results_pairs.study_agreement, name="study-agreement"
-    ),
-    path(
-        "studies/<slug:slug>/results/<str:public_id>/agreement/<int:first>/<int:second>/",
-        results_pairs.study_pair,
-        name="study-pair",
-    ),
-    path(
-        "studies/<slug:slug>/results/<str:public_id>/categories/",
-        results_items.study_categories,
-        name="study-categories",
-    ),
-    path("studies/<slug:slug>/results/<str:public_id>/cases/", results_items.study_items, name="study-items"),
-    path("studies/<slug:slug>/results/<str:public_id>/times/", results_items.study_times, name="study-times"),
-    path(
-        "studies/<slug:slug>/results/<str:public_id>/figures/<slug:name>/<slug:width>.<slug:form>",
-        results.study_figure,
-        name="study-figure",
-    ),
+    path("studies/<slug:slug>/results/", overview.study_results, name="study-results"),
+    path(RESULTS, overview.study_analysed, name="study-analysed"),
+    path(f"{RESULTS}stands/", overview.study_analysed_stands, name="study-analysed-stands"),
+    path(f"{RESULTS}agreement/", pairs.study_agreement, name="study-agreement"),
+    path(f"{RESULTS}agreement/<int:first>/<int:second>/", pairs.study_pair, name="study-pair"),
+    path(f"{RESULTS}categories/", pairs.study_categories, name="study-categories"),
+    path(f"{RESULTS}cases/", pairs.study_items, name="study-items"),
+    path(f"{RESULTS}times/", pairs.study_times, name="study-times"),
+    path(f"{RESULTS}figures/<slug:name>/<slug:width>.<slug:form>", overview.study_figure, name="study-figure"),
     # results by a link
-    path("studies/<slug:slug>/results/<str:public_id>/share/", links.study_share, name="study-share"),
+    path(f"{RESULTS}share/", links.study_share, name="study-share"),
     *page_paths("studies/<slug:slug>/links/<int:pk>/", LINK_ACTS),
     path("shared/<str:token>/", links.shared_analysed, name="shared-analysed"),
     path("shared/<str:token>/agreement/", links.shared_agreement, name="shared-agreement"),
     path("shared/<str:token>/categories/", links.shared_categories, name="shared-categories"),
     path("shared/<str:token>/times/", links.shared_times, name="shared-times"),
     path("shared/<str:token>/figures/<slug:name>/<slug:width>.<slug:form>", links.shared_figure, name="shared-figure"),
-    path("studies/<slug:slug>/results/<str:public_id>/report/", results_report.study_report, name="study-report"),
-    path(
-        "studies/<slug:slug>/results/<str:public_id>/report/make/",
-        results_report.study_report_make,
-        name="study-report-make",
-    ),
-    path(
-        "studies/<slug:slug>/results/<str:public_id>/report/<str:report_id>.zip",
-        results_report.study_report_file,
-        name="study-report-file",
-    ),
+    path(f"{RESULTS}report/", overview.study_report, name="study-report"),
+    path(f"{RESULTS}report/make/", overview.study_report_make, name="study-report-make"),
+    path(f"{RESULTS}report/<str:report_id>.zip", overview.study_report_file, name="study-report-file"),
     # data of a study
     path("studies/<slug:slug>/import/", studies.study_import, name="study-import"),
     path("studies/<slug:slug>/data/", studies.study_data, name="study-data"),
@@ -146,21 +99,19 @@ urlpatterns: list[URLPattern] = [
     # models and their predictions
     path("models/", models.models, name="models"),
     path("models/new/", models.model_new, name="model-new"),
-    path("models/compare/", comparing.models_compare, name="models-compare"),
-    path("models/compare/<slug:slug>/start/", comparing.models_compare_start, name="models-compare-start"),
-    path("models/compare/<slug:slug>.<slug:form>", comparing.models_compare_file, name="models-compare-file"),
+    path("models/compare/", runs.models_compare, name="models-compare"),
+    path("models/compare/<slug:slug>/start/", runs.models_compare_start, name="models-compare-start"),
+    path("models/compare/<slug:slug>.<slug:form>", runs.models_compare_file, name="models-compare-file"),
     *page_paths("models/compare/<slug:slug>/", COMPARISON_ACTS),
     *page_paths("models/submissions/<slug:slug>/", SUBMISSION_ACTS),
-    path("models/import/", predictions.predictions_import, name="predictions-import"),
-    path("models/import/store/", predictions.predictions_import_store, name="predictions-import-store"),
-    path("models/imports/<str:public_id>/", predictions.prediction_import, name="prediction-import"),
-    path("models/imports/<str:public_id>/store/", predictions.prediction_import_store, name="prediction-import-store"),
+    path("models/import/", uploads.predictions_import, name="predictions-import"),
+    path("models/import/store/", uploads.predictions_import_store, name="predictions-import-store"),
+    path("models/imports/<str:public_id>/", uploads.prediction_import, name="prediction-import"),
+    path("models/imports/<str:public_id>/store/", uploads.prediction_import_store, name="prediction-import-store"),
     path(
-        "models/imports/<str:public_id>/report.json",
-        predictions.prediction_import_report,
-        name="prediction-import-report",
+        "models/imports/<str:public_id>/report.json", uploads.prediction_import_report, name="prediction-import-report"
     ),
-    path("models/runs/<str:public_id>/", predictions.prediction_run, name="prediction-run"),
+    path("models/runs/<str:public_id>/", uploads.prediction_run, name="prediction-run"),
     *page_paths("models/runs/<str:public_id>/", RUN_ACTS),
     # models that the site runs itself
     path("models/at-work/", runs.model_runs, name="model-runs"),
@@ -180,16 +131,16 @@ urlpatterns: list[URLPattern] = [
     path("models/<str:public_id>/replace/", models.model_replace, name="model-replace"),
     path("models/<str:public_id>/withdraw/", models.model_withdraw, name="model-withdraw"),
     path("models/<str:public_id>/repeatability/", models.model_repeatability, name="model-repeatability"),
-    path("models/<str:public_id>/predictions/", predictions.prediction_import_new, name="prediction-import-new"),
+    path("models/<str:public_id>/predictions/", uploads.prediction_import_new, name="prediction-import-new"),
     # reading
-    path("read/<slug:slug>/room/", reading_room.reading_room, name="reading-room"),
-    path("read/<slug:slug>/session/", reading_api.reading_session, name="reading-session"),
-    path("read/<slug:slug>/state/", reading_api.reading_state, name="reading-state"),
-    path("read/<slug:slug>/pause/", reading_api.reading_pause, name="reading-pause"),
-    path("read/<slug:slug>/resume/", reading_api.reading_resume, name="reading-resume"),
-    path("read/<slug:slug>/cases/<str:place>/open/", reading_api.reading_open, name="reading-open"),
-    path("read/<slug:slug>/cases/<str:place>/choice/", reading_api.reading_choice, name="reading-choice"),
-    path("read/<slug:slug>/cases/<str:place>/events/", reading_api.reading_events, name="reading-events"),
-    path("read/<slug:slug>/cases/<str:place>/commit/", reading_api.reading_commit, name="reading-commit"),
-    path("read/<slug:slug>/cases/<str:place>/remark/", reading_api.reading_remark, name="reading-remark"),
+    path("read/<slug:slug>/room/", reading.reading_room, name="reading-room"),
+    path("read/<slug:slug>/session/", reading.reading_session, name="reading-session"),
+    path("read/<slug:slug>/state/", reading.reading_state, name="reading-state"),
+    path("read/<slug:slug>/pause/", reading.reading_pause, name="reading-pause"),
+    path("read/<slug:slug>/resume/", reading.reading_resume, name="reading-resume"),
+    path("read/<slug:slug>/cases/<str:place>/open/", reading.reading_open, name="reading-open"),
+    path("read/<slug:slug>/cases/<str:place>/choice/", reading.reading_choice, name="reading-choice"),
+    path("read/<slug:slug>/cases/<str:place>/events/", reading.reading_events, name="reading-events"),
+    path("read/<slug:slug>/cases/<str:place>/commit/", reading.reading_commit, name="reading-commit"),
+    path("read/<slug:slug>/cases/<str:place>/remark/", reading.reading_remark, name="reading-remark"),
 ]

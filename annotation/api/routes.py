@@ -12,6 +12,7 @@ from annotation.api.model_calls import asked_endpoints, generation_list, validat
 from annotation.api.questionbank import banks, incoming_files, question_acts, question_list, releases
 from annotation.api.review import review_list, round_drafts, round_list, round_people
 
+IMPORT = "banks/<slug:slug>/imports/<str:public_id>/"
 ROUND = "rounds/<slug:slug>/"
 REVIEWER = f"{ROUND}reviewers/<int:pk>/"
 QUESTION = "banks/<slug:slug>/questions/<int:number>/"
@@ -34,26 +35,14 @@ urlpatterns = [
     path("banks/<slug:slug>/", banks.OneBank.as_view(), name="api-bank"),
     *api_paths("banks/<slug:slug>/", BANK_ACTS, banks.OneBank),
     path("banks/<slug:slug>/imports/", incoming_files.Imports.as_view(), name="api-imports"),
-    path("banks/<slug:slug>/imports/<str:public_id>/", incoming_files.OneImport.as_view(), name="api-import"),
-    path(
-        "banks/<slug:slug>/imports/<str:public_id>/columns/",
-        incoming_files.ImportColumns.as_view(),
-        name="api-import-columns",
-    ),
-    path(
-        "banks/<slug:slug>/imports/<str:public_id>/match/",
-        incoming_files.MatchImportColumns.as_view(),
-        name="api-import-match",
-    ),
+    path(IMPORT, incoming_files.OneImport.as_view(), name="api-import"),
+    path(f"{IMPORT}columns/", incoming_files.ImportColumns.as_view(), name="api-import-columns"),
+    path(f"{IMPORT}match/", incoming_files.MatchImportColumns.as_view(), name="api-import-match"),
     path("column-matchings/", incoming_files.KeptMatchings.as_view(), name="api-matchings"),
     path("column-matchings/<int:pk>/", incoming_files.OneKeptMatching.as_view(), name="api-matching"),
     path("column-matchings/<int:pk>/rename/", incoming_files.RenameMatching.as_view(), name="api-matching-rename"),
     path("column-matchings/<int:pk>/delete/", incoming_files.DeleteMatching.as_view(), name="api-matching-delete"),
-    path(
-        "banks/<slug:slug>/imports/<str:public_id>/store/",
-        incoming_files.StoreImport.as_view(),
-        name="api-import-store",
-    ),
+    path(f"{IMPORT}store/", incoming_files.StoreImport.as_view(), name="api-import-store"),
     path("banks/<slug:slug>/questions/", question_list.Questions.as_view(), name="api-questions"),
     path(QUESTION, question_list.OneQuestion.as_view(), name="api-question"),
     path(f"{QUESTION}key/", question_list.KeyOfQuestion.as_view(), name="api-question-key"),
