@@ -7,7 +7,6 @@ person and no link to anything else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -62,16 +61,18 @@ def study_share(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
 CLOSED = "readerstudy/sharing/closed.html"
 
 
-def _by_link(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give the view what the link shows, in place of its token. No search engine keeps it, no other site learns of it.
+def _by_link(page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """The page with what the link shows, in place of its token. No search engine keeps it, no other site learns of it.
 
     Wrong, expired and revoked links look the same: the page does not say which. A token is too long to be guessed.
     """
 
-    @wraps(view)
+    @anyone
+    @never_cache
+    @require_safe
     def shown(request: HttpRequest, token: str, **kwargs: str) -> HttpResponse:
         seen = _seen(token)
-        response = view(request, seen, **kwargs) if seen else render(request, CLOSED, status=404)
+        response = page(request, seen, **kwargs) if seen else render(request, CLOSED, status=404)
         response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
         response["Referrer-Policy"] = "no-referrer"
         return response
@@ -87,41 +88,10 @@ def _seen(token: str) -> Seen | None:
     return Seen(by_link(token, link.expires_at), link.analysis, stored_result(link.analysis))
 
 
-@anyone
-@never_cache
-@require_safe
-@_by_link
-def shared_analysed(request: HttpRequest, seen: Seen) -> HttpResponse:
-    return analysed_page(request, seen)
+shared_analysed, shared_agreement = _by_link(analysed_page), _by_link(agreement_page)
+shared_categories, shared_times = _by_link(categories_page), _by_link(times_page)
 
 
-@anyone
-@never_cache
-@require_safe
-@_by_link
-def shared_agreement(request: HttpRequest, seen: Seen) -> HttpResponse:
-    return agreement_page(request, seen)
-
-
-@anyone
-@never_cache
-@require_safe
-@_by_link
-def shared_categories(request: HttpRequest, seen: Seen) -> HttpResponse:
-    return categories_page(request, seen)
-
-
-@anyone
-@never_cache
-@require_safe
-@_by_link
-def shared_times(request: HttpRequest, seen: Seen) -> HttpResponse:
-    return times_page(request, seen)
-
-
-@anyone
-@never_cache
-@require_safe
 @_by_link
 def shared_figure(request: HttpRequest, seen: Seen, name: str, width: str, form: str) -> HttpResponse:
     return figure_response(request, seen.analysis, name, width, form)

@@ -5,7 +5,7 @@ second button takes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -94,11 +94,16 @@ def first_results(study: ReaderStudy, person: User) -> dict[str, Any]:
     }
 
 
-@person_required
-@never_cache
-@require_safe
-def study_analysed(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    return analysed_page(request, seen_result(request.user, slug, public_id))
+def for_coordinators(page: Callable[[HttpRequest, Seen], HttpResponse]) -> Callable[..., HttpResponse]:
+    """A page of results that links show, too, as the coordinators of the study have it."""
+
+    @person_required
+    @never_cache
+    @require_safe
+    def shown(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+        return page(request, seen_result(request.user, slug, public_id))
+
+    return shown
 
 
 def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -126,6 +131,9 @@ def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "looks": [] if seen.routes.is_shared else looks_before_closing(seen.analysis.study),
     }
     return render(request, "readerstudy/results/results.html", context)
+
+
+study_analysed = for_coordinators(analysed_page)
 
 
 def _pages_of_pairs(seen: Seen) -> dict[tuple[int, int], str]:

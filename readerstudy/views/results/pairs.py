@@ -44,17 +44,11 @@ from readerstudy.templatetags.results import (
     points_limits,
 )
 from readerstudy.views.access import panel_named, rater_at, seen_result
+from readerstudy.views.results.overview import for_coordinators
 
 CASES_A_PAGE = 10
 MOST_BESIDE = 12  # raters whose heatmaps of all tasks fit beside each other
 DIFFERENCES = ("difference", "difference_newcombe", "difference_cluster")
-
-
-@person_required
-@never_cache
-@require_safe
-def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    return agreement_page(request, seen_result(request.user, slug, public_id))
 
 
 def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -80,6 +74,9 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "groups": groups_table(result, panel),
     }
     return render(request, "readerstudy/results/agreement.html", context)
+
+
+study_agreement = for_coordinators(agreement_page)
 
 
 @person_required
@@ -205,13 +202,6 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
     return render(request, "readerstudy/results/items.html", context)
 
 
-@person_required
-@never_cache
-@require_safe
-def study_times(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    return times_page(request, seen_result(request.user, slug, public_id))
-
-
 def times_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Time per case, its change along the order, and accuracy by place in the order and by stated confidence."""
     result = seen.result
@@ -225,11 +215,7 @@ def times_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     return render(request, "readerstudy/results/times.html", context)
 
 
-@person_required
-@never_cache
-@require_safe
-def study_categories(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    return categories_page(request, seen_result(request.user, slug, public_id))
+study_times = for_coordinators(times_page)
 
 
 def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -248,6 +234,9 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         found = accuracy_by(result, judged_difficulties(seen.analysis.study), GRADES)
         context["judged"] = breakdown_table(found, "judged", _("Difficulty"), result)
     return render(request, "readerstudy/results/categories.html", context)
+
+
+study_categories = for_coordinators(categories_page)
 
 
 def _items_query(panel: str, which: Which, show: Show) -> str:
