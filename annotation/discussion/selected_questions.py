@@ -27,7 +27,7 @@ from annotation.jobs.handlers import JobKind, JobRefused, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import AuditEvent, Job, Question, QuestionBank, QuestionTag, User
 from annotation.models.question import LONGEST_TAG
-from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Rows, Sought
+from annotation.questionbank.filters import BankFilter, BankSearch, Rows
 from annotation.questionbank.importing import (
     ManyChanged,
     bring_back_questions,
@@ -161,16 +161,13 @@ def _narrow(rows: Rows, search: BankSearch, value: str) -> Rows:
     return rows.filter(models.Exists(_tagged(search, value).filter(question=models.OuterRef("question"))))
 
 
-def _seek(search: BankSearch, value: str) -> Sought | None:
-    return "question__in", _tagged(search, value).values("question")
-
-
-def _choices(search: BankSearch) -> Choices:
-    return [(word, word) for word in tags_in(search.bank, search.person)] if search.person else []
-
-
 TAGGED = BankFilter(
-    name="tag", label=gettext_lazy("Tag"), choices=_choices, narrow=_narrow, seek=_seek, of_coordinators=True
+    name="tag",
+    label=gettext_lazy("Tag"),
+    choices=lambda search: [(word, word) for word in tags_in(search.bank, search.person)] if search.person else [],
+    narrow=_narrow,
+    seek=lambda search, value: ("question__in", _tagged(search, value).values("question")),
+    of_coordinators=True,
 )
 
 

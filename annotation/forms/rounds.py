@@ -193,11 +193,9 @@ class RoundDesignForm(PlainForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         chosen = self.initial.get("form")
-        own, shared = self.fields["form"], self.fields["shared_answers"]
-        assert isinstance(own, forms.ModelChoiceField)
-        assert isinstance(shared, forms.ModelChoiceField)
-        own.queryset = newest_forms() if chosen is None else newest_forms() | ReviewForm.objects.filter(pk=chosen)
-        shared.queryset = possible_calibrations()
+        own = newest_forms() if chosen is None else newest_forms() | ReviewForm.objects.filter(pk=chosen)
+        self.offer_rows("form", own)
+        self.offer_rows("shared_answers", possible_calibrations())
 
     def design(self, due_at: datetime | None = None) -> RoundDesign:
         """What was asked for beside sample, steps and numbers, after is_valid()."""

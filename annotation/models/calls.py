@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +19,7 @@ from annotation.call_enums import (
     SentImages,
 )
 from annotation.enums import OptionLetter
-from annotation.models.fields import PublicIdField, WordField
+from annotation.models.fields import PublicIdField, WordField, a_person_or_none
 
 LONGEST_ENDPOINT = 40  # characters of a name in REXVQA_MODEL_ENDPOINTS
 LONGEST_MODEL = 200  # characters of what an endpoint calls a model
@@ -33,9 +32,7 @@ class EndpointProbe(models.Model):
     endpoint = models.CharField(max_length=LONGEST_ENDPOINT)
     model = models.CharField(max_length=LONGEST_MODEL)
     findings = models.JSONField(default=list)  # as annotation/endpoints/probing.py writes them
-    probed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line
+    probed_by = a_person_or_none()  # null: on the command line
     probed_at = models.DateTimeField()
 
     class Meta:
@@ -56,9 +53,7 @@ class Price(models.Model):
     per_million_cached = models.DecimalField(_("per million cached tokens"), max_digits=12, decimal_places=4)
     per_million_output = models.DecimalField(_("per million output tokens"), max_digits=12, decimal_places=4)
     valid_from = models.DateField(_("valid from"))
-    set_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    set_by = a_person_or_none()
     set_at = models.DateTimeField()
 
     class Meta:
@@ -81,15 +76,11 @@ class SendingPermission(models.Model):
     reason = models.TextField(_("reason"))
     agreement = models.TextField(_("agreement"))  # the contract or approval that it is based on
     terms = models.TextField(blank=True)  # those of the bank as they were accepted, for an endpoint outside
-    given_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line
+    given_by = a_person_or_none()  # null: on the command line
     given_at = models.DateTimeField()
     expires_at = models.DateTimeField(_("valid until"))
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    withdrawn_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    withdrawn_by = a_person_or_none()
     withdrawn_because = models.TextField(blank=True)
 
     class Meta:
@@ -127,9 +118,7 @@ class PromptVersion(models.Model):
     schema = models.TextField(_("schema of the answer"), blank=True)  # JSON, as text: a model fills it in this order
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     reason = models.TextField(_("reason"))
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: came with the program
+    author = a_person_or_none()  # null: came with the program
     made_at = models.DateTimeField()
     sha256 = models.CharField(max_length=64)  # over everything that is sent
 
@@ -186,9 +175,7 @@ class CallBatch(models.Model):
     cap = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)  # in the currency of the price
     state = WordField(BatchState, max_length=10, default=BatchState.PLANNED)
     paused_because = models.TextField(blank=True)  # a sentence; empty where a person paused it
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    created_by = a_person_or_none()
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -322,9 +309,7 @@ class GenerationRun(models.Model):
     bank_import = models.ForeignKey(
         "annotation.BankImport", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )  # which brought the questions; null: not made yet, or none
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line
+    created_by = a_person_or_none()  # null: on the command line
     created_at = models.DateTimeField()
     bullets_taken_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -17,6 +17,10 @@ from django.utils.translation import gettext_lazy
 from annotation.enums import Word
 
 if TYPE_CHECKING:
+    from django.db.models.expressions import Combinable
+
+    from annotation.models.people import User
+
     TextColumn = models.CharField[str, str]
 else:
     TextColumn = models.CharField
@@ -45,6 +49,13 @@ def public_id() -> str:
     while not (name := secrets.token_urlsafe(12))[0].isalnum():
         pass
     return name
+
+
+def a_person_or_none(**options: Any) -> models.ForeignKey[Combinable | User | None, User | None]:
+    """Who did something, whose account stays as long as the row; none: the program, or the command line."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+", **options
+    )
 
 
 class PublicIdField(TextColumn):
@@ -105,9 +116,7 @@ class Deletable(models.Model):
     """
 
     deleted_at = models.DateTimeField(null=True, blank=True)
-    deleted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    deleted_by = a_person_or_none()
 
     class Meta:
         abstract = True

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from msgspec import Struct
 
 from annotation.enums import JobState, LinkState, Role, Word
-from annotation.models.fields import KeptWithRound, PublicIdField, WordField
+from annotation.models.fields import KeptWithRound, PublicIdField, WordField, a_person_or_none
 
 
 class TokenScope(Word):
@@ -242,9 +242,7 @@ class AuditEvent(models.Model):
     """Who did what to which thing, and when. Insert-only, enforced by triggers; each row has the hash of the last."""
 
     at = models.DateTimeField()
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: the program or the command line
+    actor = a_person_or_none()  # null: the program or the command line
     act = models.CharField(max_length=60)  # "round.opened"
     subject_type = models.CharField(max_length=40, blank=True)
     subject_id = models.CharField(max_length=40, blank=True)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import FindingPlace
 from annotation.models.calls import LONGEST_ENDPOINT, LONGEST_MODEL
-from annotation.models.fields import PublicIdField, WordField
+from annotation.models.fields import PublicIdField, WordField, a_person_or_none
 
 
 class FindingQuerySet(models.QuerySet["Finding"]):
@@ -54,9 +54,7 @@ class Finding(models.Model):
     superseded_at = models.DateTimeField(null=True, blank=True)  # its validator was asked again
     found_at = models.DateTimeField()
     dismissed_at = models.DateTimeField(null=True, blank=True)
-    dismissed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
-    )
+    dismissed_by = a_person_or_none(db_index=False)
     dismiss_reason = models.CharField(_("reason"), max_length=500, blank=True)
 
     objects = FindingQuerySet.as_manager()
@@ -155,9 +153,7 @@ class ValidatorRun(models.Model):
     batch = models.OneToOneField("annotation.CallBatch", on_delete=models.PROTECT, related_name="+")
     left_out = models.JSONField(default=list)  # {"question", "why"}: not asked, see annotation/validators
     n_unread = models.PositiveIntegerField(default=0)  # answers that hold no verdict
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line
+    created_by = a_person_or_none()  # null: on the command line
     created_at = models.DateTimeField()
     taken_at = models.DateTimeField(null=True, blank=True)  # when the verdicts were stored
 
@@ -255,9 +251,7 @@ class Embedding(models.Model):
     model = models.CharField(max_length=LONGEST_MODEL)
     dimension = models.PositiveIntegerField(null=True, blank=True)  # of all its vectors; null: none came yet
     threshold = models.FloatField(_("threshold"), null=True, blank=True)  # null: nothing is called a duplicate
-    threshold_set_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    threshold_set_by = a_person_or_none()
     threshold_set_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, ImportKind, ImportState, KeySource, OptionLetter, QuestionState, Split, Task
-from annotation.models.fields import Deletable, KeptManager, PublicIdField, WordField, named_once
+from annotation.models.fields import Deletable, KeptManager, PublicIdField, WordField, a_person_or_none, named_once
 
 
 class QuestionBank(Deletable):
@@ -20,9 +20,7 @@ class QuestionBank(Deletable):
     terms = models.TextField(_("terms of use"), blank=True)  # under which its source gave the data
     holds_quarters = models.BooleanField(_("images hold a quarter of width and height"), default=False)
     is_public = models.BooleanField(_("its questions are public"), default=False)  # a model may have learned them
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: made on the command line
+    created_by = a_person_or_none()  # null: made on the command line
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
     compared_at = models.DateTimeField(null=True, blank=True)  # when its questions were last compared with each other
@@ -53,9 +51,7 @@ class BankImport(models.Model):
     state = WordField(ImportState, max_length=10, default=ImportState.RUNNING)
     file_name = models.CharField(max_length=200)
     file_sha256 = models.CharField(max_length=64, blank=True)
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    actor = a_person_or_none()
     job = models.ForeignKey("annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     started_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()  # a running import that stopped beating is swept; of edits: the newest
@@ -252,9 +248,7 @@ class QuestionTag(models.Model):
     word = models.CharField(max_length=LONGEST_TAG)  # in lower case
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     at = models.DateTimeField()
-    removed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
-    )
+    removed_by = a_person_or_none(db_index=False)
     removed_at = models.DateTimeField(null=True, blank=True)
 
     objects = QuestionTagQuerySet.as_manager()
@@ -285,9 +279,7 @@ class QuestionComment(models.Model):
     text = models.TextField()
     at = models.DateTimeField()
     is_todo = models.BooleanField(default=False)
-    done_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
-    )
+    done_by = a_person_or_none(db_index=False)
     done_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 

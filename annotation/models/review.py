@@ -25,7 +25,15 @@ from annotation.enums import (
     RoundSteps,
     Verdict,
 )
-from annotation.models.fields import Deletable, KeptManager, PublicIdField, Timed, WordField, named_once
+from annotation.models.fields import (
+    Deletable,
+    KeptManager,
+    PublicIdField,
+    Timed,
+    WordField,
+    a_person_or_none,
+    named_once,
+)
 
 
 class SamplingPlan(Deletable):
@@ -44,9 +52,7 @@ class SamplingPlan(Deletable):
         default=dict, blank=True
     )  # {"filters": {name: value}} or {"chosen": n}, and what was left out
     frame_sha256 = models.CharField(max_length=64)  # over the ordered question numbers and strata of the frame
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    created_by = a_person_or_none()
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -88,9 +94,7 @@ class ReviewForm(models.Model):
     name = models.CharField(_("name"), max_length=80)
     version = models.PositiveSmallIntegerField(default=1)
     design = models.JSONField()  # annotation.review.kernels.form_design.FormDesign.as_json
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    created_by = a_person_or_none()
     created_at = models.DateTimeField()
 
     class Meta:
@@ -142,9 +146,7 @@ class ReviewRound(Deletable):
     calibrates = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="calibration_cases"
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    created_by = a_person_or_none()
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)  # reviews are to be in by then; nothing ends by itself
@@ -297,9 +299,7 @@ class CalibrationResult(models.Model):
     n_agreed = models.PositiveIntegerField(default=0)
     passed = models.BooleanField(default=False)
     finished_at = models.DateTimeField(null=True, blank=True)
-    let_in_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # a coordinator, who gave a reason
+    let_in_by = a_person_or_none()  # a coordinator, who gave a reason
     let_in_at = models.DateTimeField(null=True, blank=True)
     let_in_reason = models.TextField(blank=True)
 

@@ -25,7 +25,7 @@ from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewR
 from annotation.quality.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
 from annotation.quality.kernels.rules import RULES
 from annotation.quality.validity import MOST_COUNTED, GateCount, count_gate, gate_is, gate_of, part_is
-from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows, Sought
+from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows
 from annotation.review.kernels.settling import Against
 from annotation.review.onlookers import (
     questions_hidden_from,
@@ -201,24 +201,12 @@ def _flagged(search: BankSearch, value: str) -> QuerySet[Any, Any]:
     return reviews.order_by().values("assignment__revision__question")
 
 
-def _narrow_flagged(rows: Rows, search: BankSearch, value: str) -> Rows:
-    return rows.filter(question__in=_flagged(search, value))
-
-
-def _seek_flagged(search: BankSearch, value: str) -> Sought | None:
-    return "question__in", _flagged(search, value)
-
-
-def _flags(_search: BankSearch) -> Choices:
-    return [(ANY, _("any flag")), *((flag.value, _(flag.label)) for flag in Flag)]
-
-
 FLAGGED = BankFilter(
     name="flag",
     label=gettext_lazy("Flag of a reviewer"),
-    choices=_flags,
-    narrow=_narrow_flagged,
-    seek=_seek_flagged,
+    choices=lambda _search: [(ANY, _("any flag")), *((flag.value, _(flag.label)) for flag in Flag)],
+    narrow=lambda rows, search, value: rows.filter(question__in=_flagged(search, value)),
+    seek=lambda search, value: ("question__in", _flagged(search, value)),
     of_coordinators=True,
 )
 
@@ -282,10 +270,6 @@ def _with_finding(rows: Rows, search: BankSearch, value: str) -> Rows:
     return rows.filter(Exists(_open_findings(search, value).filter(revision=OuterRef("pk"))))
 
 
-def _seek_finding(search: BankSearch, value: str) -> Sought | None:
-    return "pk__in", _open_findings(search, value).values("revision")
-
-
 def _rules(_search: BankSearch) -> Choices:
     rules = [(rule.code, str(rule.label)) for rule in RULES.values()]
     return [(ANY, _("any finding")), *rules, *((code, _(PARTS[code].label)) for code in JUDGED)]
@@ -337,6 +321,6 @@ FOUND = BankFilter(
     label=gettext_lazy("Finding"),
     choices=_rules,
     narrow=_with_finding,
-    seek=_seek_finding,
+    seek=lambda search, value: ("pk__in", _open_findings(search, value).values("revision")),
     of_coordinators=True,
 )

@@ -162,14 +162,6 @@ def _field_filter(
     return BankFilter(name=name, label=label, choices=choices, narrow=narrow, seek=seek, column=name, empty=empty)
 
 
-def _words(rows: Rows, _search: BankSearch, value: str) -> Rows:
-    return rows.filter(stem__icontains=value)
-
-
-def _in_state(rows: Rows, _search: BankSearch, value: str) -> Rows:
-    return rows.filter(question__state=value)
-
-
 def _seek_state(search: BankSearch, value: str) -> Sought | None:
     """From the index that leaves out what is as it was imported, which it is asked to leave out."""
     if value == QuestionState.IMPORTED:
@@ -182,21 +174,9 @@ def _labelled(words: type[Task] | type[QuestionState]) -> Callable[[BankSearch],
     return lambda _search: [(word.value, _(word.label)) for word in words]
 
 
-def _in_split(rows: Rows, _search: BankSearch, value: str) -> Rows:
-    return rows.filter(question__split=value)
-
-
-def _seek_split(search: BankSearch, value: str) -> Sought | None:
-    return "question__in", in_split(search.bank, value).order_by().values("pk")
-
-
 def in_split(bank: QuestionBank, split: str) -> QuerySet[Question]:
     """Which came in with it. From an index that leaves out what came in with none, which it is asked to leave out."""
     return Question.objects.filter(bank=bank, split=split, split__gt="")
-
-
-def _splits(search: BankSearch) -> Choices:
-    return [(split.value, _(split.label)) for split, _n in counted_splits(search)]
 
 
 def counted_splits(search: BankSearch) -> list[tuple[Split, int]]:
@@ -279,7 +259,11 @@ def _within_category(name: str, label: Label) -> BankFilter:
 
 
 _OWN = (
-    BankFilter(name="q", label=gettext_lazy("Words in the question"), narrow=_words),
+    BankFilter(
+        name="q",
+        label=gettext_lazy("Words in the question"),
+        narrow=lambda rows, _search, value: rows.filter(stem__icontains=value),
+    ),
     _field_filter("task", gettext_lazy("Task"), _labelled(Task)),
     _field_filter("category", gettext_lazy("Category"), _categories, empty=NO_CATEGORY),
     _within_category("subcategory", gettext_lazy("Subcategory")),
@@ -291,12 +275,16 @@ _OWN = (
         name="state",
         label=gettext_lazy("State"),
         choices=_labelled(QuestionState),
-        narrow=_in_state,
+        narrow=lambda rows, _search, value: rows.filter(question__state=value),
         seek=_seek_state,
         column="question__state",
     ),
     BankFilter(
-        name="split", label=gettext_lazy("Split as imported"), choices=_splits, narrow=_in_split, seek=_seek_split
+        name="split",
+        label=gettext_lazy("Split as imported"),
+        choices=lambda search: [(split.value, _(split.label)) for split, _n in counted_splits(search)],
+        narrow=lambda rows, _search, value: rows.filter(question__split=value),
+        seek=lambda search, value: ("question__in", in_split(search.bank, value).order_by().values("pk")),
     ),
     BankFilter(
         name="written", label=gettext_lazy("Written by a model"), choices=_generated, narrow=_in_run, seek=_written

@@ -10,7 +10,15 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.fields import KEPT, Deletable, KeptManager, PublicIdField, WordField, named_once
+from annotation.models.fields import (
+    KEPT,
+    Deletable,
+    KeptManager,
+    PublicIdField,
+    WordField,
+    a_person_or_none,
+    named_once,
+)
 from readerstudy.enums import Aid, Block, Information, StudyState
 
 
@@ -38,9 +46,7 @@ class ReaderStudy(Deletable):
     protocol_sha256 = models.CharField(max_length=64, blank=True)
     keys_salt = models.CharField(max_length=64, blank=True)  # opens the commitment at closing
     simulated = models.BooleanField(default=False)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: made on the command line
+    created_by = a_person_or_none()  # null: made on the command line
     created_at = models.DateTimeField()
     frozen_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)
@@ -146,9 +152,7 @@ class Voiding(models.Model):
     before_unblinding = models.BooleanField()
     declared = models.BooleanField(default=False)  # decided in an older study; stated with the import of its readings
     source = models.CharField(max_length=200, blank=True)  # the file that it was imported with
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    actor = a_person_or_none()
     at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -160,9 +164,7 @@ class StudyRole(models.Model):
 
     study = models.ForeignKey(ReaderStudy, on_delete=models.CASCADE, related_name="coordinators")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    granted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    granted_by = a_person_or_none()
     granted_at = models.DateTimeField()
 
     class Meta:
@@ -187,9 +189,7 @@ class Analysis(models.Model):
     software = models.JSONField()  # versions of the program and of its numeric libraries
     result = models.TextField()  # canonical JSON, see docs/analysis.md; the same inputs give the same bytes
     result_sha256 = models.CharField(max_length=64)
-    created_by = models.ForeignKey(
-        site.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line, or when the study closed by itself
+    created_by = a_person_or_none()  # null: on the command line, or when the study closed by itself
     created_at = models.DateTimeField()
 
     class Meta:
@@ -226,9 +226,7 @@ class ModelComparison(models.Model):
     inputs_sha256 = models.CharField(max_length=64)  # of the named runs and the published imports of the bank
     result = models.TextField()  # canonical JSON; the same inputs give the same bytes
     result_sha256 = models.CharField(max_length=64)
-    created_by = models.ForeignKey(
-        site.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    created_by = a_person_or_none()
     created_at = models.DateTimeField()
 
     class Meta:
@@ -251,9 +249,7 @@ class AnalysisReport(models.Model):
     sha256 = models.CharField(max_length=64)
     n_bytes = models.PositiveBigIntegerField()
     contents = models.JSONField()  # [[name, bytes, SHA-256, what it is]], by name
-    made_by = models.ForeignKey(
-        site.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line
+    made_by = a_person_or_none()  # null: on the command line
     made_at = models.DateTimeField()
 
     class Meta:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import OptionLetter
-from annotation.models.fields import PublicIdField, WordField
+from annotation.models.fields import PublicIdField, WordField, a_person_or_none
 from readerstudy.enums import EntryState, PredictionForm, PredictionState
 from readerstudy.models.design import ReaderStudy
 
@@ -27,9 +26,7 @@ class ModelEntry(models.Model):
     replaced_by = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaces")
     withdrawn_because = models.TextField(blank=True)
     renamed_at = models.DateTimeField(null=True, blank=True)  # the last time that its name or version was changed
-    submitter = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: entered on the command line
+    submitter = a_person_or_none()  # null: entered on the command line
     created_at = models.DateTimeField()
 
     class Meta:
@@ -92,9 +89,7 @@ class PredictionRun(models.Model):
     was_planned = models.BooleanField(default=False)  # stood for its model when somebody first saw a result
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_because = models.TextField(blank=True)
-    imported_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )  # null: on the command line
+    imported_by = a_person_or_none()  # null: on the command line
     imported_at = models.DateTimeField()
 
     objects = PredictionRunQuerySet.as_manager()
@@ -159,9 +154,7 @@ class SubmissionCall(models.Model):
     """A bank for which model submitters may send predictions."""
 
     bank = models.OneToOneField("annotation.QuestionBank", on_delete=models.CASCADE, related_name="+")
-    opened_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    opened_by = a_person_or_none()
     opened_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ change it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -29,11 +30,16 @@ _ANSWER = (
 _QUESTION = "Question: {{question}}\n\n{{options}}\n\nKey: {{key}}"
 _REASON = "Our own: the paper names what its validators ask, and prints no prompt."
 
+_prompt = partial(
+    ShippedPrompt,
+    purpose=PromptPurpose.CHECK,
+    instruction=_INSTRUCTION,
+    schema=VERDICT_SCHEMA,
+    reason=_REASON,
+)
 PROMPTS: Mapping[str, ShippedPrompt] = {
-    C1: ShippedPrompt(
+    C1: _prompt(
         name="c1 domain-specific",
-        purpose=PromptPurpose.CHECK,
-        instruction=_INSTRUCTION,
         text=(
             "Does this question need radiological knowledge? It does not where somebody without it can answer: by a "
             "general internet search, since a page about the subject states the answer, or by the text alone, since "
@@ -44,13 +50,10 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
             "text alone answers it; undecided where you cannot tell."
         ),
         variables=("question", "options", "key"),
-        schema=VERDICT_SCHEMA,
         reason=f"{_REASON} Its c1 is domain specificity: neither a general internet search nor the text alone answers.",
     ),
-    C2: ShippedPrompt(
+    C2: _prompt(
         name="c2 no recall",
-        purpose=PromptPurpose.CHECK,
-        instruction=_INSTRUCTION,
         text=(
             "Does this question ask for recall or trivia? It does where it asks for a fact that stands in a textbook, "
             "or for something that matters neither to a report nor to the care of the patient, instead of for reading "
@@ -60,13 +63,9 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
             "you cannot tell."
         ),
         variables=("question", "options", "key"),
-        schema=VERDICT_SCHEMA,
-        reason=_REASON,
     ),
-    C3: ShippedPrompt(
+    C3: _prompt(
         name="c3 sound and key right",
-        purpose=PromptPurpose.CHECK,
-        instruction=_INSTRUCTION,
         text=(
             "Is this question sound, and is its key the one right option? Judge by the report of the exam alone. It "
             "fails where the report contradicts the key or the explanation, a side or place included; where a second "
@@ -78,13 +77,10 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
         ),
         variables=("report", "question", "options", "key", "explanation"),
         images=SentImages.NONE,
-        schema=VERDICT_SCHEMA,
         reason=f"{_REASON} The report stands for the images, so that a model that takes none can judge.",
     ),
-    IMAGES: ShippedPrompt(
+    IMAGES: _prompt(
         name="needs the images",
-        purpose=PromptPurpose.CHECK,
-        instruction=_INSTRUCTION,
         text=(
             "Can this question be answered without its radiographs? It can where the wording of question and options "
             "gives the key away, or general knowledge decides between them. You do not see the radiographs.\n\n"
@@ -93,13 +89,10 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
             "undecided where you cannot tell."
         ),
         variables=("question", "options", "key"),
-        schema=VERDICT_SCHEMA,
         reason="Our own. Until c1 was asked as the paper says it, this was the prompt of c1.",
     ),
-    BIAS: ShippedPrompt(
+    BIAS: _prompt(
         name="free of bias",
-        purpose=PromptPurpose.CHECK,
-        instruction=_INSTRUCTION,
         text=(
             "Is this question biased? It is where its stem, options or explanation rest on a stereotype of age, sex, "
             "gender, origin, religion, disability, body or social standing; where such a word steers to or away from "
@@ -110,13 +103,9 @@ PROMPTS: Mapping[str, ShippedPrompt] = {
             "the words that decide."
         ),
         variables=("question", "options", "key", "explanation"),
-        schema=VERDICT_SCHEMA,
-        reason=_REASON,
     ),
-    RATING: ShippedPrompt(
+    RATING: _prompt(
         name="difficulty of a question",
-        purpose=PromptPurpose.CHECK,
-        instruction=_INSTRUCTION,
         text=(
             "Of ten second-year radiology residents who see the radiographs, how many would answer this question "
             "correctly? easy: 9 or 10; medium: 6 to 8; hard: 5 or fewer. You do not see the radiographs.\n\n"
