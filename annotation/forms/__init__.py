@@ -32,6 +32,12 @@ class PlainForm(forms.Form):
         field.queryset = rows
 
 
+def seed_field(meaning: Any = "") -> forms.IntegerField:
+    """From which something is drawn, the same each time."""
+    label = gettext_lazy("Seed")
+    return forms.IntegerField(label=label, min_value=0, max_value=2**31 - 1, initial=1, help_text=meaning)
+
+
 def choices_of(words: type[Word]) -> list[tuple[str, str | Promise]]:
     """Every word with its label, in the language of whoever reads it."""
     return [(word.value, gettext_lazy(word.label)) for word in words]

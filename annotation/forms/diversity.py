@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.diversity.judging_pairs import LONGEST_REASON, possible_judges
 from annotation.diversity.vector_sources import folders
 from annotation.endpoints.configured_endpoints import endpoints
-from annotation.forms import PlainForm
+from annotation.forms import PlainForm, seed_field
 from annotation.models import Embedding
 from annotation.models.quality import FOLDER
 
@@ -42,7 +42,7 @@ class PairTrialForm(PlainForm):
     embedding = forms.ModelChoiceField(label=_("Embedding"), queryset=Embedding.objects.none())
     first = forms.ModelChoiceField(label=_("One person"), queryset=possible_judges())
     second = forms.ModelChoiceField(label=_("The other person"), queryset=possible_judges())
-    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=1)
+    seed = seed_field()
 
     def __init__(self, embeddings: QuerySet[Embedding], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

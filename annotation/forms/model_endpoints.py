@@ -14,7 +14,7 @@ from annotation.call_enums import PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import LONGEST_WORDS
-from annotation.forms import PlainForm
+from annotation.forms import PlainForm, seed_field
 from annotation.generation.generation_plans import GenerationWanted, generation_wanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.report_files import MOST_REPORTS, SentReports, sent_file, sent_values
@@ -284,13 +284,7 @@ class GenerationForm(AskingForm):
     per_exam = forms.IntegerField(
         label=_("Questions for each exam, at most"), min_value=1, max_value=MOST_QUESTIONS, initial=3
     )
-    seed = forms.IntegerField(
-        label=_("Seed"),
-        min_value=0,
-        max_value=2**31 - 1,
-        initial=1,
-        help_text=_("Of the draw of exams and of the letters of keys."),
-    )
+    seed = seed_field(_("Of the draw of exams and of the letters of keys."))
     bullets_prompt = forms.ModelChoiceField(
         label=_("Prompt for findings"),
         queryset=prompts_for(PromptPurpose.BULLETS),

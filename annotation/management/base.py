@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -61,6 +62,13 @@ class ActCommand(BaseCommand):
 
     unchanged = "Nothing was stored."
     requires_system_checks = ()  # they load every page, which takes half of a short command; make lint runs them
+
+    def answer(self, options: Mapping[str, Any], facts: Callable[[], object], text: Callable[[], str]) -> None:
+        """As JSON and nothing else where ``--json`` asks for it, else in words, unless nothing is to be said."""
+        if options["json"]:
+            self.stdout.write(json.dumps(facts(), ensure_ascii=False, indent=1))
+        elif options["verbosity"]:
+            self.stdout.write(text())
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:

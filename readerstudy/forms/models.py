@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.endpoints.kernels.completions import ChatSettings
-from annotation.forms import PlainForm, choices_of
+from annotation.forms import PlainForm, choices_of, seed_field
 from annotation.forms.model_endpoints import AskingForm
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.models import QuestionBank, User
@@ -244,13 +244,7 @@ class ModelRunForm(AskingForm):
         max_value=1_000_000,
         help_text=_("Empty: not sent."),
     )
-    seed = forms.IntegerField(
-        label=_("Seed"),
-        initial=1,
-        min_value=0,
-        max_value=2**31 - 1,
-        help_text=_("Of the questions that are asked first."),
-    )
+    seed = seed_field(_("Of the questions that are asked first."))
 
     def __init__(self, targets: Sequence[Target], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -293,7 +287,7 @@ class ExplanationsForm(PlainForm):
 
     runs = forms.MultipleChoiceField(label=_("Runs"), widget=forms.CheckboxSelectMultiple)
     n = forms.IntegerField(label=_("Explanations"), min_value=1, max_value=MOST_DRAWN, initial=60)
-    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=1)
+    seed = seed_field()
     name = forms.CharField(label=_("Name of the sample"), max_length=200)
 
     def __init__(self, bank: QuestionBank, person: User, *args: Any, **kwargs: Any) -> None:

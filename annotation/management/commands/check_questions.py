@@ -83,12 +83,8 @@ class Command(ActCommand):
         with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
             checked = check_revisions(bank, current, actor=None, at=at, watch=watch)
         summary = summarise(bank)
-        if options["json"]:
-            self.stdout.write(
-                json.dumps(as_json(bank, checked, summary, duplicates, twins), ensure_ascii=False, indent=1)
-            )
-        elif options["verbosity"]:
-            self.stdout.write(as_text(bank, checked, summary, duplicates, twins))
+        found = (bank, checked, summary, duplicates, twins)
+        self.answer(options, lambda: as_json(*found), lambda: as_text(*found))
 
     def _ask(self, bank: QuestionBank, options: dict[str, Any]) -> None:
         self.unchanged = _("Nothing was stored, nothing was sent.")
@@ -108,11 +104,8 @@ class Command(ActCommand):
         plans = plan_checks(wanted, actor=None, at=at)
         if not options["dry_run"]:
             plans = begin_checks(plans, actor=None, at=at)
-        if options["json"]:
-            report = {"bank": bank.name, "dry_run": options["dry_run"], "checks": [plan.as_json() for plan in plans]}
-            self.stdout.write(json.dumps(report, ensure_ascii=False, indent=1))
-        elif options["verbosity"]:
-            self.stdout.write("\n".join(map(plan_as_text, plans)))
+        report = {"bank": bank.name, "dry_run": options["dry_run"], "checks": [plan.as_json() for plan in plans]}
+        self.answer(options, lambda: report, lambda: "\n".join(map(plan_as_text, plans)))
 
     def _compare(self, bank: QuestionBank, at: datetime, quiet: bool, threshold: float) -> DuplicateResult:
         from annotation.quality.duplicates import check_duplicates  # loads scikit-learn

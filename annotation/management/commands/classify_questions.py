@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,10 +56,7 @@ class Command(ActCommand):
         report: dict[str, Any] = {"classifier": str(classifier), "classes": classifier.labels, **result.as_json()}
         if label is not None:
             report |= self._by_class(classifier, bank, options)
-        if options["json"]:
-            self.stdout.write(json.dumps(report, ensure_ascii=False, indent=1))
-        elif options["verbosity"]:
-            self.stdout.write("\n".join(_lines(report)))
+        self.answer(options, lambda: report, lambda: "\n".join(_lines(report)))
 
     def _by_class(self, classifier: Classifier, bank: QuestionBank, options: dict[str, Any]) -> dict[str, Any]:
         label, at = options["label"], timezone.now()

@@ -4,7 +4,6 @@ docs/question-banks.md.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +80,7 @@ class Command(ActCommand):
         plan = plan_generation(wanted, at=at)
         if not options["dry_run"]:
             plan = begin_generation(plan, actor=None, at=at)
-        if options["json"]:
-            self.stdout.write(json.dumps(plan.as_json(), ensure_ascii=False, indent=1))
-        elif options["verbosity"]:
-            self.stdout.write(as_text(plan))
+        self.answer(options, plan.as_json, lambda: as_text(plan))
 
 
 def _sent(path: Path) -> SentReports:
