@@ -14,14 +14,13 @@ from rest_framework.response import Response
 
 from annotation.acts import Act
 from annotation.api.bodies import Moment, SentBody, cleaned
-from annotation.api.resources import OneOf, Resource
+from annotation.api.resources import OneOf, OnlyPost, Resource
 from annotation.people.kept_answers import MadeAnswer
 
 
-class ActedOn(Resource):
+class ActedOn(OnlyPost):
     """An act, listed before the class that finds its thing."""
 
-    http_method_names = ["post"]
     act: ClassVar[type[Act[Any]]]
     body: ClassVar[type[SentBody] | None]
     makes: ClassVar[bool] = False  # something that comes about anew each time, such as an e-mail

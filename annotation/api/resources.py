@@ -292,6 +292,12 @@ class Resource(APIView):
         return Caller(self.person, str(self.request.auth or ""))
 
 
+class OnlyPost(Resource):
+    """An address to which something is sent, and where nothing is read."""
+
+    http_method_names = ["post"]
+
+
 class OneOf(Resource, Generic[Row]):
     """One thing, found by what its address holds. With an ETag: who has it already gets 304."""
 
@@ -323,10 +329,8 @@ class OneOf(Resource, Generic[Row]):
         return response
 
 
-class ActOn(OneOf[Row]):
+class ActOn(OnlyPost, OneOf[Row]):
     """An act on one thing, listed before the class that finds it. Answers with the thing as it is afterwards."""
-
-    http_method_names = ["post"]
 
     def post(self, request: Request, **named: Any) -> Response:
         self.act_on(self.one())

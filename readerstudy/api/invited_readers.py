@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice, rows_refused
-from annotation.api.resources import ActOn, ListOf, OneOf, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, OnlyPost, Shown
 from annotation.api.review.round_people import LinkOnce
 from annotation.models import Invitation
 from annotation.people.invitation_file import (
@@ -96,8 +96,7 @@ class StudyInvitations(LinkOnce, OfStudy, ListOf[Invitation]):
         return sets[0]
 
 
-class _OneInvitation(OfStudy, OneOf[Invitation]):
-    http_method_names = ["post"]
+class _OneInvitation(OnlyPost, OfStudy, OneOf[Invitation]):
     shape = ReaderInvitationShape
 
     def one(self) -> Invitation:

@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice, cleaned
 from annotation.api.questionbank.question_acts import ReasonSent
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.enums import Role
 from annotation.models import Job, QuestionBank
@@ -174,9 +174,7 @@ class ModelChanged(SentBody):
     link = serializers.CharField(required=False, allow_blank=True)
 
 
-class _ModelAct(OneModel):
-    http_method_names = ["post"]
-
+class _ModelAct(OnlyPost, OneModel):
     def one(self) -> ModelEntry:
         """Raises PermissionDenied where its runs stand in figures that the token does not reach."""
         entry = changeable_entry(self.person, self.kwargs["public_id"])

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice, cleaned
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
 from annotation.enums import JobState
 from annotation.imaging.kernels.picture_policies import QUARTER
@@ -30,14 +30,7 @@ from readerstudy.api.model_list import OfModels
 from readerstudy.enums import FILE_FORMS
 from readerstudy.forms.models import ModelRunForm, PredictionsForm, target_value
 from readerstudy.model_runs.following import RunProgress, outlasts_permission, why_unknown
-from readerstudy.model_runs.planning import (
-    MOST_REPEATS,
-    RunPlan,
-    plan_run,
-    runs_seen_by,
-    store_run,
-    targets_to_run,
-)
+from readerstudy.model_runs.planning import MOST_REPEATS, RunPlan, plan_run, runs_seen_by, store_run, targets_to_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions import uploads
 from readerstudy.predictions.kernels.records import FIRST, LAST, VOTED
@@ -155,10 +148,9 @@ class OnePredictionImport(OneOf[Upload]):
         return {"upload": upload, "job": job}
 
 
-class StorePredictions(OnePredictionImport):
+class StorePredictions(OnlyPost, OnePredictionImport):
     """Store a file that was checked and found good. Asking twice stores it once."""
 
-    http_method_names = ["post"]
     status = 202
     summary = "Store checked predictions"
 

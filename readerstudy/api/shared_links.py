@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Shown
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.api.study_list import OfStudy
 from readerstudy.forms.studies import ShareForm
@@ -75,8 +75,7 @@ class ShareResults(OfStudy):
         return response
 
 
-class OneResultsLink(OfStudy, OneOf[ResultsLink]):
-    http_method_names = ["post"]
+class OneResultsLink(OnlyPost, OfStudy, OneOf[ResultsLink]):
     shape = ResultsLinkShape
 
     def one(self) -> ResultsLink:

@@ -19,7 +19,7 @@ from annotation.acts import Act
 from annotation.api.acting import ActedOn
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Resource, Row, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Row, Shown
 from annotation.enums import Role
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.design.creating import copy_study, create_study, plan_of
@@ -286,10 +286,9 @@ class CopySent(SentBody):
     name = serializers.CharField(max_length=200, required=False, default="", help_text="empty: the next free one")
 
 
-class CopyStudy(OneStudy):
+class CopyStudy(OnlyPost, OneStudy):
     """A draft of the same design."""
 
-    http_method_names = ["post"]
     body = CopySent
     makes, status = True, 201
     summary = "Copy a study"

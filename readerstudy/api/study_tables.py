@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned, rows_refused
-from annotation.api.resources import ListOf, Row, Shown
+from annotation.api.resources import ListOf, OnlyPost, Row, Shown
 from annotation.api.site_lists import shape_of
 from annotation.enums import EventKind
 from annotation.exports.tables import CONTENT_TYPES
@@ -182,13 +182,12 @@ class TakenReadings(Shown):
     stored = serializers.BooleanField(help_text="false: it was a dry run")
 
 
-class ImportReadings(OfStudy):
+class ImportReadings(OnlyPost, OfStudy):
     """Readings that were made elsewhere, into a frozen study: all rows of the file or none. Its readers need no
     account; cases that were voided in the original study are declared on its page.
     """
 
     parser_classes = [MultiPartParser]
-    http_method_names = ["post"]
     shape, body = TakenReadings, ReadingsSent
     makes, status = True, 201
     summary = "Import readings that were made elsewhere"

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.audit.recording import lock_log
 from annotation.call_enums import BatchState, EndpointPlace, ProbeAnswer, PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoint_named, set_price
@@ -196,12 +196,11 @@ class ProbeSent(SentBody):
     model = serializers.CharField(max_length=LONGEST_MODEL, default="", allow_blank=True)
 
 
-class ProbeEndpoint(OneModelEndpoint):
+class ProbeEndpoint(OnlyPost, OneModelEndpoint):
     """202: a job finds out in three short chats what the model can do. One that waits or runs already is enough.
     Of sessions of administrators alone.
     """
 
-    http_method_names = ["post"]
     body = ProbeSent
     makes, status = True, 202
     summary = "Probe a model endpoint"

@@ -25,7 +25,7 @@ from annotation.api.model_calls.asked_endpoints import (
     prompt_chosen,
 )
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.audit.recording import lock_log
 from annotation.call_enums import BatchState, PromptPurpose, ReportSource, SentImages
 from annotation.enums import Role
@@ -193,10 +193,9 @@ class _OfGeneration(Resource):
         return rows.select_related(*(f"{step}__{part}" for step in steps for part in ("prompt", "price")))
 
 
-class PlanGeneration(_OfGeneration):
+class PlanGeneration(OnlyPost, _OfGeneration):
     """How many calls a run would make, of which reports and under which permission. It stores and sends nothing."""
 
-    http_method_names = ["post"]
     shape, body = GenerationPlanShape, GenerationSent
     summary = "Plan a run that writes questions"
 
@@ -317,10 +316,9 @@ class PromptSent(SentBody):
     schema = serializers.CharField(max_length=LONGEST_SCHEMA, required=False, allow_blank=True)
 
 
-class NextPrompt(OnePrompt):
+class NextPrompt(OnlyPost, OnePrompt):
     """Store the next version of a prompt, of which nothing makes use before somebody names it."""
 
-    http_method_names = ["post"]
     body = PromptSent
     makes, status = True, 201
     summary = "Write the next version of a prompt"

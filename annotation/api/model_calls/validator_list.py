@@ -21,7 +21,7 @@ from annotation.api.model_calls.asked_endpoints import (
     prompt_chosen,
 )
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.call_enums import BatchState, PromptPurpose
 from annotation.contributions import without_images
 from annotation.enums import Role
@@ -127,10 +127,9 @@ class KeepingOutSent(SentBody):
     )
 
 
-class KeepOut(BankValidity):
+class KeepOut(OnlyPost, BankValidity):
     """The gate of the bank: no sample draws a question that fails one of these parts; earlier samples stay."""
 
-    http_method_names = ["post"]
     body = KeepingOutSent
     summary = "Set the gate of a bank"
 
@@ -213,10 +212,9 @@ class _OfRuns(OfJudgedBank):
         return rows.select_related("batch__prompt", "batch__price", "batch__permission", "batch__bank", "created_by")
 
 
-class PlanChecks(OfJudgedBank):
+class PlanChecks(OnlyPost, OfJudgedBank):
     """What validators would be asked, and under which permission. It stores and sends nothing."""
 
-    http_method_names = ["post"]
     shape, body = CheckPlansShape, CheckSent
     summary = "Plan asking validators"
 
@@ -246,12 +244,11 @@ class ValidatorRuns(_OfRuns, ListOf[ValidatorRun]):
         return super().listed(run_rows(rows), cursor, only)
 
 
-class BeginChecks(_OfRuns):
+class BeginChecks(OnlyPost, _OfRuns):
     """Ask one validator, or all three: all of the runs begin, or none. The number of calls, which the plan tells, must
     be confirmed; a worker asks the model then.
     """
 
-    http_method_names = ["post"]
     shape, body = BegunShape, CheckBegun
     makes, status = True, 201
     summary = "Ask validators"

@@ -19,7 +19,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, Moment, SentBody, WordChoice
 from annotation.api.model_calls.validator_list import OfJudgedBank
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.diversity import embedded_questions
 from annotation.diversity.embedded_questions import (
@@ -122,10 +122,9 @@ class BankJob(OfJudgedBank, OneOf[Job]):
         return Job.objects.filter(kind__in=JOBS, params__bank=self.bank.pk).select_related("created_by")
 
 
-class AsksBankJob(OfJudgedBank):
+class AsksBankJob(OnlyPost, OfJudgedBank):
     """202: a job does it, and the address says how far it is. One that waits or runs already is enough."""
 
-    http_method_names = ["post"]
     shape: ClassVar[type[Shown]] = JobShape
     makes, status = True, 202
 

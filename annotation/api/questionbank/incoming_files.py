@@ -16,7 +16,7 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
 from annotation.api.model_calls.asked_endpoints import OfNoPlace
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.enums import JobState, Role
 from annotation.ingest import uploading
 from annotation.jobs.queueing import facts_of_result, refusals_of
@@ -193,10 +193,9 @@ class OneImport(_OfImports, OneOf[Upload]):
         return question_files.with_newest_jobs([super().one()])[0]
 
 
-class StoreImport(OneImport):
+class StoreImport(OnlyPost, OneImport):
     """Store a file that was checked and found good. Asking twice stores it once."""
 
-    http_method_names = ["post"]
     body = StoreSent
     status = 202
     summary = "Store a checked question file"
@@ -273,12 +272,11 @@ class ImportColumns(OneImport):
         return self.conditional(self.shown(facts, self.only()))
 
 
-class MatchImportColumns(OneImport):
+class MatchImportColumns(OnlyPost, OneImport):
     """Match the columns of a file to fields, for who sent it: the matching is kept under its name, and a job checks the
     file. 202: ask at ``Location``.
     """
 
-    http_method_names = ["post"]
     shape, body = ImportShape, MatchingSent
     makes, status = True, 202
     summary = "Match the columns of a foreign question file"
@@ -337,10 +335,9 @@ class NameSent(SentBody):
     name = serializers.CharField(max_length=LONGEST_NAME)
 
 
-class RenameMatching(OneKeptMatching):
+class RenameMatching(OnlyPost, OneKeptMatching):
     """Imports that used it keep their copy under the old name. Of sessions alone: all banks share it."""
 
-    http_method_names = ["post"]
     body = NameSent
     summary = "Rename a kept matching"
 
@@ -351,12 +348,11 @@ class RenameMatching(OneKeptMatching):
         return Response(self.shown(self.one()))
 
 
-class DeleteMatching(OneKeptMatching):
+class DeleteMatching(OnlyPost, OneKeptMatching):
     """It is offered no longer, which cannot be undone: its name must be sent to confirm. Imports keep their copy. Of
     sessions alone: all banks share it.
     """
 
-    http_method_names = ["post"]
     body = NameSent
     summary = "Delete a kept matching"
 

@@ -18,7 +18,7 @@ from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
 from annotation.api.questionbank.question_list import OfQuestion, OneQuestion, RevisionShape, bank_named, revisions_of
-from annotation.api.resources import ActOn, ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ActOn, ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.discussion.selected_questions import (
     KIND,
     UNDOES,
@@ -82,12 +82,11 @@ class RevisionSent(BasedOnSent):
     )
 
 
-class _RevisionAct(OfQuestion):
+class _RevisionAct(OnlyPost, OfQuestion):
     """Whoever revises reads the key: it is noted, and refused to whoever is still to answer the question blind."""
 
     writers = roles = (Role.COORDINATOR,)
     shape = RevisionShape
-    http_method_names = ["post"]
     makes, status = True, 201
 
     def context(self) -> dict[str, Any]:
@@ -350,10 +349,9 @@ class OneBankChange(_OfChanges, OneOf[Job]):
     summary = "Read one act on many questions"
 
 
-class UndoBankChange(_OfChanges):
+class UndoBankChange(OnlyPost, _OfChanges):
     """Another act that takes this one back, of the questions that are still as it left them."""
 
-    http_method_names = ["post"]
     makes, status = True, 202
     summary = "Undo an act on many questions"
 

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write_cursor
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.discussion.commenting import (
     LONGEST,
     add_comment,
@@ -318,11 +318,10 @@ class QuestionComments(_OfComments, ListOf[QuestionComment]):
         return [people[one.lower()] for one in addresses]
 
 
-class _CommentAct(_OfComments, OneOf[QuestionComment]):
+class _CommentAct(OnlyPost, _OfComments, OneOf[QuestionComment]):
     """Answers with the comment as it is after the act."""
 
     act: ClassVar[Callable[..., None]]
-    http_method_names = ["post"]
 
     def post(self, request: Request, **named: Any) -> Response:
         comment = self.one()

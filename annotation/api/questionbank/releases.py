@@ -17,7 +17,7 @@ from annotation.api.acting import body_of
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
 from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.questionbank.banks import AsksBankJob
-from annotation.api.resources import ListOf, OneOf, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Shown
 from annotation.exports.release_files import ImageSize
 from annotation.exports.release_packing import ask_to_pack
 from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
@@ -108,10 +108,9 @@ class Releases(_OfReleases, ListOf[Release]):
         return self.once(make)
 
 
-class PlanRelease(_OfReleases):
+class PlanRelease(OnlyPost, _OfReleases):
     """What would be released, by split. It stores nothing."""
 
-    http_method_names = ["post"]
     shape, body = ReleasePlanShape, _body
     summary = "Plan a release"
 
@@ -164,13 +163,12 @@ class PublicKeySent(SentBody):
     public_key = serializers.CharField(max_length=200, help_text="of age: age1...")
 
 
-class ReleaseKeys(_Taken):
+class ReleaseKeys(OnlyPost, _Taken):
     """What is held back of the private split, as JSON that age encrypted for your public key; without one it stays
     here. Taking it is noted, and its reader as one who has seen the keys.
     """
 
     content_types = ("application/octet-stream",)
-    http_method_names = ["post"]
     body = PublicKeySent
     summary = "Take the answers of the private split, encrypted"
 

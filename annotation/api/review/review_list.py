@@ -21,7 +21,7 @@ from rest_framework.reverse import reverse
 from annotation.acts.rounds import coordinated_round
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice, cleaned, rows_refused
 from annotation.api.compared_etags import lock_rows
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.review.round_list import REACH
 from annotation.api.site_lists import shape_of
 from annotation.enums import JobState, Verdict
@@ -105,11 +105,10 @@ class TakenReviews(Shown):
     stored = serializers.BooleanField(help_text="false: it was a dry run")
 
 
-class ImportReviews(Resource):
+class ImportReviews(OnlyPost):
     """Reviews that were made elsewhere, into an open round: all rows of the file or none. Reviewers have accounts."""
 
     parser_classes = [MultiPartParser]
-    http_method_names = ["post"]
     shape, body = TakenReviews, ReviewFileSent
     makes, status = True, 201
     summary = "Import reviews that were made elsewhere"
@@ -180,10 +179,9 @@ class RoundReport(_OfReport, OneOf[ReviewRound]):
         return self.conditional(self.report_of(review_round, newest_report_job(review_round)))
 
 
-class MakeRoundReport(_OfReport):
+class MakeRoundReport(OnlyPost, _OfReport):
     """202: a job makes it, and the address says how far it is. One that waits or runs already is enough."""
 
-    http_method_names = ["post"]
     makes, status = True, 202
     summary = "Ask for the report of a round"
 

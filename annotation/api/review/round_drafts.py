@@ -15,7 +15,7 @@ from annotation.acts.rounds import coordinated_round, with_counts
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.questionbank.question_acts import MOST_NAMED, search_by
 from annotation.api.questionbank.question_list import bank_named
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.review.round_list import DesignSent, OneRound, sample_named, take_design
 from annotation.enums import Flag, GradeName, Role, RoundSteps, Task
 from annotation.models import ReviewForm, ReviewRound, SampledQuestion, SamplingPlan
@@ -43,12 +43,11 @@ class DraftSent(DesignSent):
     seed = serializers.IntegerField(min_value=0, max_value=SEED_MAX, required=False)
 
 
-class EditRound(OneRound):
+class EditRound(OnlyPost, OneRound):
     """Change the design of a draft; what is not sent stays. What assignments follow from (sample, steps, numbers, seed)
     takes them away.
     """
 
-    http_method_names = ["post"]
     body = DraftSent
     summary = "Change a draft"
 
@@ -68,10 +67,9 @@ class DueSent(SentBody):
     due_at = Moment(allow_null=True, help_text="null: no due date")
 
 
-class FreshRound(OneRound):
+class FreshRound(OnlyPost, OneRound):
     """A draft with the questions of this round that were revised since, without reviewers."""
 
-    http_method_names = ["post"]
     makes, status = True, 201
     summary = "Make a round of revised questions"
 

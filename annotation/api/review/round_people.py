@@ -19,7 +19,7 @@ from annotation.api.acting import ActedOn
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice, cleaned
 from annotation.api.compared_etags import lock_rows
 from annotation.api.questionbank.question_acts import ReasonSent
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.review.round_list import REACH, reviewers_named
 from annotation.enums import Role
 from annotation.forms.people import round_invitation_form
@@ -32,11 +32,7 @@ from annotation.people.mailing import send_invitation, try_to_send
 from annotation.review.calibrating import let_in, uncalibrated
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer, reassign, reassign_all, remove_reviewer
-from annotation.review.reviewer_progress import (
-    ReviewerProgress,
-    reviewer_progress,
-    with_lags,
-)
+from annotation.review.reviewer_progress import ReviewerProgress, reviewer_progress, with_lags
 from annotation.site.permissions import ROUND_ROLES, roles_given_in, within_reach
 from annotation.views.people.invitations import round_to_invite_to
 
@@ -139,10 +135,9 @@ class OneRoundReviewer(_OfReviewers, OneOf[User]):
         lock_rows(self.round)
 
 
-class LetReviewerIn(OneRoundReviewer):
+class LetReviewerIn(OnlyPost, OneRoundReviewer):
     """Somebody may review who has not passed the calibration, for a reason."""
 
-    http_method_names = ["post"]
     body = ReasonSent
     summary = "Let a reviewer in without calibration"
 
@@ -160,11 +155,10 @@ class HandedOver(Shown):
     )
 
 
-class _HandOver(_OfReviewers):
+class _HandOver(OnlyPost, _OfReviewers):
     """Answers with what changed hands."""
 
     shape = HandedOver
-    http_method_names = ["post"]
 
     def post(self, request: Request, **named: Any) -> Response:
         review_round = coordinated_round(self.person, named["slug"])
@@ -367,11 +361,10 @@ def _invitations_of(person: User, slug: str) -> QuerySet[Invitation]:
     return open_invitations(timezone.now()).filter(round=review_round, role__in=roles_given_in(person, review_round))
 
 
-class RevokeRoundInvitation(OneOf[Invitation]):
+class RevokeRoundInvitation(OnlyPost, OneOf[Invitation]):
     """The link gives this role no more."""
 
     lookup = "pk"
-    http_method_names = ["post"]
     shape = RoundInvitationShape
     summary = "Revoke an invitation to a round"
     reach = None
