@@ -28,12 +28,7 @@ from annotation.jobs.queueing import enqueue
 from annotation.models import AuditEvent, Job, Question, QuestionBank, QuestionTag, User
 from annotation.models.question import LONGEST_TAG
 from annotation.questionbank.filters import BankFilter, BankSearch, Rows
-from annotation.questionbank.importing import (
-    ManyChanged,
-    bring_back_questions,
-    withdraw_questions,
-    withdrawal_reason,
-)
+from annotation.questionbank.importing import ManyChanged, bring_back_questions, withdraw_questions, withdrawal_reason
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import questions_hidden_from, withheld_questions
 from annotation.site.permissions import is_coordinator

@@ -27,15 +27,7 @@ from annotation.exports.release_packing import forget_packed
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import ExportRefused
 from annotation.ingest.completeness import has_lost_images, waits_for_images
-from annotation.models import (
-    Finding,
-    Gate,
-    QuestionBank,
-    Release,
-    ReleasedQuestion,
-    Revision,
-    User,
-)
+from annotation.models import Finding, Gate, QuestionBank, Release, ReleasedQuestion, Revision, User
 from annotation.quality.kernels.question_checks import IDENTIFIER_FREE, PartState
 from annotation.quality.kernels.rules import RELEASED_TWIN
 from annotation.quality.validity import gate_is

@@ -42,13 +42,7 @@ from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.kernels.entries import BankRefused, read_difficulties, states_before
-from annotation.questionbank.kernels.records import (
-    Batch,
-    RecordProblem,
-    RecordRules,
-    read_batches,
-    split_of_file,
-)
+from annotation.questionbank.kernels.records import Batch, RecordProblem, RecordRules, read_batches, split_of_file
 from annotation.questionbank.priors import link_priors
 from annotation.site.sorted_tables import OneAtATime, lock
 

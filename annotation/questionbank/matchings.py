@@ -31,13 +31,7 @@ from annotation.questionbank.kernels.column_matching import (
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import SHOWN_ROWS, FileColumns, columns_to_match
-from annotation.questionbank.kernels.records import (
-    Batch,
-    QuestionRecord,
-    RecordProblem,
-    RecordRules,
-    read_batches,
-)
+from annotation.questionbank.kernels.records import Batch, QuestionRecord, RecordProblem, RecordRules, read_batches
 from annotation.questionbank.priors import questions_with_keys
 from annotation.questionbank.uploads import FILES, begin_check, source_of
 

@@ -13,15 +13,7 @@ from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.enums import FINAL_STATES, Flag, GradeName, QuestionState, RoundState, Verdict
-from annotation.models import (
-    AnswerKey,
-    Assignment,
-    Edit,
-    ReviewRound,
-    SampledQuestion,
-    Settlement,
-    User,
-)
+from annotation.models import AnswerKey, Assignment, Edit, ReviewRound, SampledQuestion, Settlement, User
 from annotation.questionbank.importing import move_questions
 from annotation.review.assigning import lock_round
 from annotation.review.calibrating import uncalibrated

@@ -15,17 +15,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from msgspec import Struct
 from msgspec.structs import replace
 
-from annotation.enums import (
-    PAPER_FORM,
-    Degree,
-    Flag,
-    GradeName,
-    QuestionState,
-    RoundState,
-    Verdict,
-    Word,
-    _,
-)
+from annotation.enums import PAPER_FORM, Degree, Flag, GradeName, QuestionState, RoundState, Verdict, Word, _
 from annotation.models import (
     AnswerKey,
     Assignment,

@@ -18,15 +18,7 @@ from msgspec.structs import replace
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import CLOCK_RULES, EXCLUDING, RULE, TimeFlag, is_counted
 from annotation.enums import FINAL_STATES, AssignmentState, KeySource, RoundState
-from annotation.models import (
-    AnswerKey,
-    Assignment,
-    AuditEvent,
-    Question,
-    Review,
-    ReviewRound,
-    User,
-)
+from annotation.models import AnswerKey, Assignment, AuditEvent, Question, Review, ReviewRound, User
 from annotation.people.mailing import can_send, send_email
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assigning import lock_round, reviewers_of

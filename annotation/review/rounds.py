@@ -16,22 +16,9 @@ from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, archive, note_purged
 from annotation.enums import QuestionState, RoundState, RoundSteps
 from annotation.ingest.completeness import images_of_questions
-from annotation.models import (
-    BlindAnswer,
-    Review,
-    ReviewRound,
-    SampledQuestion,
-    SamplingPlan,
-    User,
-)
+from annotation.models import BlindAnswer, Review, ReviewRound, SampledQuestion, SamplingPlan, User
 from annotation.questionbank.importing import move_questions
-from annotation.review.assigning import (
-    assigned_now,
-    clear_assignments,
-    lock_round,
-    plan_assignments,
-    store_assignments,
-)
+from annotation.review.assigning import assigned_now, clear_assignments, lock_round, plan_assignments, store_assignments
 from annotation.review.ending import rest_questions, sampled_revisions
 from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.kernels.transitions import ReviewRefused, RoundAct, RoundFacts, why_not

@@ -18,15 +18,7 @@ from django.utils.translation import gettext as _
 
 from annotation.contributions import contributed
 from annotation.enums import EXPLANATIONS, Difficulty, RoundState
-from annotation.models import (
-    Finding,
-    PromptVersion,
-    Question,
-    QuestionBank,
-    Review,
-    ReviewRound,
-    Revision,
-)
+from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.outcomes.agreement import panel_difficulty
 from annotation.quality.kernels.question_checks import BY_VERDICT, RATING, STATED
 from annotation.quality.validity import count_parts, gate_of

@@ -22,15 +22,7 @@ from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, site_roles, within_reach
 from readerstudy.design.questions import questions_named
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import (
-    ModelEntry,
-    ModelRun,
-    Prediction,
-    PredictionRun,
-    ReaderStudy,
-    StudyCase,
-    SubmissionCall,
-)
+from readerstudy.models import ModelEntry, ModelRun, Prediction, PredictionRun, ReaderStudy, StudyCase, SubmissionCall
 from readerstudy.predictions.entries import open_banks
 from readerstudy.predictions.kernels.records import KnownQuestion
 

@@ -23,15 +23,7 @@ from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Row
 from annotation.questionbank.listing import MOST_LISTED
 from annotation.review.onlookers import questions_hidden_from
 from readerstudy.enums import Block, EntryState
-from readerstudy.models import (
-    Enrolment,
-    FailureCount,
-    FailureCounts,
-    Prediction,
-    PredictionRun,
-    ReaderStudy,
-    StudyCase,
-)
+from readerstudy.models import Enrolment, FailureCount, FailureCounts, Prediction, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.unblinding.looks import OVER, with_seen_results
 
 MOST = 8  # models that can be asked for by number

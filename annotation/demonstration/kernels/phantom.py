@@ -16,11 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from pydicom.dataset import Dataset, FileMetaDataset
-from pydicom.uid import (
-    ComputedRadiographyImageStorage,
-    DigitalXRayImageStorageForPresentation,
-    ExplicitVRLittleEndian,
-)
+from pydicom.uid import ComputedRadiographyImageStorage, DigitalXRayImageStorageForPresentation, ExplicitVRLittleEndian
 
 from annotation.demonstration.kernels import phantom_solids as seen
 from annotation.demonstration.kernels import phantom_thorax as thorax

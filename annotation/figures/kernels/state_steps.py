@@ -12,15 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from annotation.figures.kernels.forms import BLUE, ORANGE, Width, printed_percent
-from annotation.figures.kernels.style import (
-    QUIET,
-    RULE,
-    bare,
-    mark_simulated,
-    new_figure,
-    rows_of_names,
-    write_beside,
-)
+from annotation.figures.kernels.style import QUIET, RULE, bare, mark_simulated, new_figure, rows_of_names, write_beside
 
 ROW, SIGNS = {Width.ONE: 0.3, Width.TWO: 0.26}, {Width.ONE: 18, Width.TWO: 30}  # inches, signs of a line
 TICKS = {Width.ONE: 2, Width.TWO: 5}

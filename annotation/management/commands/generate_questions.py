@@ -13,12 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.endpoints.kernels.completions import ChatSettings
-from annotation.generation.generation_plans import (
-    GenerationPlan,
-    GenerationWanted,
-    begin_generation,
-    plan_generation,
-)
+from annotation.generation.generation_plans import GenerationPlan, GenerationWanted, begin_generation, plan_generation
 from annotation.generation.kernels.report_files import SentReports, sent_file, sent_folder
 from annotation.management.base import ActCommand, cap_written
 from annotation.models import QuestionBank

@@ -21,13 +21,7 @@ from numpy.typing import NDArray
 
 from annotation.enums import Word
 from annotation.statistics.kernels import groups, pairs
-from annotation.statistics.kernels.bootstrap import (
-    Bootstrapped,
-    Units,
-    generator,
-    percentile_intervals,
-    resampled_each,
-)
+from annotation.statistics.kernels.bootstrap import Bootstrapped, Units, generator, percentile_intervals, resampled_each
 from annotation.statistics.kernels.estimate import (
     CLUSTERS_IGNORED,
     EXPECTED_AGREEMENT_IS_ONE,

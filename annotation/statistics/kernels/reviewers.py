@@ -23,13 +23,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.bootstrap import (
-    DRAWS,
-    Units,
-    generator,
-    percentile_intervals,
-    resampled_totals,
-)
+from annotation.statistics.kernels.bootstrap import DRAWS, Units, generator, percentile_intervals, resampled_totals
 from annotation.statistics.kernels.estimate import (
     CLUSTERS_IGNORED,
     EXPECTED_AGREEMENT_IS_ONE,

@@ -34,12 +34,7 @@ from annotation.review.answering import (
     record_events,
     save_draft,
 )
-from annotation.review.assignments import (
-    categories_of,
-    counts_by_state,
-    named_assignment,
-    own_assignment,
-)
+from annotation.review.assignments import categories_of, counts_by_state, named_assignment, own_assignment
 from annotation.review.kernels.form import FormProblem, incomplete, parse_blind, parse_judgement
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.showing import show_case

@@ -21,15 +21,7 @@ from readerstudy.analysis.kernels.contrasts import (
 )
 from readerstudy.analysis.kernels.labels import CAME_LATE, flag_post_hoc, flag_unplanned, flag_values
 from readerstudy.analysis.kernels.panelling import panel_results, panels_of
-from readerstudy.analysis.kernels.result import (
-    ALL_TASKS,
-    DECLARED,
-    MODEL,
-    READER,
-    ResultPart,
-    StoredAnalysis,
-    Variant,
-)
+from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, MODEL, READER, ResultPart, StoredAnalysis, Variant
 from readerstudy.analysis.kernels.scoring import Settings, score, with_doubts, with_slips
 
 BEST_GUESS = (

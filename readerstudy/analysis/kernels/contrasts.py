@@ -27,12 +27,7 @@ from annotation.statistics.kernels.estimate import (
     plain_value,
     undefined,
 )
-from annotation.statistics.kernels.multireader import (
-    Design,
-    MultiReader,
-    mean_of_readers,
-    model_minus_readers,
-)
+from annotation.statistics.kernels.multireader import Design, MultiReader, mean_of_readers, model_minus_readers
 from readerstudy.analysis.kernels.arrays import State, StudyArrays
 from readerstudy.analysis.kernels.labels import ANSWERED_NOTHING, WITHDRAWN
 from readerstudy.analysis.kernels.panel_result import (

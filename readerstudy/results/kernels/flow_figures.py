@@ -13,16 +13,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from annotation.figures.kernels.forms import Width
-from annotation.figures.kernels.style import (
-    INCHES,
-    INK,
-    QUIET,
-    RULE,
-    new_figure,
-    rows_of_names,
-    titled,
-    write_beside,
-)
+from annotation.figures.kernels.style import INCHES, INK, QUIET, RULE, new_figure, rows_of_names, titled, write_beside
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.result import AllTimes, ReaderTimes, StoredAnalysis
 from readerstudy.results.kernels.legends import READER_COLOUR, mark
