@@ -52,7 +52,7 @@ def test_the_payload_survives_bit_by_bit(shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize(("dtype", "mode"), [(np.uint8, "L"), (np.uint16, "I;16")])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (300, 200)])
 def test_a_png_keeps_every_grey(shape: tuple[int, int], dtype: type[np.uint8] | type[np.uint16], mode: str) -> None:
-    greys = np.random.default_rng(0).integers(0, np.iinfo(dtype).max + 1, shape, dtype=dtype)
+    greys: Any = np.random.default_rng(0).integers(0, np.iinfo(dtype).max + 1, shape, dtype=dtype)
     with Image.open(io.BytesIO(grey_png(greys))) as picture:
         assert (picture.format, picture.mode) == ("PNG", mode)
         assert np.array_equal(np.asarray(picture), greys)
