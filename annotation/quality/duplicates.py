@@ -49,7 +49,7 @@ class ShownPair:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedBank:
     """How many questions of a bank were compared, and from which similarity on two are alike."""
 
     threshold: float
@@ -60,7 +60,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class DuplicateResult(Compared):
+class DuplicateResult(ComparedBank):
     """``n_duplicates`` questions have another one at or above the threshold; ``around``: pairs on both sides of it."""
 
     n_duplicates: int
@@ -69,7 +69,7 @@ class DuplicateResult(Compared):
 
 
 @dataclass(frozen=True)
-class TwinResult(Compared):
+class TwinResult(ComparedBank):
     """``n_twins`` questions of the bank have one in a public bank at or above the threshold."""
 
     n_public: int  # questions of public banks that they were compared with
@@ -80,7 +80,7 @@ class TwinResult(Compared):
 
 
 @dataclass(frozen=True)
-class ReleasedResult(Compared):
+class ReleasedResult(ComparedBank):
     """``n_twins`` of the questions of a bank have one in a release at or above the threshold."""
 
     n_released: int  # wordings in releases of this and other banks that they were compared with
