@@ -43,6 +43,7 @@ class ReleaseWanted(Struct, frozen=True):
     shares: Shares
     seed: int = 0
     as_imported: bool = False  # the splits with which questions came in, in place of drawing
+    gate: str = ""  # its name, or its name and version; empty: whichever the bank has
 
 
 class NearReleased(Struct, frozen=True):
@@ -97,6 +98,9 @@ def plan_release(wanted: ReleaseWanted, actor: User | None = None) -> ReleasePla
     if actor is not None:
         check_may_see_names(actor, Revision.objects.filter(bank=wanted.bank))
     bank, gate = wanted.bank, gate_to_export_by(wanted.bank)
+    if wanted.gate and wanted.gate.strip() not in (gate.name, str(gate)):
+        sentence = _("“%(bank)s” has the gate “%(gate)s” now: name that one, or set another on the page “Validity”.")
+        raise ExportRefused("other_gate", sentence % {"bank": bank.name, "gate": gate}, status=422, field="gate")
     if IDENTIFIER_FREE not in gate.parts:
         raise ExportRefused("identifiers", _("The gate of a release has to ask for “identifiers”."), status=422)
     if not wanted.as_imported and (fault := faults_of_shares(wanted.shares)):

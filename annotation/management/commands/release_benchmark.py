@@ -26,6 +26,7 @@ class Command(ActCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bank", required=True, help="name or address of the bank")
         parser.add_argument("--name", required=True, help="of the release; with --again that of one that is there")
+        parser.add_argument("--gate", default="", help="name of the bank's gate; refused where it has another one")
         for split, share in SHARES.items():
             parser.add_argument(f"--{split}", type=int, default=share, metavar="PERCENT", help=f"(without it: {share})")
         parser.add_argument("--seed", type=int, default=0)
@@ -51,7 +52,8 @@ class Command(ActCommand):
                 raise CommandError(f"There is no release {options['name']!r}. Releases: {names}.", returncode=2)
         else:
             shares = {split: options[split.value] for split in Split}
-            wanted = ReleaseWanted(bank, options["name"], shares, options["seed"], options["as_imported"])
+            how = (options["seed"], options["as_imported"], options["gate"])
+            wanted = ReleaseWanted(bank, options["name"], shares, *how)
             if options["dry_run"]:
                 plan = plan_release(wanted)
                 plan.near = _near_released(plan, quiet=options["verbosity"] == 0)

@@ -34,6 +34,7 @@ from annotation.models import (
     AnswerKey,
     AuditEvent,
     Exam,
+    Gate,
     Image,
     Job,
     Question,
@@ -294,6 +295,7 @@ def test_a_later_release_moves_nobody_and_says_what_changed(chest: QuestionBank,
         ({"seed": 2**31}, "seed"),
         ({"seed": -1}, "seed"),
         ({"name": "First"}, "name_taken"),
+        ({"gate": "Another"}, "other_gate"),
     ],
 )
 def test_what_cannot_be_released(chest: QuestionBank, noon: datetime, changes: dict[str, Any], code: str) -> None:
@@ -349,7 +351,8 @@ def test_images_are_a_quarter_or_whole(chest: QuestionBank, tmp_path: Path) -> N
 
 def test_the_command_tells_before_it_does(chest: QuestionBank, tmp_path: Path) -> None:
     out = StringIO()
-    call_command("release_benchmark", bank="Chest", name="First", dry_run=True, stdout=out)
+    gate = Gate.objects.filter(bank=chest)[0].name
+    call_command("release_benchmark", bank="Chest", gate=gate, name="First", dry_run=True, stdout=out)
     told = json.loads(out.getvalue())
     assert sum(told["questions"].values()) == N
     assert not Release.objects.exists()
