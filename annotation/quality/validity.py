@@ -88,10 +88,6 @@ class PartCount(Struct, frozen=True):
         return self.counts.get(PartState.FAIL, 0)
 
     @property
-    def n_undecided(self) -> int:
-        return self.counts.get(PartState.UNDECIDED, 0)
-
-    @property
     def n_not_examined(self) -> int:
         return self.counts.get(PartState.NOT_EXAMINED, 0)
 
