@@ -65,10 +65,10 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _told(plan: ReleasePlan) -> dict[str, Any]:
-    """The plan for its table: counts in the order of the splits."""
+    """The plan for its table: counts in the order of the splits, then of all."""
 
     def in_order(counts: Counter[Split]) -> list[int]:
-        return [counts[split] for split in Split]
+        return [*(counts[split] for split in Split), counts.total()]
 
     return {
         "plan_questions": in_order(plan.questions),
