@@ -336,6 +336,7 @@ SPECTACULAR_SETTINGS = {  # of docs/openapi.json, see manage.py write_api_schema
 
 # --- Log ------------------------------------------------------------------------------------------
 LOG_LEVEL = env_str("REXVQA_LOG_LEVEL", "WARNING")
+HEALTH_TOKEN = env_str("REXVQA_HEALTH_TOKEN")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

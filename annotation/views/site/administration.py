@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -27,8 +28,8 @@ from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPla
 from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
 from annotation.refusals import Refused
-from annotation.site.health import health_of_site
-from annotation.site.permissions import site_roles
+from annotation.site.health import Health, health_of_site
+from annotation.site.permissions import is_administrator, site_roles
 from annotation.site.site_overview import parts_of_site, versions
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash
@@ -144,11 +145,21 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 @anyone
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """State of database, storage and worker as JSON; 503 when the site cannot store an answer."""
+    """Whether the site serves, as JSON: 503 when it cannot store an answer. Why: to administrators and by the token."""
     health = health_of_site(at=timezone.now())
-    response = JsonResponse(health.as_json(), status=200 if health.can_store else 503)
+    told = health.as_json()
+    if not _may_read(request, health):
+        told = {"status": told["status"]}
+    response = JsonResponse(told, status=200 if health.can_store else 503)
     response["Cache-Control"] = "no-store"
     return response
+
+
+def _may_read(request: HttpRequest, health: Health) -> bool:
+    """The token is asked for first: without a database nobody is known."""
+    sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    has_token = bool(settings.HEALTH_TOKEN) and constant_time_compare(sent, settings.HEALTH_TOKEN)
+    return has_token or (health.database == "ok" and is_administrator(request.user))
 
 
 @person_required

@@ -74,27 +74,47 @@ def test_refusals_are_listed_and_escaped(client: Client, cora: User, job: Job) -
     assert "<b>x</b>" not in page
 
 
+@pytest.fixture
+def monitor(settings: Settings) -> Client:
+    """A program with the token, which reads what is wrong."""
+    settings.HEALTH_TOKEN = "token of the monitoring"
+    return Client(headers={"Authorization": f"Bearer {settings.HEALTH_TOKEN}"})
+
+
+def test_healthz_tells_strangers_whether_the_site_serves_and_no_more(
+    client: Client, monitor: Client, ada: User, cora: User
+) -> None:
+    address = reverse("healthz")
+    for person in (None, cora):
+        if person:
+            client.force_login(person)
+        assert set(client.get(address).json()) == {"status"}
+    assert set(Client(headers={"Authorization": "Bearer "}).get(address).json()) == {"status"}
+    client.force_login(ada)
+    assert client.get(address).json() == monitor.get(address).json()
+
+
 @pytest.mark.django_db
-def test_healthz_says_what_is_missing(client: Client) -> None:
-    response = client.get(reverse("healthz"))
+def test_healthz_says_what_is_missing(monitor: Client) -> None:
+    response = monitor.get(reverse("healthz"))
     health = response.json()
     assert set(health) == {"status", "database", "storage", "worker", "privacy"}
     assert health["storage"] == "ok"
     assert health["worker"] != "ok"
 
 
-def test_healthz_knows_a_worker_by_its_last_sign_of_life(client: Client, db: None) -> None:
+def test_healthz_knows_a_worker_by_its_last_sign_of_life(monitor: Client, db: None) -> None:
     WorkerBeat.objects.create(name="w", beat_at=timezone.now())
-    assert client.get(reverse("healthz")).json()["status"] == "ok"
+    assert monitor.get(reverse("healthz")).json()["status"] == "ok"
     WorkerBeat.objects.update(beat_at=timezone.now() - timedelta(seconds=100))
-    late = client.get(reverse("healthz"))
+    late = monitor.get(reverse("healthz"))
     assert (late.status_code, late.json()["status"]) == (200, "degraded")
     assert "no worker has been seen for 1" in late.json()["worker"]
 
 
-def test_healthz_is_down_where_files_cannot_be_written(client: Client, db: None, settings: Settings) -> None:
+def test_healthz_is_down_where_files_cannot_be_written(monitor: Client, db: None, settings: Settings) -> None:
     settings.TEMP_ROOT = Path("/nowhere")
-    down = client.get(reverse("healthz"))
+    down = monitor.get(reverse("healthz"))
     assert (down.status_code, down.json()["status"]) == (503, "down")
     assert "cannot be written" in down.json()["storage"]
 
@@ -102,19 +122,19 @@ def test_healthz_is_down_where_files_cannot_be_written(client: Client, db: None,
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL locks rows and tables, never a whole database")
 @pytest.mark.django_db(transaction=True)
 def test_healthz_is_down_where_another_program_keeps_the_database(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    monitor: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotation.site.health.SECONDS_OF_A_LOCK", 0)
     with closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:
         other.execute("BEGIN IMMEDIATE")
-        down = client.get(reverse("healthz"))
+        down = monitor.get(reverse("healthz"))
     assert (down.status_code, down.json()["status"]) == (503, "down")
     assert "the database is locked" in down.json()["database"]
-    assert client.get(reverse("healthz")).json()["database"] == "ok"
+    assert monitor.get(reverse("healthz")).json()["database"] == "ok"
 
 
-def test_healthz_is_down_where_the_database_does_not_answer(client: Client, db: None) -> None:
+def test_healthz_is_down_where_the_database_does_not_answer(monitor: Client, db: None) -> None:
     with mock.patch.object(connection, "cursor", side_effect=OperationalError("gone")):
-        down = client.get(reverse("healthz"))
+        down = monitor.get(reverse("healthz"))
     assert (down.status_code, down.json()["status"]) == (503, "down")
     assert "does not answer" in down.json()["database"]
