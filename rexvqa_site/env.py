@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import ssl
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import idna
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint, Webhook, endpoints_from, webhooks_from
@@ -18,6 +19,7 @@ from annotation.validators.kernels.model_folder import folders_from
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"", "0", "false", "no", "off"}
+USUAL_PORTS = {"http": 80, "https": 443}
 FEWEST_SIGNS = 8  # different ones in a secret; 32 random hexadecimal digits never have fewer
 
 
@@ -46,6 +48,36 @@ def env_url(name: str, default: str = "") -> str:
     value = env_str(name, default)
     _note(name, without_password(value))
     return value
+
+
+def env_site(name: str, default: str) -> str:
+    """The address of the site, as browsers write it: small letters, no usual port, other alphabets as ``xn--``.
+
+    Stops the start for what is no origin: a path, a query, a fragment, a person, a dot at the end of the host.
+    """
+    value = env_url(name, default)
+    try:
+        parts = urlsplit(value)
+        host, port = _browsers_host(parts.hostname or ""), parts.port
+    except ValueError:  # idna.IDNAError is one
+        parts, host, port = urlsplit(""), "", None
+    if not host or host.endswith(".") or parts.scheme not in USUAL_PORTS:
+        raise ImproperlyConfigured(f"{name} is not an address such as https://reading.example.org")
+    if parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ImproperlyConfigured(
+            f"{name} names scheme and host alone, such as https://{host}: the site has a host of its own, without a "
+            "path, a query or a person in the address"
+        )
+    shown = f"{parts.scheme}://{host}" + ("" if port in (None, USUAL_PORTS[parts.scheme]) else f":{port}")
+    _note(name, shown)
+    return shown
+
+
+def _browsers_host(name: str) -> str:
+    """Raises ValueError for what is none."""
+    if name.isascii():
+        return f"[{ip_address(name)}]" if ":" in name else name.lower()
+    return idna.encode(name, uts46=True).decode()
 
 
 def without_password(url: str) -> str:

@@ -22,6 +22,7 @@ from rexvqa_site.env import (
     env_path,
     env_provider,
     env_secret,
+    env_site,
     env_str,
     env_url,
     env_webhooks,
@@ -50,12 +51,10 @@ DEBUG = env_bool("REXVQA_DEBUG")
 DEMO = (HOME / "DEMONSTRATION").exists()  # set by "make demo"; a home is a demonstration from its birth or never
 BIND = env_str("REXVQA_BIND", "127.0.0.1")
 PORT = env_int("PORT", 8000, at_least=1)
-PUBLIC_URL = env_str("REXVQA_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
-_address = urlsplit(PUBLIC_URL)
-if _address.scheme not in {"http", "https"} or not _address.hostname:
-    raise ImproperlyConfigured(f"REXVQA_URL={PUBLIC_URL!r} is not an address such as https://reading.example.org")
-HTTPS = _address.scheme == "https"
-ALLOWED_HOSTS = sorted({_address.hostname, "127.0.0.1", "localhost", "[::1]"})
+PUBLIC_URL = env_site("REXVQA_URL", f"http://127.0.0.1:{PORT}")
+HTTPS = PUBLIC_URL.startswith("https:")
+_host = urlsplit(PUBLIC_URL).hostname or ""
+ALLOWED_HOSTS = sorted({f"[{_host}]" if ":" in _host else _host, "127.0.0.1", "localhost", "[::1]"})
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
 # --- Applications ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation.enums import Role
-from rexvqa_site.env import env_bool, env_int, env_provider, env_secret, env_word, secret_from_file
+from rexvqa_site.env import env_bool, env_int, env_provider, env_secret, env_site, env_word, secret_from_file
 from rexvqa_site.settings import database_from
 
 
@@ -23,6 +23,44 @@ def test_a_word_that_is_no_switch_stops_the_start(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("X", "maybe")
     with pytest.raises(ImproperlyConfigured, match="neither yes nor no"):
         env_bool("X")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("https://reading.example.org/", "https://reading.example.org"),
+        ("HTTPS://Reading.Example.ORG", "https://reading.example.org"),
+        ("https://reading.example.org:443", "https://reading.example.org"),
+        ("http://10.0.0.7:80", "http://10.0.0.7"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+        ("https://lesung.klinik-müller.example", "https://lesung.xn--klinik-mller-klb.example"),
+    ],
+)
+def test_the_address_of_the_site_is_what_browsers_write(monkeypatch: pytest.MonkeyPatch, said: str, shown: str) -> None:
+    """Otherwise the origin of a form is no trusted one, and nobody can log in."""
+    monkeypatch.setenv("X", said)
+    assert env_site("X", "") == shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "https://reading.example.org/rexvqa",
+        "https://reading.example.org/rexvqa?x=1#y",
+        "https://reading.example.org?x=1",
+        "https://user:pw@reading.example.org",
+        "https://reading.example.org.",
+        "https://reading.example.org:443000",
+        "ftp://reading.example.org",
+        "reading.example.org",
+        "https://",
+    ],
+)
+def test_an_address_that_could_not_be_served_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("X", said)
+    with pytest.raises(ImproperlyConfigured, match=r"such as https://reading\.example\.org") as refused:
+        env_site("X", "")
+    assert "pw" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["ten", "-1"])
