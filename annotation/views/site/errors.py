@@ -229,12 +229,13 @@ def _problem(request: HttpRequest, status: int, reason: str, title: str, message
 
 @anyone
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _page(
-        request,
-        403,
-        _("This form was not accepted"),
-        _(
-            "You logged in or out elsewhere since the page was loaded, or your browser refuses cookies. "
-            "Nothing was stored. Go back, load the page again and send it once more."
-        ),
+    usual = _(
+        "You logged in or out elsewhere since the page was loaded, or your browser refuses cookies. "
+        "Nothing was stored. Go back, load the page again and send it once more."
     )
+    hidden = _(
+        "Your browser did not say from which site the form comes: something in front of this site, such as a proxy, "
+        "sets “Referrer-Policy: no-referrer”. Whoever keeps it sets “same-origin” in its place. Nothing was stored."
+    )
+    sentence = hidden if request.headers.get("Origin") == "null" else usual
+    return _page(request, 403, _("This form was not accepted"), sentence)

@@ -140,3 +140,13 @@ def test_400_for_a_nul_that_only_the_database_refuses(
 def test_no_browser_keeps_a_page(client: Client, ada: User, path: str) -> None:
     client.force_login(ada)
     assert "no-store" in client.get(path)["Cache-Control"]
+
+
+@pytest.mark.parametrize(("origin", "why"), [("null", "no-referrer"), ("https://evil.example", "refuses cookies")])
+def test_a_log_in_behind_a_proxy_that_hides_the_origin_names_it(db: None, origin: str, why: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    token = client.get("/login/").cookies["csrftoken"].value
+    sent = {"username": "rita@example.org", "password": "x", "csrfmiddlewaretoken": token}
+    answer = client.post("/login/", sent, headers={"Origin": origin})
+    assert answer.status_code == 403
+    assert why in answer.content.decode()
