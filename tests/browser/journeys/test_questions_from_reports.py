@@ -83,7 +83,7 @@ def generate(page: Page) -> GenerationRun:
 def ask_validators(page: Page, run: GenerationRun) -> Revision:
     """All three; a question that c3 fails, with the reason on the page of the validator."""
     page.goto("/banks/reports/validators/")
-    page.select_option("[name=check]", label="all three")
+    page.select_option("[name=check]", label="c1, c2 and c3")
     page.fill("[name=model]", JUDGES)
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_text("Started:")).to_be_visible()
