@@ -48,6 +48,7 @@ from annotation.quality.kernels.question_checks import (
     OF_COLUMN,
     PARTS,
     RATING,
+    STATED,
     PartState,
     ValidityPart,
 )
@@ -299,8 +300,7 @@ def gate_is(bank: QuestionBank, parts: Collection[str], state: PartState) -> Q:
 def _rated(bank: QuestionBank, code: str) -> tuple[Q, Q]:
     """Those that were rated at all, and those that count as easy."""
     if code == MODEL_NOT_EASY:
-        found = Finding.objects.filter(bank=bank, rule=RATING, superseded_at=None).exclude(call=None)
-        return _has(found), _has(found.filter(verdict=Difficulty.EASY))
+        return _judged(bank, RATING, STATED), _judged(bank, RATING, STATED[:1])
     by_wording = _blind_answers(revision__bank=bank).values("revision")
     n_easy = Count("pk", filter=Q(blind_answer__difficulty=Difficulty.EASY))
     easy = by_wording.annotate(n=Count("pk"), easy=n_easy).filter(n__lt=2 * F("easy"))
