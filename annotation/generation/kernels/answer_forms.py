@@ -275,7 +275,7 @@ def file_of(records: Mapping[str, Any]) -> bytes:
     return json.dumps(records, ensure_ascii=True, allow_nan=False, indent=1).encode() + b"\n"
 
 
-RULES_VERSION = "ground-2"
+RULES_VERSION = "ground-3"
 
 
 class GroundRule(NamedTuple):
@@ -293,37 +293,37 @@ _TABLE = (
     GroundRule("no_bullets", 1, "No finding of the report can be used, so that no question was asked for."),
     # --- of a finding ---
     GroundRule("quote_not_found", 2, "The quote is not in the report, as whole words."),
-    GroundRule("compares_with_prior", 2, "The finding compares with an earlier exam, which nobody is shown."),
+    GroundRule("compares_with_prior", 3, "The finding compares with an earlier exam, which nobody is shown."),
     GroundRule("quote_too_short", 1, "The quote is too short to state anything."),
     GroundRule("quote_not_whole", 1, "The quote is cut out of a statement that says more."),
-    GroundRule("only_possible", 1, "The report calls the finding possible, neither present nor absent."),
-    GroundRule("polarity_not_stated", 1, "The quote does not state the finding as the model says, present or absent."),
-    GroundRule("statement_not_in_quote", 1, "The statement has no word of its quote."),
-    GroundRule("contradicts_quote", 1, "Side, height or size of the finding are others than in the quote."),
+    GroundRule("only_possible", 2, "The report calls the finding possible, neither present nor absent."),
+    GroundRule("polarity_not_stated", 2, "The quote does not state the finding as the model says, present or absent."),
+    GroundRule("statement_not_in_quote", 2, "The statement has no word of its quote."),
+    GroundRule("contradicts_quote", 2, "Side, height or size of the finding are others than in the quote."),
     # --- of a question ---
     GroundRule("option_without_bullet", 1, "An option names no finding that supports it."),
     GroundRule("unknown_bullet", 1, "An option names a finding that is not in the list, or that a rule left out."),
-    GroundRule("negation_key_not_absent", 2, "The key of a negation question is not stated as absent."),
+    GroundRule("negation_key_not_absent", 3, "The key of a negation question is not stated as absent."),
     GroundRule(
         "negation_distractor_not_present",
-        2,
+        3,
         "A distractor of a negation question is not stated as present: not mentioned is not the same.",
     ),
     GroundRule("asks_for_presence", 1, "A negation question asks for what is present."),
     GroundRule("asks_for_absence", 1, "The stem asks for what is absent, and the task is another."),
-    GroundRule("key_not_present", 1, "The key is not stated as present."),
-    GroundRule("distractor_not_absent", 1, "A distractor of a question of presence is not stated as absent."),
-    GroundRule("several_right", 1, "A distractor states what the report states, too."),
-    GroundRule("equal_options", 2, "Two options say the same."),
-    GroundRule("names_letter", 2, "Stem or explanation names an option by its letter or place, which is drawn."),
-    GroundRule("identifier", 1, "A text holds what looks like a name, date, number or address of a person."),
-    GroundRule("key_in_stem", 1, "The stem names the key."),
-    GroundRule("mentions_prior", 1, "A text compares with an earlier exam, which nobody is shown."),
-    GroundRule("mentions_report", 1, "A text mentions the report, which nobody is shown."),
+    GroundRule("key_not_present", 2, "The key is not stated as present."),
+    GroundRule("distractor_not_absent", 2, "A distractor of a question of presence is not stated as absent."),
+    GroundRule("several_right", 2, "A distractor states what the report states, too."),
+    GroundRule("equal_options", 3, "Two options say the same."),
+    GroundRule("names_letter", 3, "Stem or explanation names an option by its letter or place, which is drawn."),
+    GroundRule("identifier", 2, "A text holds what looks like a name, date, number or address of a person."),
+    GroundRule("key_in_stem", 2, "The stem names the key."),
+    GroundRule("mentions_prior", 2, "A text compares with an earlier exam, which nobody is shown."),
+    GroundRule("mentions_report", 2, "A text mentions the report, which nobody is shown."),
     GroundRule("refers_to_options", 1, "An option refers to other options."),
     GroundRule("number_not_stated", 1, "Stem, key or explanation gives a measure that no finding has."),
-    GroundRule("contradicts_finding", 1, "Side, height or size of the key are others than in its findings."),
-    GroundRule("another_finding", 1, "An option has no word of the findings that it names."),
+    GroundRule("contradicts_finding", 2, "Side, height or size of the key are others than in its findings."),
+    GroundRule("another_finding", 2, "An option has no word of the findings that it names."),
 )
 RULES = {rule.code: rule for rule in _TABLE}
 

@@ -54,7 +54,7 @@ class Rule(NamedTuple):
 _TABLE = (
     Rule(
         "duplicate_options",
-        2,
+        3,
         "options of the same text",
         "Options {first} and {second} say the same.",
         "Replace one of them.",
@@ -96,21 +96,21 @@ _TABLE = (
     ),
     Rule(
         "mentions_prior",
-        2,
+        3,
         "mention of a prior",
         "“{words}” needs an earlier exam, and none is shown.",
         "Ask what these images alone can answer, or name the prior exam in the question file.",
     ),
     Rule(
         "mentions_report",
-        1,
+        2,
         "mention of the report",
         "“{words}” sends the reader to the report, which nobody is shown.",
         "Ask what the images show, and say it by what they show.",
     ),
     Rule(
         "key_in_stem",
-        2,
+        3,
         "key named in the stem",
         "The stem names the key: it contains “{words}”, and no other option does.",
         "Take the words out of the stem, or put them into other options, too.",

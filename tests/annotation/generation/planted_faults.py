@@ -1,6 +1,6 @@
 """60 faults in 12 kinds as models make them, and as many findings and questions without one. All are our own.
 
-Each fault names the rule of ``ground-2`` that it is planted for. They were written after the rules. On the first run 59
+Each fault names the rule of ``ground-3`` that it is planted for. They were written after the rules. On the first run 59
 faults were stopped, and 5 of what is sound; three rules were mended by that.
 """
 

@@ -161,7 +161,7 @@ def test_the_history_leads_from_the_key_to_the_sentence_of_the_report(bank: Ques
         assert history["model"] == "stand-in-json"
         assert [one["name"] for one in history["prompts"]] == ["findings of a report v1", "questions from findings v1"]
         assert all(request_of(call_named(name)).sha256 for name in history["calls"])
-        assert history["rules"] == ["ground-2", "letter-1"]
+        assert history["rules"] == ["ground-3", "letter-1"]
 
 
 def test_a_question_that_nobody_generated_has_no_history(bank: QuestionBank) -> None:
