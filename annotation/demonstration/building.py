@@ -47,7 +47,7 @@ from annotation.models import (
 )
 from annotation.people.roles import add_role
 from annotation.quality.checking import check_revisions
-from annotation.quality.validity import set_gate
+from annotation.quality.gates import set_gate
 from annotation.questionbank.importing import import_questions, locate
 from annotation.refusals import Refused
 from annotation.review.onlookers import judged_questions

@@ -50,8 +50,9 @@ from annotation.models import (
     Settlement,
     SourceIdentifier,
 )
+from annotation.quality.gates import gate_of
 from annotation.quality.kernels.question_checks import PartState
-from annotation.quality.validity import gate_is, gate_of
+from annotation.quality.validity import gate_is
 from annotation.questionbank.editing import labels_of_exam
 from annotation.questionbank.kernels.entries import SPLIT, STATE
 from annotation.questionbank.kernels.records import parsed, read_source

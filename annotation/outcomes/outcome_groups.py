@@ -22,9 +22,10 @@ from annotation.contributions import reads_in_bank
 from annotation.enums import EXPLANATIONS, Difficulty, Flag, ImportKind, RoundState, Task, Word
 from annotation.enums import _ as marked
 from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewRound, Settlement, User
+from annotation.quality.gates import MOST_COUNTED, GateCount, count_gate, gate_of
 from annotation.quality.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
 from annotation.quality.kernels.rules import RULES
-from annotation.quality.validity import MOST_COUNTED, GateCount, count_gate, gate_is, gate_of, part_is
+from annotation.quality.validity import gate_is, part_is
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows
 from annotation.review.kernels.settling import Against
 from annotation.review.onlookers import (

@@ -25,8 +25,9 @@ from annotation.contributions import contributed
 from annotation.enums import AssignmentState, QuestionState
 from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
 from annotation.models import Assignment, Gate, QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.quality.gates import gate_of
 from annotation.quality.kernels.question_checks import PartState
-from annotation.quality.validity import gate_is, gate_of
+from annotation.quality.validity import gate_is
 from annotation.questionbank.filters import BankFilter, BankSearch, Rows
 from annotation.refusals import Refused
 from annotation.review.kernels.allotment import repeats_in

@@ -20,8 +20,9 @@ from annotation.contributions import contributed
 from annotation.enums import EXPLANATIONS, Difficulty, RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.outcomes.agreement import panel_difficulty
+from annotation.quality.gates import gate_of
 from annotation.quality.kernels.question_checks import BY_VERDICT, RATING, STATED
-from annotation.quality.validity import count_parts, gate_of
+from annotation.quality.validity import count_parts
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
 from annotation.statistics.kernels.bootstrap import units_of

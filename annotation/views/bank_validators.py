@@ -22,8 +22,9 @@ from annotation.enums import Role
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
 from annotation.models import Question, QuestionBank, Revision, ValidatorRun
 from annotation.outcomes.outcome_groups import valid_shown_to
+from annotation.quality.gates import MOST_COUNTED, gate_of, n_failing, set_gate
 from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
-from annotation.quality.validity import MOST_COUNTED, count_parts, gate_of, n_failing, set_gate
+from annotation.quality.validity import count_parts
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator

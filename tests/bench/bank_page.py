@@ -134,8 +134,8 @@ def _counted_by_gate(bank: Any) -> float:
     from django.utils import timezone
 
     from annotation.models import Finding, Question, QuestionBank, Revision, User
+    from annotation.quality.gates import count_gate, set_gate
     from annotation.quality.kernels.question_checks import GATED
-    from annotation.quality.validity import count_gate, set_gate
     from annotation.questionbank.bulk import insert_rows, public_ids
 
     now, source = timezone.now(), random.Random(3)

@@ -49,8 +49,9 @@ from annotation.generation.question_origins import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.quality.checking import findings_of
-from annotation.quality.kernels.question_checks import DIVERSITY, PartState
-from annotation.quality.validity import gate_of, parts_of_question
+from annotation.quality.gates import gate_of, state_by_gate
+from annotation.quality.kernels.question_checks import DIVERSITY
+from annotation.quality.validity import parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.filters import BankSearch, counted_splits
@@ -156,7 +157,6 @@ def _view_words(position: str, missing: str) -> str:
 
 MISSING_PER_PAGE = 100
 EVENTS_SHOWN = 25  # of a history; the rest on request
-WORST_FIRST = [PartState.FAIL, PartState.UNDECIDED, PartState.NOT_EXAMINED, PartState.PASS]
 MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
     "path": lambda one: one.path,
     "view": lambda one: one.view_label,
@@ -295,8 +295,7 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
             left_out = {DIVERSITY} if revisions_in_pairs_of(request.user).filter(pk=current.pk).exists() else set()
             context["validity"] = [one for one in parts_of_question(current) if one.part.code not in left_out]
             context["gate"] = gate = gate_of(one.bank)
-            states = [part.state for part in context["validity"] if gate and part.part.code in gate.parts]
-            context["whole"] = gate and len(states) == len(gate.parts) and min(states, key=WORST_FIRST.index)
+            context["whole"] = gate and state_by_gate(gate, context["validity"])
             context["without_images"] = answered = without_images(one.bank, Revision.objects.filter(pk=current.pk))
             context["n_right_without"] = sum(model.n_right for model in answered)
             context["examined"] = examined(one.bank, [part.verdict for part in context["validity"] if part.verdict])

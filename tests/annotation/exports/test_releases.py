@@ -45,7 +45,7 @@ from annotation.models import (
     SeenKey,
     User,
 )
-from annotation.quality.validity import set_gate
+from annotation.quality.gates import set_gate
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.editing import revise, wording_of
 from tests.annotation.images.test_uploads import png

@@ -31,8 +31,9 @@ from annotation.models import (
     ValidatorRun,
 )
 from annotation.quality.checking import QualityRefused, dismiss
+from annotation.quality.gates import gate_of, set_gate, state_by_gate
 from annotation.quality.kernels.question_checks import GATED, PARTS, PartState
-from annotation.quality.validity import count_parts, gate_is, gate_of, part_is, parts_of_question, set_gate
+from annotation.quality.validity import count_parts, gate_is, part_is, parts_of_question
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from tests.annotation.model_calls.simulated_calls import NOON
@@ -179,7 +180,8 @@ def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, 
     answered_blind(closed, make_person("Remo", Role.REVIEWER), current[1:3], "easy", "easy")
     for compared in (None, NOON + timedelta(days=1)):
         QuestionBank.objects.update(compared_at=compared)
-        own = {one.pk: {part.part.code: part.state for part in parts_of_question(one)} for one in refreshed(current)}
+        shown = {one.pk: parts_of_question(one) for one in refreshed(current)}
+        own = {pk: {part.part.code: part.state for part in parts} for pk, parts in shown.items()}
         for code in GATED:
             for state in PartState:
                 found = set(Revision.objects.filter(part_is(bank, code, state)).values_list("pk", flat=True))
@@ -197,6 +199,7 @@ def test_conditions_say_of_each_question_what_its_page_says(bank: QuestionBank, 
                 found = set(Revision.objects.filter(gate_is(bank, gate, state)).values_list("pk", flat=True))
                 wanted = {pk for pk, parts in own.items() if whole([parts[code] for code in gate]) == state}
                 assert found == wanted, (gate, state, compared)
+                assert wanted == {pk for pk, parts in shown.items() if state_by_gate(Gate(parts=gate), parts) == state}
 
 
 @pytest.mark.skipif(

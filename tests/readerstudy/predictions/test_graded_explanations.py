@@ -26,7 +26,7 @@ from annotation.models import (
     User,
 )
 from annotation.outcomes.model_explanations import rates_by_model
-from annotation.quality.validity import set_gate
+from annotation.quality.gates import set_gate
 from annotation.review.assigning import shown_keys, who_knows_keys
 from annotation.review.calibrating import possible_calibrations
 from annotation.review.ending import close_round
