@@ -335,6 +335,7 @@ def test_a_reviewer_judges_and_counts_as_having_seen_both_questions(
     answer = client.get(page_of(trial))
     pair, text = answer.context["pair"], answer.content.decode()
     assert "the same question?" in text
+    assert '<html lang="en" class="dark">' in text, "nothing flashes white before a reviewer"
     assert not any(words in text for words in ("End judging", 'near-duplicates/pairs/"', "Kappa"))
     seen = SeenKey.objects.filter(person=rita, source=KeySource.PAIRS)
     assert set(seen.values_list("question", flat=True)) == {pair.first.question_id, pair.second.question_id}

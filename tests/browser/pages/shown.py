@@ -137,6 +137,7 @@ FULL = [
     Shown("pair-trial", "omni", ("generated bank", "pairs open")),
     Shown("pair-trial", "omni", ("generated bank", "pairs open"), act=ask_back("End judging"), note="asked to end"),
     Shown("pair-trial", "cora", ("generated bank", "pairs ended")),
+    Shown("pair-trial", "rita", ("generated bank", "pairs of a reviewer")),
     Shown("question", "cora", ("bank", "1"), act=unfold),
     Shown("question", "cora", ("bank", "2"), act=unfold, note="revised"),
     Shown("question-revise", "cora", ("bank", "3")),

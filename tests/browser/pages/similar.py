@@ -63,3 +63,4 @@ def _embed(place: Place) -> None:
                 judge_pair(trial, pair.number, is_same=pair.similarity >= 0.7, actor=cora, at=now)
             end_trial(trial, actor=cora, at=now)
         place.things[f"pairs {name}"] = trial
+    place.things["pairs of a reviewer"] = trial_of(bank, whole, cora, place.people["rita"])
