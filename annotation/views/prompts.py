@@ -51,8 +51,9 @@ from annotation.prompts.versions import Sides, make_version, side_by_side
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
-from annotation.views.site.confirming import run_and_flash, run_on_form, table_response
+from annotation.views.site.confirming import run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
+from annotation.views.site.downloads import table_response
 
 
 class ComparedPart(Struct, frozen=True):

@@ -24,8 +24,9 @@ from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write
 from annotation.models import QuestionBank
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
-from annotation.views.site.confirming import run_on_form, table_response
+from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required, role_required
+from annotation.views.site.downloads import table_response
 from readerstudy.design.checking import statement_on
 from readerstudy.design.creating import create_study
 from readerstudy.design.kernels.documents import read_rules

@@ -74,11 +74,10 @@ from annotation.templatetags.pages import kept_fragment
 from annotation.views.bank_validators import valid_context
 from annotation.views.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
-from annotation.views.review.round_outcomes import drawn_response
 from annotation.views.review.rounds import DrawnFigure
 from annotation.views.site.administration import delete_or_ask
-from annotation.views.site.confirming import table_response
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
+from annotation.views.site.downloads import drawn_response, table_response
 
 
 @role_required(Role.COORDINATOR)

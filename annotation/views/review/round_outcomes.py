@@ -32,7 +32,7 @@ from annotation.exports.review_report_job import (
     take_review_report,
 )
 from annotation.exports.tables import ExportRefused
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.reviews import ReviewFileForm
 from annotation.models import Job, QuestionBank, ReviewRound
 from annotation.outcomes.round_figures import RoundFigure, figure_file
@@ -51,6 +51,7 @@ from annotation.views.review.rounds import (
 )
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.downloads import drawn_response
 
 
 @person_required
@@ -102,14 +103,6 @@ def _figure_response(request: AuthenticatedRequest, scope: Scope, figure: str, w
     rule, of = asked_rule(request, rules_of(*scope.rounds)), FigureForm(form)
     file = figure_file(RoundFigure(figure), scope.rounds, partial(scope.outcomes, rule), of, Width(width))
     return drawn_response(file, scope.slug, figure, Width(width), of)
-
-
-def drawn_response(file: bytes, subject: str, figure: str, width: Width, form: FigureForm) -> HttpResponse:
-    """A figure for the page, under a name that says what it is where it is saved."""
-    response = HttpResponse(file, content_type=FIGURE_TYPES[form])
-    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
-    response["Content-Disposition"] = download_header(subject, figure, width, form)
-    return response
 
 
 def _check_figure(figure: str, width: str, form: str) -> None:

@@ -69,8 +69,8 @@ from annotation.site.permissions import (
 )
 from annotation.site.sorted_tables import numbered_page, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
-from annotation.views.site.confirming import table_response
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
+from annotation.views.site.downloads import table_response
 
 
 class Scope(Struct, frozen=True):

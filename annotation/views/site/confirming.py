@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import messages
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -15,7 +15,6 @@ from django.views.decorators.http import require_POST
 
 from annotation.acts import Act
 from annotation.acts import Confirmation as Confirmation
-from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.models import Job
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
@@ -75,14 +74,6 @@ def begin_and_follow(request: AuthenticatedRequest, ask: Callable[[], Job]) -> H
     if is_possible_or_flash(request, lambda: begun.append(ask())):
         return redirect("job", begun[0].public_id)
     return None
-
-
-def table_response(name: str, form: Format, write: Callable[[IO[bytes]], object]) -> FileResponse:
-    """A table that is written whole before anything is sent, to be kept under this name."""
-    file = scratch_file()
-    write(file)
-    named = f"{name}.{form.value}"
-    return FileResponse(file, as_attachment=True, filename=named, content_type=CONTENT_TYPES[form])
 
 
 def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], object]) -> bool:
