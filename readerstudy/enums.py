@@ -103,3 +103,35 @@ class PredictionState(Word):
 
     ANSWERED = "answered", _("answered")
     FAILED = "failed", _("no option could be taken")  # counts as wrong, and is never dropped
+
+
+# --- leaderboards ---------------------------------------------------------------------------------
+class BenchmarkState(Word):
+    DRAFT = "draft", _("draft")
+    FROZEN = "frozen", _("frozen")  # questions, keys, rules and dates are fixed; teams send submissions
+    CLOSED = "closed", _("closed")  # no further submission or edition; what was published stays
+
+
+class TeamState(Word):
+    ASKED = "asked", _("waits for approval")
+    APPROVED = "approved", _("approved")
+    REFUSED = "refused", _("refused")
+
+
+class SubmissionWay(Word):
+    """How the answers of a submission came about."""
+
+    FILE = "file", _("file of the team")
+    HERE = "here", _("run here")  # through an endpoint of this site
+    TEAM_ENDPOINT = "endpoint", _("run here through the team's endpoint")
+
+
+class SubmissionState(Word):
+    """Read from its times: each is later than the one before; withdrawn can follow on any."""
+
+    RECEIVED = "received", _("received")
+    FAILED = "failed", _("check not passed")
+    CHECKED = "checked", _("check passed")
+    NAMED = "named", _("named for an edition")
+    PUBLISHED = "published", _("published")
+    WITHDRAWN = "withdrawn", _("withdrawn")

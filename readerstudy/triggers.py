@@ -23,6 +23,15 @@ INSERT_ONLY = (
     "readerstudy_voiding",
     "readerstudy_analysis",
 )
+LEDGERS = tuple(
+    f"readerstudy_{name}"
+    for name in ("benchmarkversion", "benchmarkquestion", "editionresult", "publishednumber", "boardnote")
+)
+BENCHMARKED = (  # table, what does not change, the column that names the wording
+    ("annotation_revision", "UPDATE OF stem, options", "id"),
+    ("annotation_answerkey", "UPDATE OF key, explanation", "revision_id"),
+)
+ASKED = "EXISTS (SELECT 1 FROM readerstudy_benchmarkquestion b WHERE b.revision_id = OLD.{column})"
 NOT_A_DRAFT = "EXISTS (SELECT 1 FROM readerstudy_readerstudy s WHERE s.id = {row}.study_id AND s.state <> 'draft')"
 OF_A_SET = (
     "EXISTS (SELECT 1 FROM readerstudy_caseset c JOIN readerstudy_readerstudy s ON s.id = c.study_id "
@@ -96,8 +105,8 @@ def _conditions(differs: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _name(table: str, act: str) -> str:
-    return f"{table}_frozen_{act.split()[0].lower()}"
+def _name(table: str, act: str, holder: str = "") -> str:
+    return f"{table}_{holder}frozen_{act.split()[0].lower()}"
 
 
 def add_triggers(apps: StateApps | None, schema_editor: BaseDatabaseSchemaEditor) -> None:
@@ -120,8 +129,25 @@ def hold_frozen(schema_editor: BaseDatabaseSchemaEditor) -> None:
         add_trigger(schema_editor, table, act, refused)
 
 
-def add_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str, refused: str) -> None:
-    name, text = _name(table, act), f"{table}: the study is frozen"
+def add_board_triggers(apps: StateApps | None, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """What leaderboards keep: the ledger, and wording and keys of what a benchmark froze."""
+    for table in LEDGERS:
+        make_insert_only(schema_editor, table)
+    differs = "IS NOT" if schema_editor.connection.vendor == "sqlite" else "IS DISTINCT FROM"
+    for table, act, column in BENCHMARKED:
+        changed = " OR ".join(f"OLD.{one} {differs} NEW.{one}" for one in act.removeprefix("UPDATE OF ").split(", "))
+        add_trigger(schema_editor, table, act, f"({changed}) AND {ASKED.format(column=column)}", "benchmark_")
+
+
+def remove_board_triggers(apps: StateApps | None, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    for table in LEDGERS:
+        let_change(schema_editor, table)
+    for table, act, _column in BENCHMARKED:
+        remove_trigger(schema_editor, table, act, "benchmark_")
+
+
+def add_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str, refused: str, holder: str = "") -> None:
+    name, text = _name(table, act, holder), f"{table}: the {holder.strip('_') or 'study'} is frozen"
     if schema_editor.connection.vendor == "sqlite":
         schema_editor.execute(
             f"CREATE TRIGGER {name} BEFORE {act} ON {table} WHEN {refused} BEGIN SELECT RAISE(ABORT, '{text}'); END"
@@ -135,8 +161,8 @@ def add_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str, r
     schema_editor.execute(f"CREATE TRIGGER {name} BEFORE {act} ON {table} FOR EACH ROW EXECUTE FUNCTION {name}()")
 
 
-def remove_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str) -> None:
-    name, is_sqlite = _name(table, act), schema_editor.connection.vendor == "sqlite"
+def remove_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str, holder: str = "") -> None:
+    name, is_sqlite = _name(table, act, holder), schema_editor.connection.vendor == "sqlite"
     schema_editor.execute(f"DROP TRIGGER {name}" + ("" if is_sqlite else f" ON {table}"))
     if not is_sqlite:
         schema_editor.execute(f"DROP FUNCTION {name}()")

@@ -29,6 +29,7 @@ class TokenScope(Word):
     BANK = "bank", "bank"
     ROUND = "round", "round"
     STUDY = "study", "study"
+    TEAM = "team", "team of a leaderboard"
 
 
 class TokenLimits(Struct, frozen=True):

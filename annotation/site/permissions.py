@@ -52,7 +52,7 @@ def reaches(person: User, *, bank: int | None = None, round: int | None = None, 
     if person.limits is None or person.limits.scope == TokenScope.SITE:
         return True
     places = {TokenScope.BANK: bank, TokenScope.ROUND: round, TokenScope.STUDY: study}
-    return places[person.limits.scope] == person.limits.place_id
+    return places.get(person.limits.scope) == person.limits.place_id
 
 
 def within_reach(person: User, rows: QuerySet[Row], **places: str) -> QuerySet[Row]:

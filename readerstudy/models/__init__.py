@@ -14,6 +14,20 @@ from readerstudy.models.design import (
     StudyRole,
     Voiding,
 )
+from readerstudy.models.leaderboard import (
+    Benchmark,
+    BenchmarkQuestion,
+    BenchmarkVersion,
+    BoardNote,
+    Edition,
+    EditionEntry,
+    EditionResult,
+    PublishedNumber,
+    Statement,
+    Submission,
+    Team,
+    TeamMember,
+)
 from readerstudy.models.predictions import (
     FailureCount,
     FailureCounts,

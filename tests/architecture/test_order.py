@@ -20,7 +20,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "readerstudy": (
         "enums", "triggers", "models", "study", "design", "predictions", "unblinding", "model_runs", "enrolment",
-        "reading", "analysis", "results", "comparison", "exports", "conducting", "demonstration",
+        "reading", "analysis", "results", "comparison", "exports", "conducting", "leaderboard", "demonstration",
         "templatetags", "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
 }  # fmt: skip

@@ -42,6 +42,8 @@ for act in ("remove_triggers", "add_triggers"):
     for app in (of_studies, of_questions):
         with connection.schema_editor() as editor:
             getattr(app, act)(None, editor)
+    with connection.schema_editor() as editor:
+        getattr(of_studies, act.replace("_t", "_board_t"))(None, editor)
     there()
 """
 

@@ -1,0 +1,92 @@
+"""Who meets which benchmark and team, and what is refused.
+
+Coordinators of the site and administrators know every benchmark, submitters of models the frozen ones. What a team
+sends is known to its members and to them. A person who has seen a key of the bank is in no team.
+"""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+
+from annotation.enums import Role
+from annotation.models import User
+from annotation.models.people import TokenScope
+from annotation.refusals import Refused
+from annotation.site.permissions import acts_as, is_administrator, is_coordinator, site_roles
+from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.models import Benchmark, Team
+
+
+class LeaderboardRefused(Refused):
+    """Something cannot be done with a benchmark, a team or what it sends; the sentence says why and what to do."""
+
+
+def _team_of_token(person: User) -> int | None:
+    limits = person.limits
+    return limits.place_id if limits is not None and limits.scope == TokenScope.TEAM else None
+
+
+def runs_leaderboards(person: User) -> bool:
+    """Coordinators of the site; a token of one place is none."""
+    return is_coordinator(person) and (person.limits is None or person.limits.is_read_only)
+
+
+def looks_on(person: User) -> bool:
+    """Coordinators, and administrators, who read."""
+    return runs_leaderboards(person) or (
+        is_administrator(person) and (person.limits is None or person.limits.is_read_only)
+    )
+
+
+def benchmarks_known_to(person: User) -> QuerySet[Benchmark]:
+    rows = Benchmark.objects.select_related("bank", "created_by")
+    if looks_on(person):
+        return rows
+    frozen = rows.exclude(state=BenchmarkState.DRAFT)
+    team = _team_of_token(person)
+    if team is not None:
+        return frozen.filter(teams=team, teams__members__user=person)
+    if person.limits is None and Role.MODEL_SUBMITTER in site_roles(person):
+        return frozen
+    return rows.none()
+
+
+def known_benchmark(person: User, slug: str) -> Benchmark:
+    """Raises Http404: to everybody else it does not exist."""
+    return get_object_or_404(benchmarks_known_to(person), slug=slug)
+
+
+def teams_known_to(person: User) -> QuerySet[Team]:
+    rows = Team.objects.select_related("benchmark__bank", "asked_by", "decided_by")
+    if looks_on(person):
+        return rows
+    if not acts_as(person, Role.MODEL_SUBMITTER) or Role.MODEL_SUBMITTER not in site_roles(person):
+        return rows.none()
+    mine, team = rows.filter(members__user=person), _team_of_token(person)
+    if person.limits is None:
+        return mine
+    return mine.filter(pk=team) if team is not None else rows.none()
+
+
+def own_team(person: User, benchmark: Benchmark) -> Team | None:
+    """The approved team of a member; None for everybody else."""
+    return teams_known_to(person).filter(benchmark=benchmark, members__user=person, state=TeamState.APPROVED).first()
+
+
+def team_of(person: User, slug: str) -> Team:
+    """The approved team of this person on a benchmark. Raises Http404."""
+    team = own_team(person, known_benchmark(person, slug))
+    if team is None:
+        raise Http404
+    return team
+
+
+def check_takes_submissions(benchmark: Benchmark) -> None:
+    """Refused unless it is frozen and not closed."""
+    if benchmark.state != BenchmarkState.FROZEN:
+        sentence = _("“%(name)s” is %(state)s: nothing can be sent to it.")
+        facts = {"name": benchmark.name, "state": benchmark.get_state_display()}
+        raise LeaderboardRefused("not_open", sentence % facts)
