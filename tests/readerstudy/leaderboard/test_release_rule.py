@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def test_the_table_is_what_the_attack_gains(n: int, teams: int, editions: int) -
 
 
 def test_sizes_between_those_of_the_table_count_as_the_smaller_one() -> None:
-    for smaller, larger in zip(SIZES, SIZES[1:], strict=False):
+    for smaller, larger in pairwise(SIZES):
         assert most_gain(larger - 1, 1, 2) == most_gain(smaller, 1, 2)
     assert most_gain(10**6, 1, 2) == most_gain(SIZES[-1], 1, 2)
     assert most_gain(FEWEST - 1, 1, 2) == float("inf")
