@@ -73,6 +73,12 @@ def env_site(name: str, default: str) -> str:
     return shown
 
 
+def cookie_name(name: str, site: str) -> str:
+    """A name that no other site of the same host gives its cookie, whatever their ports."""
+    port = urlsplit(site).port
+    return f"{name}_{port}" if port else name
+
+
 def _browsers_host(name: str) -> str:
     """Raises ValueError for what is none."""
     if name.isascii():

@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from annotation.site.privacy import UMASK
 from rexvqa_site.env import (
+    cookie_name,
     env_bool,
     env_certificates,
     env_endpoints,
@@ -214,6 +215,8 @@ OIDC_PROVIDER = None if DEMO else env_provider()  # the only one by which people
 
 # --- Web safety -----------------------------------------------------------------------------------
 SESSION_ENGINE = "rexvqa_site.sessions"
+# Cookies belong to a host, whatever its port: each of several sites on one has names of its own.
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = (cookie_name(_name, PUBLIC_URL) for _name in ("sessionid", "csrftoken"))
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 14 * 24 * 3600

@@ -31,6 +31,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 AXES_ENABLED = False
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "sessionid", "csrftoken"
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # A file, not memory: threads of a live server must not share one connection, nor its transactions.
     DATABASES["default"]["TEST"] = {"NAME": str(HOME / "test.sqlite3")}

@@ -9,11 +9,17 @@ BACKEND = "annotation.people.backend.PersonBackend"
 
 def session_of(person: Any) -> str:
     """The key of a session in which they are logged in."""
+    from django.conf import settings
     from django.test import Client
 
     client = Client()
     client.force_login(person, backend=BACKEND)
-    return client.cookies["sessionid"].value
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def cookies_of(session: str, port: int, token: str = "") -> str:
+    """What a browser of this person sends to a site that was started at this port."""
+    return f"sessionid_{port}={session}" + (f"; csrftoken_{port}={token}" if token else "")
 
 
 def sessions_of_readers(study: Any, n_readers: int) -> list[str]:

@@ -16,7 +16,9 @@ export const wait = (ms) =>
 
 /** The token as it is now: a login in another tab changes it. */
 function token() {
-  return /(?:^|; )csrftoken=([^;]*)/.exec(document.cookie)?.[1] ?? "";
+  const name = `${document.documentElement.dataset.tokenCookie}=`;
+  const found = document.cookie.split("; ").find((one) => one.startsWith(name));
+  return found?.slice(name.length) ?? "";
 }
 
 /** CRC-32 as zlib has it, which a page without https can compute too. */

@@ -25,6 +25,7 @@ from rexvqa_site.children import Children
 from tests.bench.measuring import filled, site_env
 from tests.bench.rows import Row, on_both_databases, percentile
 from tests.processes import ROOT, free_port, manage
+from tests.ways_in import cookies_of
 
 N_READERS, N_PROCESSES, N_SLOW = 32, 4, 8
 N_WARM, N_PACED, N_FLAT_OUT, N_BARE = 1, 3, 5, 12  # cases, and rows of the baseline, of each reader
@@ -161,7 +162,8 @@ def _slow_readers(port: int, way_in: dict[str, Any]) -> Iterator[None]:
 
 
 def _load_images(port: int, image: str, session: str, stop: threading.Event) -> None:
-    request = f"GET {image} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: zstd\r\nCookie: sessionid={session}\r\n"
+    cookies = cookies_of(session, port)
+    request = f"GET {image} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: zstd\r\nCookie: {cookies}\r\n"
     while not stop.is_set():
         with socket.create_connection(("127.0.0.1", port)) as line:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.ways_in import cookies_of
+
 TOKEN = "load" * 8
 JUDGEMENT = {
     **dict.fromkeys(("clinical_quality", "factual_correctness", "explanation_clarity", "image_alignment"), "4"),
@@ -36,7 +38,7 @@ class Reader:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.connection.connect()
         self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        cookie = f"sessionid={session}; csrftoken={TOKEN}"
+        cookie = cookies_of(session, port, TOKEN)
         self.headers = {"Cookie": cookie, "X-CSRFToken": TOKEN, "HX-Request": "true"}
         self.measured, self.errors = measured, errors
 

@@ -10,6 +10,7 @@ import resource
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 
@@ -135,7 +136,7 @@ def _resident(pid: int) -> int:
 
 def logged_in(browser: Browser, address: str, session: str) -> BrowserContext:
     context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
-    context.add_cookies([{"name": "sessionid", "value": session, "url": address}])
+    context.add_cookies([{"name": f"sessionid_{urlsplit(address).port}", "value": session, "url": address}])
     return context
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.ways_in import cookies_of
+
 TOKEN = "load" * 8
 PIECE = 1 << 18  # bytes of an image that are taken at once, into the same place: readers' machines are not measured
 
@@ -53,7 +55,7 @@ class Line:
     def __init__(self, port: int, session: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self.is_open = False
-        cookie = f"sessionid={session}; csrftoken={TOKEN}"
+        cookie = cookies_of(session, port, TOKEN)
         self.headers = {"Cookie": cookie, "X-CSRFToken": TOKEN, "HX-Request": "true", "Accept-Encoding": "zstd"}
 
     def ask(self, method: str, path: str, fields: dict[str, Any] | None = None) -> http.client.HTTPResponse:

@@ -7,6 +7,7 @@ log.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,10 +41,10 @@ def fill() -> dict[str, Any]:
 
 
 def _session(person: Any) -> dict[str, str]:
-    from tests.ways_in import session_of
+    from tests.ways_in import cookies_of, session_of
 
     csrf = "fuzz" * 8
-    return {"Cookie": f"sessionid={session_of(person)}; csrftoken={csrf}", "X-CSRFToken": csrf}
+    return {"Cookie": cookies_of(session_of(person), int(os.environ["PORT"]), csrf), "X-CSRFToken": csrf}
 
 
 def _tokens(owners: list[Any], slugs: set[str]) -> dict[str, dict[str, str]]:

@@ -41,8 +41,9 @@ def fuzzed_site(place: Path) -> Iterator[FuzzedSite]:
         env = {**made, "DJANGO_SETTINGS_MODULE": "rexvqa_site.settings", "PYTHONPATH": str(ROOT)}
         env["REXVQA_API_REQUESTS_PER_MINUTE"] = "1000000"
         env["REXVQA_MODEL_ENDPOINTS"] = "stand-in=http://127.0.0.1:9/v1"  # no worker asks it
-        told = _told({**env, "DJANGO_SETTINGS_MODULE": "tests.settings"})  # to furnish it takes pages
         port, log = free_port(), place / "server.log"
+        furnishing = {**env, "DJANGO_SETTINGS_MODULE": "tests.settings", "PORT": str(port)}  # to furnish it takes pages
+        told = _told(furnishing)
         command = serving.web_command("127.0.0.1", port, workers=serving.web_workers(is_sqlite=True))
         with log.open("wb") as output:
             server = subprocess.Popen(

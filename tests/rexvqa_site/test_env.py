@@ -9,7 +9,16 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation.enums import Role
-from rexvqa_site.env import env_bool, env_int, env_provider, env_secret, env_site, env_word, secret_from_file
+from rexvqa_site.env import (
+    cookie_name,
+    env_bool,
+    env_int,
+    env_provider,
+    env_secret,
+    env_site,
+    env_word,
+    secret_from_file,
+)
 from rexvqa_site.settings import database_from
 
 
@@ -40,6 +49,12 @@ def test_the_address_of_the_site_is_what_browsers_write(monkeypatch: pytest.Monk
     """Otherwise the origin of a form is no trusted one, and nobody can log in."""
     monkeypatch.setenv("X", said)
     assert env_site("X", "") == shown
+
+
+def test_two_sites_on_one_host_do_not_take_each_others_cookies() -> None:
+    sites = "http://127.0.0.1:8000", "http://127.0.0.1:8222", "https://reading.example.org"
+    names = [cookie_name("sessionid", site) for site in sites]
+    assert names == ["sessionid_8000", "sessionid_8222", "sessionid"]
 
 
 @pytest.mark.parametrize(

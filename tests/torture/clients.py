@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.torture.ledger import GUESS, Entry, Ledger
+from tests.ways_in import cookies_of
 
 TOKEN = "load" * 8
 PATIENCE = 300.0  # seconds without an answer, after which a client gives up
@@ -33,7 +34,7 @@ class Reader(threading.Thread):
         self.port, self.slug, self.ledger = port, slug, ledger
         self.chance = random.Random(seed)
         self.headers = {
-            "Cookie": f"sessionid={cookie}; csrftoken={TOKEN}",
+            "Cookie": cookies_of(cookie, port, TOKEN),
             "X-CSRFToken": TOKEN,
             "Accept": "application/json",
             "Content-Type": "application/x-www-form-urlencoded",

@@ -16,6 +16,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
     """What every page shows: whether this is a demonstration, and the roles that decide on the navigation."""
     return {
         "is_demonstration": settings.DEMO,
+        "token_cookie": settings.CSRF_COOKIE_NAME,
         # Of pages that everybody has: nothing flashes white before somebody who only reads or reviews.
         "own_theme": SimpleLazyObject(lambda: "light" if looks_after(request.user) else "dark"),
         "my_roles": SimpleLazyObject(lambda: site_roles(request.user)),  # as is this
