@@ -19,7 +19,7 @@ from readerstudy.conducting.lifecycle import open_study
 from readerstudy.demonstration.finished import add_finished_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.kernels.documents import Rules
+from readerstudy.design.kernels.documents import QUIET_MS, Rules
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.questions import pool_of
 from readerstudy.enrolment.joining import enrol_reader
@@ -64,7 +64,7 @@ def _open(bank: QuestionBank, n_cases: int, n_practice: int, *, coordinator: Use
         bank=bank.name,
         seed=11,
         draw={"n": n_cases, "n_practice": n_practice},
-        rules=Rules(confidence=True),
+        rules=Rules(confidence=True, quiet_ms=QUIET_MS),
         n_readers=3,
         instructions=INSTRUCTIONS,
         consent=CONSENT,

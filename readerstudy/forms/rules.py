@@ -34,7 +34,14 @@ from readerstudy.design.kernels.analysis_plan import (
     runs_of_text,
     text_of,
 )
-from readerstudy.design.kernels.documents import LEAST_READY, MOST_READY, DesignRefused, Rules, read_rules
+from readerstudy.design.kernels.documents import (
+    LEAST_READY,
+    MOST_QUIET_MS,
+    MOST_READY,
+    DesignRefused,
+    Rules,
+    read_rules,
+)
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in, words
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import study_deadline_text
@@ -104,6 +111,15 @@ class RulesForm(DraftForm):
     slips = _switch(
         _("Input errors can be reported"),
         _("Until the next answer a reader can report that another option was meant; a sensitivity analysis uses it."),
+    )
+    quiet_ms = _whole(
+        _("Keys choose nothing at first, milliseconds"),
+        _(
+            "So long after a case appears, so that a second press for the case before does not answer it. Quicker "
+            "answers are flagged. Empty: keys choose at once, and nothing is flagged."
+        ),
+        0,
+        MOST_QUIET_MS,
     )
     n_ready = forms.IntegerField(
         label=_("Cases loaded ahead"),
@@ -208,7 +224,7 @@ class RulesForm(DraftForm):
     notes = _text(_("Notes"), _("Additional prespecified details."), most=5000, rows=3)
 
     parts = (
-        (_("Answers"), ("time_limit_s", "shuffle_options", "cannot_tell", "confidence", "slips")),
+        (_("Answers"), ("time_limit_s", "shuffle_options", "cannot_tell", "confidence", "slips", "quiet_ms")),
         (_("Pace"), ("n_ready", "break_every", "may_pause", "practice_pass", "show_results")),
         (_("Image tools and window"), ("hidden_tools", "least_width", "least_height")),
         (
@@ -267,6 +283,9 @@ class RulesForm(DraftForm):
             return runs_of_text(self.cleaned_data["runs"])
         except DesignRefused as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
+
+    def clean_quiet_ms(self) -> int:
+        return self.cleaned_data["quiet_ms"] or 0
 
     def clean(self) -> dict[str, Any]:
         asked = super().clean() or self.cleaned_data

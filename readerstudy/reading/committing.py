@@ -215,6 +215,8 @@ def _response(
     set_painted(locked, reading, answer.trace, at=at)
     measured = time_of(reading, trace_so_far, at=at)
     taken, flags = time_within_limit(locked, reading, trace_so_far, measured, at=at)
+    if taken.ms is not None and taken.ms < rules.quiet_ms:
+        flags = (*flags, TimeFlag.HASTY)
     judged = judge(
         declined=answer.declined,
         time_limit_s=rules.time_limit_s,

@@ -54,6 +54,7 @@ RULES = (
     "cannot_tell",
     "may_pause",
     "n_ready",
+    "quiet_ms",
 )  # that the page of a reader knows
 PAGES = ("room", "session", "state", "pause", "resume")
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ export const wait = (ms) =>
 
 /** The token as it is now: a login in another tab changes it. */
 function token() {
-  const name = `${document.documentElement.dataset.tokenCookie}=`;
+  const name = `${document.body.dataset.tokenCookie}=`;
   const found = document.cookie.split("; ").find((one) => one.startsWith(name));
   return found?.slice(name.length) ?? "";
 }

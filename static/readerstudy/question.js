@@ -94,6 +94,10 @@ export class Question {
     return at < 0 ? option : LETTERS[at];
   }
 
+  isFor(event) {
+    return placeOf(event) !== null || digitOf(event) === "0";
+  }
+
   onKey(event) {
     const at = placeOf(event);
     const option = at === null ? digitOf(event) === "0" && DECLINED : this.options[at]?.id;

@@ -31,6 +31,7 @@ class Room {
     if (!screen || !isForPage(event) || event.repeat || isTyping(event.target)) return;
     if (event.key === "?") this.take(event, () => this.open("keys-dialog"));
     else if (event.key === ",") this.take(event, () => fold(!isFolded()));
+    else if (sitting.isQuiet && !remarks.isAsking && (event.key === "Enter" || question.isFor(event))) this.take(event);
     else if (event.key === "Enter") {
       const isElsewhere = event.target.closest?.("button:not(#case-go), a, summary");
       if (!isElsewhere) this.take(event, () => sitting.answers.commit());

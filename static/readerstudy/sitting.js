@@ -186,7 +186,8 @@ export class Sitting {
     const { outbox, screen, question, clock, limit } = this;
     const { rules } = this.state;
     const queued = outbox.choiceOf(one.id);
-    Object.assign(this, { current: one, step: "reading", isWaiting: false });
+    Object.assign(this, { current: one, step: "reading", isWaiting: false, isNew: true });
+    this.keepQuiet();
     this.answers.begin(Math.max(one.choice_sequence, Number(queued?.sequence ?? 0)));
     question.show(one, { choice: queued ? queued.option : one.choice, mayDecline: rules.cannot_tell });
     screen.arrive(one.views, true, one.id);
@@ -203,6 +204,9 @@ export class Sitting {
     const { current: one, clock, answers, saying } = this;
     if (!one) return;
     clock.mark("painted", seen);
+    if (this.isNew) this.keepQuiet();
+    if (this.isNew) this.keepQuiet();
+    this.isNew = false;
     if (this.screen.takeEarly()) saying.message(this.words.early);
     else if (answers.isWaitSaid) saying.message("");
     const { time_limit_s } = this.state.rules;
@@ -212,6 +216,15 @@ export class Sitting {
       this.tellPainted(one);
     }
     this.prepare();
+  }
+
+  /** What was pressed for the case before, or twice, answers no case that has only just appeared. */
+  keepQuiet() {
+    this.quietUntil = performance.now() + this.state.rules.quiet_ms;
+  }
+
+  get isQuiet() {
+    return this.step === "reading" && performance.now() < this.quietUntil;
   }
 
   /** The limit of the server counts from this: it hears of it at once. */

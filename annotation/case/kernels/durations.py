@@ -91,6 +91,7 @@ class TimeFlag(Word):
     QUIET = "quiet", _("a minute without input")
     BLURRED = "blurred", _("the window lost focus")
     TRANSLATED = "translated", _("the question was on screen in other words: the page was translated")
+    HASTY = "hasty", _("answered before keys of the answer were listened to")
 
 
 # The stated rule of exclusion: such a time is stored and shown, and left out of every summary of times.

@@ -255,7 +255,10 @@ def _fault(row: VoidingRow) -> str:
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about the chance of being right
 LEAST_READY, MOST_READY = 2, 10
 GRACE_MS = 2_000  # over the limit, on the client's monotonic clock
-LATER = frozenset({"reader_names"})  # left out at their default, so that older plans keep their text and their hash
+QUIET_MS, MOST_QUIET_MS = 300, 1_000  # what new studies have, and the most
+LATER = frozenset(
+    {"reader_names", "quiet_ms"}
+)  # left out at their default, so that older plans keep their text and their hash
 TOOLS = _("The hidden tools are a list of names.")
 
 
@@ -280,6 +283,7 @@ class Rules(Document, frozen=True, kw_only=True):
     hidden_tools: Annotated[tuple[str, ...], Meta(extra=expects(TOOLS))] = ()  # annotation.enums.ViewerTool values
     least_width: Annotated[int, Meta(ge=LEAST_WINDOW[0], le=MOST_WINDOW[0])] | None = None  # of the window, CSS pixels
     least_height: Annotated[int, Meta(ge=LEAST_WINDOW[1], le=MOST_WINDOW[1])] | None = None
+    quiet_ms: Annotated[int, Meta(ge=0, le=MOST_QUIET_MS)] = 0  # keys choose nothing so long after a case appears
     reader_names: bool = False  # coordinators read names on results pages and in figures, else pseudonyms
 
     def as_json(self) -> dict[str, Any]:

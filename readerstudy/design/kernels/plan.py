@@ -13,7 +13,16 @@ from msgspec.structs import asdict
 
 from annotation.review.kernels.sampling import SEED_MAX
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_analysis, read_new_analysis
-from readerstudy.design.kernels.documents import DesignRefused, Document, Rules, Text, decode, read_rules, within
+from readerstudy.design.kernels.documents import (
+    QUIET_MS,
+    DesignRefused,
+    Document,
+    Rules,
+    Text,
+    decode,
+    read_rules,
+    within,
+)
 from readerstudy.design.kernels.drawing import read_request
 from readerstudy.enums import Aid, Information
 
@@ -52,7 +61,7 @@ class Plan(Document, frozen=True, kw_only=True):
     draw: dict[str, Any] = {}  # drawing.py: asked for, and what came of it
     sets: tuple[PlannedSet, ...] = ()  # empty: one set of all cases
     arms: tuple[PlannedArm, ...] = (PlannedArm(),)
-    rules: Rules = Rules()
+    rules: Rules = Rules(quiet_ms=QUIET_MS)
     analysis: AnalysisPlan = field(default_factory=partial(proposed_analysis, N_READERS))
     n_readers: Annotated[int, Meta(ge=1, le=500)] = N_READERS
     n_orders: Annotated[int, Meta(ge=0, le=2000)] = 0  # of each set; 0: twice the readers
@@ -113,7 +122,7 @@ def _read(document: object) -> Plan:
         sentence = "A name of a time zone is expected, such as Europe/Zurich."
         raise DesignRefused("bad_value", sentence, field="time_zone")
     with within("rules"):
-        rules = read_rules(_object(apart.get("rules", {})))
+        rules = read_rules(_object(apart.get("rules", {"quiet_ms": QUIET_MS})))
     if plan.draw:
         read_request(plan.draw, rules)
     with within("analysis"):

@@ -67,3 +67,30 @@ def test_a_stroke_that_says_nothing_answers_no_cover(device: Device, reads: Make
             device.says("saved")
     expected = {"confidence": "40", "guess": "B"}[cover]
     assert set(Remark.objects.values_list("kind", "value")) == {(cover, expected)}
+
+
+PRESSED_TWICE = """() => new Promise((done) => {
+  const second = new KeyboardEvent("keydown", { key: "2", code: "Digit2", bubbles: true });
+  const root = document.getElementById("content");
+  const seen = new MutationObserver(() => {
+    if (root.dataset.showing !== "case") return;
+    seen.disconnect();
+    document.dispatchEvent(second);
+    done();
+  });
+  seen.observe(root, { attributes: true });
+  document.getElementById("case-go").click();
+})"""
+
+
+@pytest.mark.parametrize(("quiet_ms", "chosen"), [(1_000, ()), (0, ("B",))])
+def test_a_key_in_the_first_moment_of_a_case_chooses_nothing(
+    device: Device, reads: MakeStudy, quiet_ms: int, chosen: tuple[str, ...]
+) -> None:
+    device.enter(reads(quiet_ms=quiet_ms))
+    device.sees(1)
+    device.page.locator("#room-options label").first.click()
+    expect(device.page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    device.page.evaluate(PRESSED_TWICE)
+    device.sees(2)
+    device.has_chosen(*chosen)

@@ -65,7 +65,7 @@ def test_a_draft_takes_a_change_and_a_frozen_study_refuses_it(change: Change, co
 
 def test_what_is_the_same_changes_nothing(cora: User) -> None:
     study = draft()
-    update_rules(study, Rules(), actor=cora, at=NOON)
+    update_rules(study, Rules(quiet_ms=300), actor=cora, at=NOON)
     update_readers(study, n_readers=3, actor=cora, at=NOON)
     assert not AuditEvent.objects.filter(actor=cora).exists()
 

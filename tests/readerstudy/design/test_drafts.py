@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from annotation.models import User
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.analysis_plan import FIXED_READERS, MADE, AnalysisPlan, read_analysis
-from readerstudy.design.kernels.documents import Rules, read_rules
+from readerstudy.design.kernels.documents import QUIET_MS, Rules, read_rules
 from readerstudy.enrolment.participation import NAMES_SHOWN
 from readerstudy.models import Arm, ReaderStudy
 from tests.conftest import NOON
@@ -21,9 +21,12 @@ from tests.conftest import NOON
 STEPS = ["arms", "rules", "readers"]
 
 
+RULES = Rules(quiet_ms=QUIET_MS)  # of a new study
+
+
 def rules_sent(**changes: Any) -> dict[str, Any]:
     """What the browser sends for the page of rules as it is first shown, with changes."""
-    rules, analysis = Rules().as_json(), AnalysisPlan().as_json()
+    rules, analysis = RULES.as_json(), AnalysisPlan().as_json()
     sent = {name: value for name, value in {**rules, **analysis}.items() if value not in (None, False, [])}
     sent.pop("several_per_patient", None)
     texts = {"consent": "You agree.", "instructions": "Choose.", "contact": "Cora", "time_zone": "UTC"}
@@ -98,7 +101,7 @@ def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft
 def test_the_page_as_it_is_shown_changes_nothing(coordinator: Client, draft: ReaderStudy) -> None:
     coordinator.post("/studies/trial/rules/", rules_sent())
     draft.refresh_from_db()
-    assert read_rules(draft.rules) == Rules()
+    assert read_rules(draft.rules) == RULES
     assert read_analysis(draft.analysis) == AnalysisPlan()
 
 
@@ -107,11 +110,11 @@ def test_names_of_readers_are_shown_on_request_and_the_dry_run_shows_what_reader
 ) -> None:
     coordinator.post("/studies/trial/rules/", rules_sent(reader_names="on"))
     draft.refresh_from_db()
-    assert read_rules(draft.rules) == Rules(reader_names=True)
+    assert read_rules(draft.rules) == replace(RULES, reader_names=True)
     assert NAMES_SHOWN in coordinator.get("/studies/trial/dry-run/").content.decode()
     coordinator.post("/studies/trial/rules/", rules_sent())
     draft.refresh_from_db()
-    assert read_rules(draft.rules) == Rules()
+    assert read_rules(draft.rules) == RULES
     assert NAMES_SHOWN not in coordinator.get("/studies/trial/dry-run/").content.decode()
 
 
@@ -120,7 +123,7 @@ def test_what_another_step_decides_stays(coordinator: Client, draft: ReaderStudy
     draft.save()
     coordinator.post("/studies/trial/rules/", rules_sent(n_ready="5"))
     draft.refresh_from_db()
-    assert read_rules(draft.rules) == Rules(several_per_patient=True, n_ready=5)
+    assert read_rules(draft.rules) == replace(RULES, several_per_patient=True, n_ready=5)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,14 @@ def test_an_answer_and_its_time_are_stored(desk: Desk) -> None:
     assert AuditEvent.objects.filter(act="reading.answered").count() == 1
 
 
+@pytest.mark.parametrize(("quiet_ms", "flags"), [(300, ["hasty"]), (200, []), (0, [])])
+def test_an_answer_from_the_time_in_which_keys_choose_nothing_is_flagged(
+    desk_with: MakeDesk, quiet_ms: int, flags: list[str]
+) -> None:
+    desk = desk_with(quiet_ms=quiet_ms)
+    assert desk.read(desk.places[0], "C", seconds=10, takes=0.25).time_flags == flags
+
+
 def test_the_audit_log_does_not_say_which_option(desk: Desk) -> None:
     desk.read(desk.places[0], "C", seconds=10)
     assert AuditEvent.objects.get(act="reading.answered").facts == {"block": "main", "position": 1}
