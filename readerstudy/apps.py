@@ -22,6 +22,8 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.enrolment.inviting import readers_look_nothing_up
         from readerstudy.enrolment.participation import data_of_reader, forget_reader, readings_to_end
         from readerstudy.enrolment.reader_status import waiting_studies
+        from readerstudy.leaderboard import teams
+        from readerstudy.leaderboard.benchmarks import asks_bank
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
@@ -54,15 +56,15 @@ class ReaderstudyConfig(ContributingApp):
             person_parts=(permissions.parts_in_studies,),
             reads_blind=(permissions.reads_under_way,),
             event_scopes=(permissions.events_of_own_studies,),
-            token_places={TokenScope.STUDY: permissions.token_places},
+            token_places={TokenScope.STUDY: permissions.token_places, TokenScope.TEAM: teams.token_places},
             openers={"links to results": SHARED},
             invitation_kinds={inviting.KIND: joining.READERS},
-            work=(models_of_submitter, waiting_studies, studies_under_way),
-            person_tables=(data_of_reader,),
+            work=(models_of_submitter, teams.leaderboards_of_submitter, waiting_studies, studies_under_way),
+            person_tables=(data_of_reader, teams.data_of_member),
             removal_obstacles=(readings_to_end,),
             forgetting=(forget_reader, forget_named),
             bank_filters=(FAILED,),
-            bank_uses=(lifecycle.use_of_bank, runs_on_bank),
+            bank_uses=(lifecycle.use_of_bank, runs_on_bank, asks_bank),
             bank_readings=(read_of_bank,),
             question_events=(events_of_studies,),
             readers_right=(readers_right_on,),
@@ -84,6 +86,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
         from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
+        from readerstudy.leaderboard import benchmarks, inputs
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.reading.case_opening import sweep_readings
@@ -98,6 +101,7 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(comparison_job.VARIANTS, run_variant_tables),
                 JobHandler(report_job.KIND, report_job.run_report),
                 JobHandler(publishing.KIND, publishing.run_publishing),
+                JobHandler(benchmarks.PACK, inputs.pack_inputs),
             ),
             sweeps=(sweep_readings, sweep_reminders),
             demonstration=(add_studies, add_prompt_iterations, add_models_at_work),

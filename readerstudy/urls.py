@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from annotation.views.site.confirming import page_paths
+from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.views import conducting, links, monitoring, reading, runs, studies
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
+from readerstudy.views.leaderboard import benchmarks
 from readerstudy.views.predictions import models, uploads
 from readerstudy.views.results import overview, pairs
 
@@ -132,6 +134,15 @@ urlpatterns: list[URLPattern] = [
     path("models/<str:public_id>/withdraw/", models.model_withdraw, name="model-withdraw"),
     path("models/<str:public_id>/repeatability/", models.model_repeatability, name="model-repeatability"),
     path("models/<str:public_id>/predictions/", uploads.prediction_import_new, name="prediction-import-new"),
+    # leaderboards
+    path("leaderboards/", benchmarks.leaderboards, name="leaderboards"),
+    path("leaderboards/new/", benchmarks.leaderboard_new, name="leaderboard-new"),
+    path("leaderboards/<slug:slug>/", benchmarks.leaderboard, name="leaderboard"),
+    path("leaderboards/<slug:slug>/edit/", benchmarks.leaderboard_edit, name="leaderboard-edit"),
+    path("leaderboards/<slug:slug>/team/", benchmarks.leaderboard_team, name="leaderboard-team"),
+    path("leaderboards/<slug:slug>/inputs/", benchmarks.leaderboard_inputs, name="leaderboard-inputs"),
+    *page_paths("leaderboards/<slug:slug>/", BENCHMARK_ACTS),
+    *page_paths("leaderboards/<slug:slug>/teams/<str:public_id>/", TEAM_ACTS),
     # reading
     path("read/<slug:slug>/room/", reading.reading_room, name="reading-room"),
     path("read/<slug:slug>/session/", reading.reading_session, name="reading-session"),

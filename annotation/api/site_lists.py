@@ -30,7 +30,9 @@ class TokenShape(Shown):
     name = serializers.CharField()
     role = WordChoice(Role)
     scope = WordChoice(TokenScope)
-    place = serializers.CharField(source="place_name", help_text="name of the bank, round or study; empty: the site")
+    place = serializers.CharField(
+        source="place_name", help_text="name of the bank, round, study or team; empty: the site"
+    )
     networks = serializers.ListField(child=serializers.CharField())
     expires_at = Moment()
 

@@ -197,11 +197,13 @@ _ALL = {
     TokenScope.BANK: gettext_lazy("all banks"),
     TokenScope.ROUND: gettext_lazy("all rounds"),
     TokenScope.STUDY: gettext_lazy("all studies"),
+    TokenScope.TEAM: gettext_lazy("all teams of leaderboards"),
 }
 _OTHERS = {
     TokenScope.BANK: gettext_lazy("all other banks"),
     TokenScope.ROUND: gettext_lazy("all other rounds"),
     TokenScope.STUDY: gettext_lazy("all other studies"),
+    TokenScope.TEAM: gettext_lazy("all other teams of leaderboards"),
 }
 
 

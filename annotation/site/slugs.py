@@ -28,7 +28,7 @@ def free_slug(name: str, *, among: QuerySet[Any], otherwise: str) -> str:
     return slug
 
 
-PLURAL = {"bank": "Banks", "round": "Rounds", "study": "Studies"}
+PLURAL = {"bank": "Banks", "round": "Rounds", "study": "Studies", "leaderboard": "Leaderboards"}
 
 
 class Named(Protocol):

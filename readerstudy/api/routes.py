@@ -7,6 +7,7 @@ from django.urls import path
 from annotation.api.acting import api_paths, resource_of
 from annotation.api.questionbank.banks import OneBank
 from annotation.api.questionbank.question_acts import ReasonSent
+from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import (
     DESIGN_ACTS,
@@ -22,6 +23,7 @@ from readerstudy.acts.studies import (
 from readerstudy.api import (
     analysis_list,
     invited_readers,
+    leaderboard_benchmarks,
     model_list,
     model_run_list,
     shared_links,
@@ -38,6 +40,8 @@ MODEL_RUN = "model-runs/<str:public_id>/"
 COMPARISON = "banks/<slug:slug>/model-comparison/"
 SUBMISSIONS = "banks/<slug:slug>/submissions/"
 ANALYSIS = f"{STUDY}analyses/<str:public_id>/"
+BENCHMARK = "leaderboards/<slug:slug>/"
+TEAM = f"{BENCHMARK}teams/<str:public_id>/"
 IMPORT = "prediction-imports/<str:public_id>/"
 
 urlpatterns = [
@@ -118,6 +122,21 @@ urlpatterns = [
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
     path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
     *api_paths(RUN, RUN_ACTS, model_list.OnePredictionRun, WithdrawPredictionRun=ReasonSent),
+    path("leaderboards/", leaderboard_benchmarks.Benchmarks.as_view(), name="api-leaderboards"),
+    path(BENCHMARK, leaderboard_benchmarks.OneBenchmark.as_view(), name="api-leaderboard"),
+    path(f"{BENCHMARK}edit/", leaderboard_benchmarks.EditBenchmark.as_view(), name="api-leaderboard-edit"),
+    path(f"{BENCHMARK}protocol/", leaderboard_benchmarks.Protocol.as_view(), name="api-leaderboard-protocol"),
+    path(f"{BENCHMARK}inputs/", leaderboard_benchmarks.Inputs.as_view(), name="api-leaderboard-inputs"),
+    *api_paths(
+        BENCHMARK,
+        BENCHMARK_ACTS,
+        leaderboard_benchmarks.OneBenchmark,
+        DecideTwins=leaderboard_benchmarks.TwinsSent,
+        DeleteBenchmark=leaderboard_benchmarks.DeleteDraft,
+    ),
+    path(f"{BENCHMARK}teams/", leaderboard_benchmarks.Teams.as_view(), name="api-leaderboard-teams"),
+    path(TEAM, leaderboard_benchmarks.OneTeam.as_view(), name="api-leaderboard-team"),
+    *api_paths(TEAM, TEAM_ACTS, leaderboard_benchmarks.OneTeam, RefuseTeam=ReasonSent),
     path("prediction-imports/", model_run_list.PredictionFiles.as_view(), name="api-prediction-imports"),
     path(IMPORT, model_run_list.OnePredictionImport.as_view(), name="api-prediction-import"),
     path(f"{IMPORT}store/", model_run_list.StorePredictions.as_view(), name="api-prediction-import-store"),

@@ -34,6 +34,7 @@ from readerstudy.comparison.kernels.comparison_tables import (
 )
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun
+from readerstudy.predictions.entries import check_is_no_benchmark
 from readerstudy.results.accuracy_tables import breakdown_table, domain_table
 from readerstudy.results.kernels.stored import task_label, without_flags
 from readerstudy.results.wording import estimates, shown, table_of
@@ -63,7 +64,8 @@ Inputs = TypeVar("Inputs", RepeatabilityParams, VariantParams)
 
 
 def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
-    """One that waits or runs already is enough."""
+    """One that waits or runs already is enough. Refused while a leaderboard asks the bank."""
+    check_is_no_benchmark(bank)
     title = _("Comparison of models on %(bank)s") % {"bank": bank.name[:150]}
     return enqueue_once(KIND, title, ComparisonParams(bank=bank.pk, actor=actor.pk), about="bank", actor=actor, at=at)
 

@@ -7,8 +7,6 @@ sends is known to its members and to them. A person who has seen a key of the ba
 from __future__ import annotations
 
 from django.db.models import QuerySet
-from django.http import Http404
-from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotation.enums import Role
@@ -18,6 +16,7 @@ from annotation.refusals import Refused
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, site_roles
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.models import Benchmark, Team
+from readerstudy.predictions.kernels.records import without_hidden
 
 
 class LeaderboardRefused(Refused):
@@ -55,8 +54,16 @@ def benchmarks_known_to(person: User) -> QuerySet[Benchmark]:
 
 
 def known_benchmark(person: User, slug: str) -> Benchmark:
-    """Raises Http404: to everybody else it does not exist."""
-    return get_object_or_404(benchmarks_known_to(person), slug=slug)
+    """Refused with 404: to everybody else it does not exist."""
+    found = benchmarks_known_to(person).filter(slug=slug).first()
+    if found is None:
+        raise nothing_there()
+    return found
+
+
+def nothing_there() -> LeaderboardRefused:
+    """The same words for what is unknown and what is private."""
+    return LeaderboardRefused("not_found", _("There is nothing here."), status=404)
 
 
 def teams_known_to(person: User) -> QuerySet[Team]:
@@ -77,10 +84,10 @@ def own_team(person: User, benchmark: Benchmark) -> Team | None:
 
 
 def team_of(person: User, slug: str) -> Team:
-    """The approved team of this person on a benchmark. Raises Http404."""
+    """The approved team of this person on a benchmark. Refused with 404."""
     team = own_team(person, known_benchmark(person, slug))
     if team is None:
-        raise Http404
+        raise nothing_there()
     return team
 
 
@@ -90,3 +97,27 @@ def check_takes_submissions(benchmark: Benchmark) -> None:
         sentence = _("“%(name)s” is %(state)s: nothing can be sent to it.")
         facts = {"name": benchmark.name, "state": benchmark.get_state_display()}
         raise LeaderboardRefused("not_open", sentence % facts)
+
+
+def lock_benchmark(benchmark: Benchmark) -> None:
+    """Bring the row up to date and lock it until the transaction ends."""
+    bank = benchmark.bank
+    benchmark.refresh_from_db(from_queryset=Benchmark.objects.select_for_update())
+    benchmark.bank = bank
+
+
+def lock_draft(benchmark: Benchmark) -> None:
+    """Refused once it is frozen."""
+    lock_benchmark(benchmark)
+    if benchmark.state != BenchmarkState.DRAFT:
+        sentence = _("“%(name)s” is frozen: it does not change any more.") % {"name": benchmark.name}
+        raise LeaderboardRefused("frozen", sentence)
+
+
+def one_line(text: str, most: int, field: str, what: str) -> str:
+    """One line without characters that are not shown."""
+    line = without_hidden(text)
+    if not 1 <= len(line) <= most:
+        sentence = _("%(what)s, in at most %(n)d characters.") % {"what": what, "n": most}
+        raise LeaderboardRefused("bad_text", sentence, status=422, field=field)
+    return line

@@ -9,7 +9,8 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, FileRefused, read_value
 from annotation.site.slugs import the_one
 from readerstudy.design.kernels.documents import MAX_BYTES
-from readerstudy.models import ModelRun, ReaderStudy
+from readerstudy.leaderboard.benchmarks import fewer_editions, planned_cells
+from readerstudy.models import Benchmark, ModelRun, ReaderStudy
 from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
@@ -64,3 +65,12 @@ def read_json(path: Path) -> object:
     if wrong := [fault.message for fault in faults if fault.code not in NO_CHARACTERS]:  # the others are named later
         raise CommandError(f"{path} is not a JSON file. {wrong[0]}", returncode=2)
     return found
+
+
+def cell_lines(benchmark: Benchmark) -> list[str]:
+    """What its planned editions tell, a line for each cell, and how many would tell all questions each time."""
+    cells, n_editions = planned_cells(benchmark), benchmark.editions.count()
+    lines = [f"{one.label}: {one.told} ({one.n} questions)" for one in cells]
+    if most := fewer_editions(cells, n_editions):
+        lines.append(f"Plan at most {most} editions to have all questions told from the first on.")
+    return lines

@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from msgspec import Struct
@@ -23,8 +24,16 @@ from annotation.contributions import Conflict
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, AuditEvent, Membership, Question, QuestionBank, ReviewRound, Upload, User
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
-from readerstudy.enums import EntryState
-from readerstudy.models import DECLINED, Enrolment, ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
+from readerstudy.enums import BenchmarkState, EntryState
+from readerstudy.models import (
+    DECLINED,
+    Benchmark,
+    Enrolment,
+    ModelEntry,
+    PredictionRun,
+    ReaderStudy,
+    SubmissionCall,
+)
 from readerstudy.predictions.kernels.records import PredictionsRefused
 
 FIELDS = ("name", "version", "dated_on", "prompt", "decoding", "link")
@@ -246,6 +255,18 @@ def open_banks(person: User) -> set[int]:
     if SUBMITTER not in site_roles(person):
         return set()
     return set(SubmissionCall.objects.values_list("bank", flat=True)) - banks_judged(person)
+
+
+def check_is_no_benchmark(bank: QuestionBank) -> None:
+    """Refused while a leaderboard asks its questions: between editions nobody learns a score."""
+    asking = Benchmark.objects.filter(bank=bank, state=BenchmarkState.FROZEN).first()
+    if asking is not None:
+        sentence = _(
+            "“%(bank)s” is asked by the leaderboard “%(name)s”: teams send their predictions there (%(page)s), and "
+            "they are scored in its editions alone."
+        )
+        facts = {"bank": bank.name, "name": asking.name, "page": reverse("leaderboard", args=[asking.slug])}
+        raise PredictionsRefused("benchmark", sentence % facts)
 
 
 def check_may_store(person: User | None, bank: QuestionBank, study: ReaderStudy | None) -> None:

@@ -27,7 +27,7 @@ from annotation.questionbank.bulk import Row, insert_rows
 from annotation.questionbank.priors import keys_of_questions
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
-from readerstudy.predictions.entries import IMPORTED, check_may_store, enter_model, lock_entry
+from readerstudy.predictions.entries import IMPORTED, check_is_no_benchmark, check_may_store, enter_model, lock_entry
 from readerstudy.predictions.kernels.records import (
     Answer,
     KeptRecords,
@@ -180,7 +180,7 @@ def _no_collection() -> Iterator[None]:
 def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, at: datetime) -> PredictionsImported:
     target = result.target
     try:
-        check_takes_predictions(result.entry, target)
+        _check_takes_file(result.entry, target)
         read = read_predictions(file.content, file.form, file.duplicates)
     except PredictionsRefused as refusal:
         result.problems = [PredictionProblem(0, "", str(refusal))]
@@ -239,6 +239,12 @@ def check_takes_predictions(entry: ModelEntry, target: Target) -> None:
         raise PredictionsRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": target.name})
 
 
+def _check_takes_file(entry: ModelEntry, target: Target) -> None:
+    check_takes_predictions(entry, target)
+    if target.study is None:
+        check_is_no_benchmark(target.bank)
+
+
 @transaction.atomic
 def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | None, at: datetime) -> None:
     entry, target = result.entry, result.target
@@ -247,7 +253,7 @@ def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | N
     lock_entry(entry)
     if target.study is not None:
         lock_study(target.study)
-    check_takes_predictions(entry, target)
+    _check_takes_file(entry, target)
     if _is_there(result):
         return
     if result.form != PredictionForm.RUN:  # who may run a model was asked when the run was planned

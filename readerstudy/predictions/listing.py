@@ -23,7 +23,7 @@ from annotation.site.permissions import acts_as, is_administrator, is_coordinato
 from readerstudy.design.questions import questions_named
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ModelEntry, ModelRun, Prediction, PredictionRun, ReaderStudy, StudyCase, SubmissionCall
-from readerstudy.predictions.entries import open_banks
+from readerstudy.predictions.entries import check_is_no_benchmark, open_banks
 from readerstudy.predictions.kernels.records import KnownQuestion
 
 
@@ -181,15 +181,16 @@ def runs_on_bank(bank: QuestionBank) -> str:
 
 @transaction.atomic
 def open_submissions(bank: QuestionBank, *, actor: User, at: datetime) -> None:
-    """Doing it again changes nothing."""
+    """Doing it again changes nothing. Refused while a leaderboard asks the bank."""
     QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)
+    check_is_no_benchmark(bank)
     _call, is_new = SubmissionCall.objects.get_or_create(bank=bank, defaults={"opened_by": actor, "opened_at": at})
     if is_new:
         record("bank.submissions_opened", actor=actor, at=at, subject=bank)
 
 
 @transaction.atomic
-def close_submissions(bank: QuestionBank, *, actor: User, at: datetime) -> None:
+def close_submissions(bank: QuestionBank, *, actor: User | None, at: datetime) -> None:
     """What was sent stays. Doing it again changes nothing."""
     QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)
     n_closed, _rows = SubmissionCall.objects.filter(bank=bank).delete()

@@ -1,4 +1,4 @@
-"""The acts of studies, readers and models in words, for the page of the audit log."""
+"""The acts of studies, readers, models and leaderboards in words, for the page of the audit log."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import CallBatch
 from annotation.people.event_things import Thing
-from readerstudy.models import Analysis, Enrolment, ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.models import Analysis, Benchmark, Enrolment, ModelEntry, PredictionRun, ReaderStudy, Team
 
 STUDY_ACTS = {
     "analysis.opened": _("read an analysis for the first time"),
+    "benchmark.changed": _("changed the draft of a leaderboard"),
+    "benchmark.closed": _("closed a leaderboard"),
+    "benchmark.created": _("made a leaderboard"),
+    "benchmark.deleted": _("deleted the draft of a leaderboard"),
+    "benchmark.frozen": _("froze a leaderboard"),
+    "benchmark.inputs_taken": _("took the questions of a leaderboard"),
+    "benchmark.twins_decided": _("decided about near-duplicates of a leaderboard"),
     "enrolment.practice_let_pass": _("let a reader pass the practice cases"),
     "model.edited": _("changed a model"),
     "model.entered": _("entered a model"),
@@ -85,6 +92,11 @@ STUDY_ACTS = {
     "study_invitation.renewed": _("renewed the link of a reader"),
     "study_invitation.restored": _("restored the link of a reader"),
     "study_invitation.revoked": _("revoked the link of a reader"),
+    "team.approved": _("approved a team"),
+    "team.asked": _("asked for a team"),
+    "team.member_added": _("added a person to a team"),
+    "team.member_removed": _("removed a person from a team"),
+    "team.refused": _("refused a team"),
 }
 
 
@@ -96,6 +108,9 @@ def study_things() -> dict[str, Thing]:
             Analysis,
             lambda row: reverse("study-analysed", args=[row.study.slug, row.public_id]),
             ("study",),
+        ),
+        "benchmark": Thing(
+            _("leaderboard"), Benchmark, lambda row: reverse("leaderboard", args=[row.slug]), is_named=True
         ),
         "callbatch": Thing(
             _("calls of a model"),
@@ -114,4 +129,5 @@ def study_things() -> dict[str, Thing]:
             _("predictions"), PredictionRun, lambda row: reverse("prediction-run", args=[row.public_id])
         ),
         "readerstudy": Thing(_("study"), ReaderStudy, lambda row: reverse("study", args=[row.slug]), is_named=True),
+        "team": Thing(_("team"), Team, lambda row: reverse("leaderboard", args=[row.benchmark.slug]), ("benchmark",)),
     }

@@ -61,6 +61,6 @@ def test_what_keeps_rows_from_change_can_be_taken_away_and_put_back(migrated: di
     done = manage("shell", "-v0", "-c", TRIGGERS, env=migrated)
     assert done.returncode == 0, done.stderr
     before, without, after = (json.loads(line) for line in done.stdout.splitlines())
-    assert len(before) == 51
+    assert len(before) == 63
     assert without == []
     assert after == before

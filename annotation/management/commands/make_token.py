@@ -23,7 +23,7 @@ class Command(ActCommand):
         parser.add_argument("--person", required=True, metavar="E-MAIL", help="whom the program acts for")
         parser.add_argument("--name", required=True, help="what will use the token")
         parser.add_argument("--role", required=True, choices=Role.values(), help="one that the person holds")
-        for scope in (TokenScope.BANK, TokenScope.ROUND, TokenScope.STUDY):
+        for scope in (TokenScope.BANK, TokenScope.ROUND, TokenScope.STUDY, TokenScope.TEAM):
             parser.add_argument(f"--{scope}", metavar="ADDRESS", help=f"good for this {scope} alone")
         parser.add_argument("--read-only", action="store_true", help="good for reading the whole site")
         parser.add_argument("--days", type=int, default=USUAL_DAYS, help=f"how long it works, {MOST_DAYS} at most")
@@ -62,6 +62,6 @@ def _place(options: dict[str, Any]) -> tuple[TokenScope, str]:
     if options["read_only"]:
         asked.append((TokenScope.SITE, ""))
     if len(asked) != 1:
-        sentence = "Give one of --bank, --round, --study and --read-only. Nothing was stored."
+        sentence = "Give one of --bank, --round, --study, --team and --read-only. Nothing was stored."
         raise CommandError(sentence, returncode=2)
     return asked[0]

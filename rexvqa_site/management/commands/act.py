@@ -16,6 +16,7 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
+from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
@@ -37,6 +38,8 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *RUN_ACTS,
     *SUBMISSION_ACTS,
     *COMPARISON_ACTS,
+    *BENCHMARK_ACTS,
+    *TEAM_ACTS,
 )
 ACTS = {act.name: act for act in EVERY}
 

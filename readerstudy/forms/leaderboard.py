@@ -1,0 +1,110 @@
+"""Forms of leaderboards and teams."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.forms import PlainForm
+from annotation.forms.account import EmailField
+from annotation.models import QuestionBank
+from readerstudy.leaderboard.benchmarks import MOST_ABOUT, MOST_CONTACT, MOST_NAME, BenchmarkWanted
+from readerstudy.leaderboard.kernels.release_rule import MOST_EDITIONS
+from readerstudy.leaderboard.public_twins import MOST_REASON
+from readerstudy.leaderboard.teams import MOST_INSTITUTION, MOST_LINK, TeamWanted
+from readerstudy.leaderboard.teams import MOST_NAME as MOST_TEAM_NAME
+from readerstudy.models import Benchmark
+
+
+class BenchmarkForm(PlainForm):
+    name = forms.CharField(label=_("Name"), max_length=MOST_NAME)
+    bank = forms.ModelChoiceField(
+        label=_("Question bank"),
+        queryset=QuestionBank.objects.filter(archived_at__isnull=True, is_public=False),
+        to_field_name="slug",
+        empty_label=None,
+        help_text=_("Private: public banks are not offered. It cannot be changed later."),
+    )
+    contact = forms.CharField(
+        label=_("Contact"), max_length=MOST_CONTACT, help_text=_("To whom teams write; on the public page.")
+    )
+    about = forms.CharField(
+        label=_("What it measures"),
+        max_length=MOST_ABOUT,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("For its public page: whose images, which questions, what a high score says and what not."),
+    )
+    editions = forms.CharField(
+        label=_("Dates of the editions"),
+        max_length=12 * MOST_EDITIONS,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("One per line, such as 2027-03-01. All that teams have named by then is scored at once."),
+    )
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, sent: Any = None) -> BenchmarkForm:
+        """To change a draft, whose bank stays."""
+        dates = "\n".join(f"{one.due_on}" for one in benchmark.editions.all())
+        stored = {name: getattr(benchmark, name) for name in ("name", "contact", "about")}
+        form = cls(sent, initial={**stored, "editions": dates})
+        del form.fields["bank"]
+        return form
+
+    def clean_editions(self) -> tuple[date, ...]:
+        found = []
+        for line in self.cleaned_data["editions"].split():
+            try:
+                found.append(date.fromisoformat(line))
+            except ValueError:
+                sentence = gettext("“%(text)s” is no date such as 2027-03-01.") % {"text": line[:20]}
+                raise forms.ValidationError(sentence) from None
+        return tuple(found)
+
+    def wanted(self, bank: QuestionBank | None = None) -> BenchmarkWanted:
+        """Of a valid form; the ``bank`` of a draft that is changed."""
+        data = dict(self.cleaned_data)
+        return BenchmarkWanted(**{"bank": bank, **data})
+
+
+class TwinsForm(PlainForm):
+    """What is decided about near-duplicates."""
+
+    numbers = forms.CharField(
+        label=_("Questions"),
+        max_length=2_000,
+        required=False,
+        help_text=_("Their numbers, such as 12, 40. Empty: all that nothing is decided about."),
+    )
+    reason = forms.CharField(label=_("Why they stay"), max_length=MOST_REASON, required=False)
+    leave_out = forms.BooleanField(label=_("Leave them out instead"), required=False)
+
+    def clean_numbers(self) -> tuple[int, ...]:
+        found = self.cleaned_data["numbers"].replace(",", " ").split()
+        if wrong := [one for one in found if not (one.isascii() and one.isdecimal() and len(one) < 10)]:
+            raise forms.ValidationError(gettext("“%(text)s” is no number.") % {"text": wrong[0][:20]})
+        return tuple(int(one) for one in found)
+
+
+class TeamForm(PlainForm):
+    name = forms.CharField(label=_("Name of the team"), max_length=MOST_TEAM_NAME)
+    institution = forms.CharField(label=_("Institution"), max_length=MOST_INSTITUTION)
+    contact = EmailField(label=_("Contact"), help_text=_("An e-mail address."))
+    link = forms.URLField(label=_("Link"), max_length=MOST_LINK, required=False, assume_scheme="https")
+    anonymous_until = forms.DateField(
+        label=_("Anonymous until"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text=_("Up to 12 months. Until then the board says “anonymous team”. May stay empty."),
+    )
+
+    def wanted(self) -> TeamWanted:
+        return TeamWanted(**self.cleaned_data)
+
+
+class MemberForm(PlainForm):
+    email = EmailField()

@@ -1,0 +1,255 @@
+"""Teams: asked for by a submitter of models, decided about by a coordinator; their members, and where a token is good.
+
+Whoever has seen a key of the bank, or could have, is in no team.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from msgspec import Struct
+
+from annotation.audit.recording import record
+from annotation.enums import Role
+from annotation.models import BankImport, Edit, Membership, SeenKey, User
+from annotation.models.people import TokenScope
+from annotation.people.open_work import WorkItem, WorkSection
+from annotation.people.person_data import PersonFile
+from annotation.people.tokens import TokenPlace, revoke_tokens
+from annotation.site.permissions import site_roles
+from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.leaderboard.access import (
+    LeaderboardRefused,
+    benchmarks_known_to,
+    check_takes_submissions,
+    lock_benchmark,
+    one_line,
+)
+from readerstudy.models import Benchmark, Team, TeamMember
+from readerstudy.predictions.entries import banks_judged
+
+MOST_NAME, MOST_INSTITUTION, MOST_REASON, MOST_LINK = 100, 200, 1_000, 500
+MOST_MEMBERS = 30
+MOST_ANONYMOUS = timedelta(days=366)  # 12 months
+
+
+class TeamWanted(Struct, frozen=True):
+    name: str
+    institution: str
+    contact: str
+    link: str = ""
+    anonymous_until: date | None = None
+
+
+# --- who could have seen answers ------------------------------------------------------------------
+def barred_because(person: User, benchmark: Benchmark) -> str:
+    """Why this person is in no team, for coordinators: to others it is only said that they could have seen answers.
+    Empty: they may. By what they hold and did themselves, whatever token they come with.
+    """
+    bank = benchmark.bank
+    oversee = (Role.COORDINATOR, Role.ADMINISTRATOR)
+    reasons = (
+        (
+            Membership.objects.filter(user=person, role__in=oversee, round=None).exists(),
+            _("%(name)s coordinates or administers this site."),
+        ),
+        (
+            SeenKey.objects.filter(person=person, question__bank=bank).exists(),
+            _("%(name)s has seen keys of “%(bank)s”."),
+        ),
+        (
+            bank.pk in banks_judged(person),
+            _("%(name)s reads, reviews or adjudicates questions of “%(bank)s”, or has done so."),
+        ),
+        (
+            BankImport.objects.filter(bank=bank, actor=person).exists(),
+            _("%(name)s imported questions of “%(bank)s”."),
+        ),
+        (
+            Edit.objects.filter(author=person, revision__bank=bank).exists(),
+            _("%(name)s revised questions of “%(bank)s”."),
+        ),
+    )
+    facts = {"name": person, "bank": bank.name}
+    return " ".join(sentence % facts for is_so, sentence in reasons if is_so)
+
+
+def check_not_barred(person: User, benchmark: Benchmark) -> None:
+    if barred_because(person, benchmark):
+        sentence = _(
+            "%(email)s cannot be in a team of this leaderboard: they could have seen answers to its questions."
+        )
+        raise LeaderboardRefused("barred", sentence % {"email": person.email}, field="email")
+
+
+# --- a team ---------------------------------------------------------------------------------------
+@transaction.atomic
+def ask_for_team(benchmark: Benchmark, wanted: TeamWanted, *, actor: User, at: datetime) -> Team:
+    """It waits for a coordinator; who asks is its first member. Raises LeaderboardRefused."""
+    lock_benchmark(benchmark)
+    check_takes_submissions(benchmark)
+    check_not_barred(actor, benchmark)
+    if Role.MODEL_SUBMITTER not in site_roles(actor):
+        sentence = _("Teams are of people who submit models: ask an administrator for that role.")
+        raise LeaderboardRefused("no_role", sentence, status=403)
+    if TeamMember.objects.filter(benchmark=benchmark, user=actor).exists():
+        raise LeaderboardRefused("in_a_team", _("You are in a team of this leaderboard already."))
+    name = one_line(wanted.name, MOST_NAME, "name", _("Give the team a name"))
+    others = Team.objects.filter(benchmark=benchmark).exclude(state=TeamState.REFUSED)
+    if others.filter(name__iexact=name).exists():
+        sentence = _("A team of this leaderboard has this name already: choose another.")
+        raise LeaderboardRefused("name_taken", sentence, status=422, field="name")
+    made = Team.objects.create(
+        benchmark=benchmark,
+        name=name,
+        institution=one_line(wanted.institution, MOST_INSTITUTION, "institution", _("Name the institution")),
+        contact=wanted.contact,
+        link=_checked_link(wanted.link),
+        anonymous_until=_checked_day(wanted.anonymous_until, at),
+        asked_by=actor,
+        asked_at=at,
+    )
+    TeamMember.objects.create(team=made, benchmark=benchmark, user=actor, added_at=at)
+    record("team.asked", actor=actor, at=at, subject=made, facts={"name": name, "leaderboard": benchmark.slug})
+    return made
+
+
+def _checked_link(link: str) -> str:
+    if link and (not link.startswith(("http://", "https://")) or len(link) > MOST_LINK or len(link.split()) > 1):
+        sentence = _("A link begins with http:// or https:// and has at most %(n)d characters.") % {"n": MOST_LINK}
+        raise LeaderboardRefused("bad_link", sentence, status=422, field="link")
+    return link
+
+
+def _checked_day(day: date | None, at: datetime) -> date | None:
+    today = at.astimezone(UTC).date()
+    if day is not None and not today < day <= today + MOST_ANONYMOUS:
+        sentence = _("A team is anonymous until a day within the next 12 months.")
+        raise LeaderboardRefused("bad_day", sentence, status=422, field="anonymous_until")
+    return day
+
+
+@transaction.atomic
+def approve_team(team: Team, *, actor: User, at: datetime) -> Team:
+    """It may send submissions. Refused with the reasons where a member could have seen answers by now."""
+    _lock_asked(team)
+    people = [one.user for one in team.members.select_related("user")]
+    if reasons := [reason for person in people if (reason := barred_because(person, team.benchmark))]:
+        raise LeaderboardRefused("barred", " ".join(reasons))
+    _decide(team, TeamState.APPROVED, actor, at)
+    record("team.approved", actor=actor, at=at, subject=team, facts={"name": team.name})
+    return team
+
+
+@transaction.atomic
+def refuse_team(team: Team, reason: str, *, actor: User, at: datetime) -> Team:
+    """Who asked reads the reason; its members may be in another team."""
+    _lock_asked(team)
+    team.refused_because = one_line(reason, MOST_REASON, "reason", _("Say why the team is refused"))
+    _decide(team, TeamState.REFUSED, actor, at)
+    team.members.all().delete()
+    record("team.refused", actor=actor, at=at, subject=team, facts={"name": team.name, "reason": team.refused_because})
+    return team
+
+
+def _decide(team: Team, state: TeamState, actor: User, at: datetime) -> None:
+    team.state, team.decided_by, team.decided_at = state, actor, at
+    team.save(update_fields=["state", "decided_by", "decided_at", "refused_because"])
+
+
+def _lock_asked(team: Team) -> None:
+    lock_benchmark(team.benchmark)
+    team.refresh_from_db(fields=["state"])
+    if team.state != TeamState.ASKED:
+        sentence = _("“%(name)s” is %(state)s already.") % {"name": team.name, "state": team.get_state_display()}
+        raise LeaderboardRefused("decided", sentence)
+
+
+@transaction.atomic
+def add_member(team: Team, email: str, *, actor: User, at: datetime) -> TeamMember:
+    """By the address of an account for submitting models. Raises LeaderboardRefused: with the same words whether there
+    is no such account, or it has another role or team.
+    """
+    lock_benchmark(team.benchmark)
+    person = User.objects.filter(email=email.strip().lower(), is_active=True).first()
+    is_taken = TeamMember.objects.filter(benchmark=team.benchmark, user=person).exists()
+    if person is None or is_taken or Role.MODEL_SUBMITTER not in site_roles(person):
+        sentence = _("Nobody who submits models here and is in no team of this leaderboard has the address %(email)s.")
+        raise LeaderboardRefused("no_such_person", sentence % {"email": email[:254]}, status=422, field="email")
+    check_not_barred(person, team.benchmark)
+    if team.members.count() >= MOST_MEMBERS:
+        sentence = _("A team has at most %(n)d members.") % {"n": MOST_MEMBERS}
+        raise LeaderboardRefused("too_many", sentence, field="email")
+    made = TeamMember.objects.create(team=team, benchmark=team.benchmark, user=person, added_at=at)
+    record("team.member_added", actor=actor, at=at, subject=team, facts={"member": person.pk})
+    return made
+
+
+@transaction.atomic
+def remove_member(team: Team, email: str, *, actor: User, at: datetime) -> None:
+    """Their tokens for the team end. Refused for the last member."""
+    lock_benchmark(team.benchmark)
+    member = team.members.select_related("user").filter(user__email=email.strip().lower()).first()
+    if member is None:
+        sentence = _("Nobody with the address %(email)s is in this team.") % {"email": email[:254]}
+        raise LeaderboardRefused("no_member", sentence, status=422, field="email")
+    if team.members.count() == 1:
+        raise LeaderboardRefused("last_member", _("The last member stays: add somebody else first."))
+    tokens = member.user.access_tokens.filter(scope=TokenScope.TEAM, place_id=team.pk)
+    revoke_tokens(tokens, actor=actor, at=at, reason="team")
+    member.delete()
+    record("team.member_removed", actor=actor, at=at, subject=team, facts={"member": member.user_id})
+
+
+def refused_team(person: User, benchmark: Benchmark) -> Team | None:
+    """The last one that was refused to this person, who is in none."""
+    asked = Team.objects.filter(benchmark=benchmark, asked_by=person, state=TeamState.REFUSED)
+    return asked.order_by("-decided_at").first()
+
+
+# --- what other rooms know of teams ---------------------------------------------------------------
+def token_places(person: User, pk: int | None) -> Iterator[TokenPlace]:
+    """The approved teams of the person, or the team of this id: for tokens that are good for one team."""
+    mine = set(TeamMember.objects.filter(user=person).values_list("team", flat=True))
+    rows = Team.objects.select_related("benchmark").order_by("benchmark", "name")
+    for team in rows.filter(pk__in=mine) if pk is None else rows.filter(pk=pk):
+        is_good = team.pk in mine and team.state == TeamState.APPROVED
+        roles = site_roles(person) & {Role.MODEL_SUBMITTER} if is_good else frozenset()
+        if is_good or pk is not None:
+            name = f"{team.name}, {team.benchmark.name}"[:200]
+            yield TokenPlace(TokenScope.TEAM, team.pk, name, team.public_id, roles)
+
+
+def leaderboards_of_submitter(person: User, at: datetime) -> WorkSection | None:
+    """A section of the home page. None for people who do not submit models, and while there is no leaderboard."""
+    if Role.MODEL_SUBMITTER not in site_roles(person):
+        return None
+    open_now = benchmarks_known_to(person).filter(state=BenchmarkState.FROZEN)
+    teams = {one.team.benchmark_id: one.team for one in _memberships(person)}
+    items = [_item(one, teams.get(one.pk)) for one in open_now]
+    return WorkSection(_("Leaderboards"), items, is_own=True, url=reverse("leaderboards")) if items else None
+
+
+def _memberships(person: User) -> Iterator[TeamMember]:
+    yield from TeamMember.objects.filter(user=person).select_related("team")
+
+
+def _item(benchmark: Benchmark, team: Team | None) -> WorkItem:
+    return WorkItem(
+        name=benchmark.name,
+        url=reverse("leaderboard-team", args=[benchmark.slug]),
+        words=team.name if team else _("no team yet"),
+        state=team.get_state_display() if team else "",
+        tone="good" if team and team.state == TeamState.APPROVED else "warn",
+    )
+
+
+def data_of_member(person: User) -> Iterator[PersonFile]:
+    """The teams of a person, for whoever asks what is kept about them."""
+    columns = ("team__benchmark__slug", "team__name", "team__institution", "team__contact", "added_at")
+    rows = TeamMember.objects.filter(user=person).order_by("pk").values(*columns)
+    yield PersonFile("teams.csv", "teams of leaderboards", columns, rows.iterator())

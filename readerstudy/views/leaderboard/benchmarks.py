@@ -1,0 +1,192 @@
+"""Leaderboards: the list, a new one, the page of one with its teams, and the page of a team."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.enums import Role
+from annotation.models import User
+from annotation.site.permissions import site_roles
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
+from annotation.views.site.downloads import resumable_response
+from readerstudy.acts.benchmarks import run_benchmark, seen_benchmark, taken_benchmark
+from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm, TwinsForm
+from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
+from readerstudy.leaderboard.benchmarks import (
+    Cell,
+    change_benchmark,
+    create_benchmark,
+    current_version,
+    fewer_editions,
+    planned_cells,
+    problems_of,
+)
+from readerstudy.leaderboard.inputs import packed_inputs, packing_under_way, take_inputs
+from readerstudy.leaderboard.public_twins import decision_on, needs_comparison, pool_of, twins_of
+from readerstudy.leaderboard.teams import ask_for_team, barred_because, refused_team
+from readerstudy.models import Benchmark, Team
+
+TWINS_SHOWN = 100
+
+
+def check_knows_leaderboards(person: User) -> None:
+    """Raises PermissionDenied for who neither coordinates, administers nor submits models."""
+    if not site_roles(person) & {Role.COORDINATOR, Role.ADMINISTRATOR, Role.MODEL_SUBMITTER}:
+        raise PermissionDenied(_("Leaderboards are for coordinators and for people who submit models."))
+
+
+@person_required
+@require_safe
+def leaderboards(request: AuthenticatedRequest) -> HttpResponse:
+    """All for coordinators and administrators; for people who submit models those that are frozen."""
+    check_knows_leaderboards(request.user)
+    rows = list(benchmarks_known_to(request.user).prefetch_related("editions"))
+    teams = {one.benchmark_id: one for one in Team.objects.filter(members__user=request.user)}
+    context = {
+        "rows": [(one, _next_edition(one), teams.get(one.pk)) for one in rows],
+        "looks_on": looks_on(request.user),
+        "may_create": runs_leaderboards(request.user),
+    }
+    return render(request, "readerstudy/leaderboard/list.html", context)
+
+
+def _next_edition(benchmark: Benchmark) -> Any:
+    open_ones = [one for one in benchmark.editions.all() if one.published_at is None]
+    return open_ones[0] if open_ones and benchmark.state != BenchmarkState.CLOSED else None
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def leaderboard_new(request: AuthenticatedRequest) -> HttpResponse:
+    """A draft; nothing is given to anybody before it is frozen."""
+    form = BenchmarkForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        made = run_on_form(form, lambda: create_benchmark(form.wanted(), **by(request)))
+        if made is not None:
+            return redirect("leaderboard", made.slug)
+    has_banks = form.fields["bank"].queryset.exists()  # type: ignore[attr-defined]
+    context = {"form": form, "has_banks": has_banks}
+    return render(request, "readerstudy/leaderboard/new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def leaderboard_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    benchmark = run_benchmark(request.user, slug)
+    form = BenchmarkForm.of(benchmark, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        wanted = form.wanted(benchmark.bank)
+        if run_on_form(form, lambda: change_benchmark(benchmark, wanted, **by(request))) is not None:
+            messages.success(request, _("The draft is saved."))
+            return redirect("leaderboard", slug)
+    context = {"form": form, "benchmark": benchmark}
+    return render(request, "readerstudy/leaderboard/edit.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@never_cache
+@require_safe
+def leaderboard(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """For coordinators, and for administrators to look at. People who submit models are led to the page of teams."""
+    if not looks_on(request.user):
+        return redirect("leaderboard-team", known_benchmark(request.user, slug).slug)
+    benchmark = seen_benchmark(request.user, slug)
+    is_draft = benchmark.state == BenchmarkState.DRAFT
+    context = {
+        "benchmark": benchmark,
+        "runs": runs_leaderboards(request.user),
+        **_told(benchmark),
+        **(_drafted(benchmark) if is_draft else _frozen(benchmark)),
+    }
+    return render(request, "readerstudy/leaderboard/benchmark.html", context)
+
+
+def _told(benchmark: Benchmark) -> dict[str, Any]:
+    """Which cells are told when."""
+    cells: list[Cell] = planned_cells(benchmark)
+    editions = list(benchmark.editions.all())
+    return {"cells": cells, "editions": editions, "fewer": fewer_editions(cells, len(editions))}
+
+
+def _drafted(benchmark: Benchmark) -> dict[str, Any]:
+    twins = list(twins_of(benchmark)[: TWINS_SHOWN + 1])
+    return {
+        "pool": pool_of(benchmark),
+        "problems": problems_of(benchmark, timezone.now()),
+        "needs_comparison": needs_comparison(benchmark.bank),
+        "twins": [(one, decision_on(benchmark, one.revision.question.number)) for one in twins[:TWINS_SHOWN]],
+        "n_twins": twins_of(benchmark).count() if len(twins) > TWINS_SHOWN else len(twins),
+        "twins_form": TwinsForm(),
+    }
+
+
+def _frozen(benchmark: Benchmark) -> dict[str, Any]:
+    teams = benchmark.teams.select_related("asked_by", "decided_by").prefetch_related("members__user")
+    return {
+        "version": current_version(benchmark),
+        "teams": [(one, _barred(one) if one.state == TeamState.ASKED else []) for one in teams],
+        **_inputs(benchmark),
+    }
+
+
+def _barred(team: Team) -> list[str]:
+    reasons = (barred_because(one.user, team.benchmark) for one in team.members.all())
+    return [reason for reason in reasons if reason]
+
+
+def _inputs(benchmark: Benchmark) -> dict[str, Any]:
+    return {"packed": packed_inputs(benchmark), "packing": packing_under_way(benchmark)}
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def leaderboard_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The own team; whoever is in none asks for one here."""
+    benchmark = known_benchmark(request.user, slug)
+    if looks_on(request.user):
+        return redirect("leaderboard", slug)
+    team = Team.objects.filter(benchmark=benchmark, members__user=request.user).first()
+    form = TeamForm(request.POST or None)
+    if request.method == "POST" and team is None and form.is_valid():
+        made = run_on_form(form, lambda: ask_for_team(benchmark, form.wanted(), **by(request)))
+        if made is not None:
+            messages.success(request, _("A coordinator will decide about the team. Its state is on this page."))
+            return redirect("leaderboard-team", slug)
+    context = {
+        "benchmark": benchmark,
+        "team": team,
+        "members": list(team.members.select_related("user")) if team else [],
+        "refused": None if team else refused_team(request.user, benchmark),
+        "form": form,
+        **_told(benchmark),
+        **(_inputs(benchmark) if team and team.state == TeamState.APPROVED else {}),
+    }
+    return render(request, "readerstudy/leaderboard/team.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@never_cache
+@require_safe
+def leaderboard_inputs(request: AuthenticatedRequest, slug: str) -> HttpResponse | StreamingHttpResponse:
+    """The questions and images; a download that broke off goes on. Taking them is noted."""
+    return inputs_response(request, taken_benchmark(request.user, slug), request.user)
+
+
+def inputs_response(
+    request: AuthenticatedRequest, benchmark: Benchmark, person: User
+) -> HttpResponse | StreamingHttpResponse:
+    found = take_inputs(benchmark, actor=person, at=timezone.now())
+    name = f"{benchmark.slug}-{found.etag.partition('-')[0]}.zip"
+    return resumable_response(request, found.path, etag=found.etag, name=name, content_type="application/zip")
