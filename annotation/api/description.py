@@ -97,6 +97,9 @@ class Description(AutoSchema):
             found.append(OpenApiParameter("fields", many=True, explode=False, enum=names, description=about))
         if not isinstance(self.view, ListOf):
             found += [OpenApiParameter(name, description=_ASKED.get(name, "")) for name in self.view.asked]
+        if self.view.is_resumable:
+            found.append(_header("Range", "of bytes, where a download goes on"))
+            found.append(_header("If-Range", "the ETag of what you have a part of"))
         if isinstance(self.view, OneOf):
             found.append(_header("If-None-Match", "the ETag of what you have"))
         if isinstance(self.view, ListOf):
@@ -131,6 +134,9 @@ class Description(AutoSchema):
             good |= {(status, kind): _FILES.get(kind, OpenApiTypes.BINARY) for kind in self.view.content_types}
         else:
             good[status, "application/json"] = self._page() if self._is_list() else self._shape()
+        if self.view.is_resumable:
+            good |= {(206, kind): OpenApiTypes.BINARY for kind in self.view.content_types}
+            good[416] = OpenApiResponse(description="The range is outside of the file.")
         if self.method == "GET" and isinstance(self.view, OneOf):
             good[304] = OpenApiResponse(description="As you have it.")
         of_get = (409, 422) if self.view.may_conflict else (422,)

@@ -147,6 +147,7 @@ class Resource(APIView):
     reach: ClassVar[Mapping[str, str] | None] = {}
     asked: ClassVar[tuple[str, ...]] = ()  # further names that the query of the address may hold
     may_conflict: ClassVar[bool] = False  # a GET that the state of things can refuse with 409
+    is_resumable: ClassVar[bool] = False  # a file of which a GET takes a Range
     shape: ClassVar[Shape]
     summary: ClassVar[str] = ""
     has_etag: ClassVar[bool] = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -14,12 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.acting import ActedOn
 from annotation.api.bodies import Moment, SentBody, WordChoice, cleaned
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.enums import Role
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.acts.benchmarks import DeleteBenchmark, known_team, run_benchmark, taken_benchmark
+from readerstudy.acts.benchmarks import known_team, run_benchmark, taken_benchmark
+from readerstudy.api.study_list import StoredFile
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm
 from readerstudy.leaderboard.access import (
@@ -34,6 +33,7 @@ from readerstudy.leaderboard.benchmarks import (
     change_benchmark,
     create_benchmark,
     current_version,
+    delete_draft,
     planned_cells,
     problems_of,
 )
@@ -177,19 +177,16 @@ class EditBenchmark(OnlyPost, OneBenchmark):
         return Response(self.shown(self.one()))
 
 
-class DeleteDraft(ActedOn, OneBenchmark):
-    """A draft goes for good: 204. A frozen leaderboard stays."""
+class DeleteDraft(OnlyPost, OneBenchmark):
+    """A draft goes for good; the answer is what it was. A frozen leaderboard stays."""
 
-    act, body = DeleteBenchmark, None
-    status = 204
-    summary = DeleteBenchmark.summary
+    summary = "Delete the draft of a leaderboard"
 
     def post(self, request: Request, **named: Any) -> Response:
-        super().post(request, **named)
-        return Response(status=204)
-
-    def answer(self, result: Any) -> Any:
-        return None
+        row = run_benchmark(self.person, named["slug"])
+        shown = self.shown(row)
+        delete_draft(row, **self.by())
+        return Response(shown)
 
 
 class TwinsSent(SentBody):
@@ -204,19 +201,21 @@ class TwinsSent(SentBody):
         return ", ".join(map(str, numbers))
 
 
-class Protocol(OfLeaderboards):
-    """What everybody may read of the newest version: rules, dates, cells, names of questions, and the commitment to
-    their keys. Its hash is ``protocol_sha256``.
+class Protocol(OfLeaderboards, StoredFile[Benchmark]):
+    """What everybody may read of the newest version, byte by byte as it was hashed: rules, dates, cells, names of
+    questions, and the commitment to their keys. Its SHA-256 is ``protocol_sha256``.
     """
 
+    content_types = ("application/json",)
     summary = "Read the protocol of a leaderboard"
-    http_method_names = ["get", "head"]
 
-    def get(self, request: Request, **named: Any) -> Response:
+    def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
         row = known_benchmark(self.person, named["slug"])
         if row.state == BenchmarkState.DRAFT:
             raise nothing_there()
-        return Response(json.loads(current_version(row).protocol))
+        found = current_version(row)
+        known = self.known(found.protocol_sha256)
+        return known or self.file(found.protocol, found.protocol_sha256, "application/json")
 
 
 class Inputs(OfLeaderboards):
@@ -225,7 +224,7 @@ class Inputs(OfLeaderboards):
     """
 
     content_types = ("application/zip",)
-    may_conflict = True
+    may_conflict = is_resumable = True
     summary = "Take the questions of a leaderboard"
     http_method_names = ["get", "head"]
 
