@@ -119,7 +119,7 @@ class PackInputs(BenchmarkAct):
     is enough.
     """
 
-    name, route, summary = "leaderboard-pack", "inputs/pack/", "Have the inputs of a leaderboard written"
+    name, route, summary = "leaderboard-pack", "pack/", "Have the inputs of a leaderboard written"
     do, done = ask_to_pack, gettext_lazy("The file is being written. Load this page again in a while.")
 
     @classmethod
@@ -185,14 +185,14 @@ class MemberAct(TeamAct):
 class AddMember(MemberAct):
     """By the e-mail address of their account for submitting models. Without it the answer tells nothing of accounts."""
 
-    name, route, summary = "leaderboard-member-add", "members/add/", "Add a person to a team"
+    name, route, summary = "leaderboard-member-add", "add-member/", "Add a person to a team"
     do, done = add_member, gettext_lazy("The person is in the team.")
 
 
 class RemoveMember(MemberAct):
     """Their tokens for the team end. The last member stays."""
 
-    name, route, summary = "leaderboard-member-remove", "members/remove/", "Remove a person from a team"
+    name, route, summary = "leaderboard-member-remove", "remove-member/", "Remove a person from a team"
     do, done = remove_member, gettext_lazy("The person is not in the team any more.")
 
     def page(self) -> str:

@@ -40,7 +40,7 @@ from readerstudy.leaderboard.benchmarks import (
 from readerstudy.leaderboard.inputs import packed_inputs
 from readerstudy.leaderboard.teams import ask_for_team
 from readerstudy.models import Benchmark, Team
-from readerstudy.views.leaderboard.benchmarks import inputs_response
+from readerstudy.views.leaderboard.benchmarks import check_knows_leaderboards, inputs_response
 
 
 class OfLeaderboards(Resource):
@@ -82,7 +82,7 @@ class OneBenchmarkShape(BenchmarkShape):
     cells = serializers.SerializerMethodField(help_text="which numbers are told in which edition")
     version = serializers.SerializerMethodField(help_text="the newest; null: a draft")
     protocol_sha256 = serializers.SerializerMethodField(help_text="of what protocol/ answers; null: a draft")
-    inputs_bytes = serializers.SerializerMethodField(help_text="null: not written yet; inputs/pack/ has it written")
+    inputs_bytes = serializers.SerializerMethodField(help_text="null: not written yet; pack/ has it written")
 
     def _looks_on(self) -> bool:
         return looks_on(self.context["view"].person)
@@ -137,6 +137,7 @@ class Benchmarks(OfLeaderboards, ListOf[Benchmark]):
     summary, post_summary = "List leaderboards", "Make a leaderboard"
 
     def rows(self) -> QuerySet[Benchmark]:
+        check_knows_leaderboards(self.person)
         return benchmarks_known_to(self.person).prefetch_related("editions")
 
     def post(self, request: Request, **named: Any) -> Response:

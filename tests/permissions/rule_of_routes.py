@@ -7,6 +7,7 @@ from typing import Any
 from annotation.acts import Act
 from annotation.acts.banks import JobAct
 from annotation.acts.rounds import RoundAct
+from readerstudy.acts.benchmarks import BenchmarkAct, MemberAct, TeamAct
 from readerstudy.acts.models import ModelRunAct, RunAct
 from readerstudy.acts.studies import LinkAct, ReaderAct, StudyAct
 from rexvqa_site.management.commands.act import ACTS
@@ -140,6 +141,16 @@ RULES: dict[str, Rule] = {
         "model-run model-run-variants model-run-calls model-run-call model-run-picture api-model-run",
     ),
     **_acts(rules.MODEL_RUN, ModelRunAct),
+    # leaderboards
+    **_each(rules.LEADERBOARDS, "leaderboards api-leaderboards"),
+    **_each(rules.KNOWN_BOARD, "leaderboard leaderboard-team api-leaderboard api-leaderboard-teams"),
+    **_each(rules.PROTOCOL, "api-leaderboard-protocol"),
+    **_acts(rules.RUN_BOARD, BenchmarkAct),
+    **_each(rules.RUN_BOARD, "leaderboard-edit api-leaderboard-edit"),
+    **_each(rules.TAKEN_BOARD, "leaderboard-inputs leaderboard-pack api-leaderboard-inputs api-leaderboard-pack"),
+    **_each(rules.KNOWN_TEAM, "api-leaderboard-team"),
+    **_acts(rules.DECIDED_TEAM, TeamAct),
+    **_acts(rules.MEMBERS, MemberAct),
     # everything else
     **_each(rules.BIN, "bin"),
     **_each(rules.RESTORED, "bin-restore"),
@@ -154,7 +165,7 @@ SENDING: dict[str, Rule] = {
     **_each(rules.MODEL_NEW, "api-models"),
     **_each(rules.COORDINATED_ROUND, "api-round-reviewers"),
 }
-SENDING |= {"api-rounds": rules.ROLE, "api-studies": rules.ROLE}
+SENDING |= {"api-rounds": rules.ROLE, "api-studies": rules.ROLE, "api-leaderboards": rules.ROLE}
 
 # Who is let in gets 404: the address holds something that is not there in the site of the test.
 NOT_THERE = {

@@ -41,6 +41,7 @@ from annotation.views.adjudication import adjudicated_round
 from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
+from readerstudy.acts.benchmarks import MemberAct, TeamAct, known_team, run_benchmark, taken_benchmark
 from readerstudy.acts.models import (
     changeable_entry,
     changeable_run,
@@ -50,10 +51,12 @@ from readerstudy.acts.models import (
     run_of,
 )
 from readerstudy.enrolment.reader_status import own_enrolment
+from readerstudy.leaderboard.access import LeaderboardRefused, known_benchmark
 from readerstudy.predictions.entries import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis
+from readerstudy.views.leaderboard.benchmarks import check_knows_leaderboards
 from readerstudy.views.predictions.models import check_enters_models, check_lists_models
 from readerstudy.views.predictions.uploads import import_of, listed_entry
 
@@ -206,6 +209,24 @@ def _runs(person: User, _values: Values) -> None:
     _must(is_coordinator(person) or coordinates_a_study(person), PermissionDenied)
 
 
+def _of_board(find: Callable[[User, str], object]) -> Callable[[User, Values], object]:
+    def asks(person: User, values: Values) -> None:
+        try:
+            find(person, values["slug"])
+        except LeaderboardRefused as refusal:
+            raise (Http404 if refusal.status == 404 else refusal) from None
+
+    return asks
+
+
+def _frozen_board(person: User, slug: str) -> None:
+    _must(known_benchmark(person, slug).frozen_at)
+
+
+def _of_team(find: Callable[[User, str, str], object]) -> Callable[[User, Values], object]:
+    return lambda person, values: find(person, values["slug"], values["public_id"])
+
+
 ROLE = Rule("", _no_further)
 ROUNDS = Rule("The list of rounds: who coordinates one, and administrators", _rounds)
 ROUND_COST = Rule(
@@ -272,6 +293,17 @@ RUN = Rule("A run of predictions: who may know it", _of_thing(known_run))
 RUN_ACT = Rule("Changing a run of predictions: who entered the model, and coordinators", _of_thing(changeable_run))
 MODEL_RUNS = Rule("The list of models at work: who coordinates", _runs)
 MODEL_RUN = Rule("A model at work: who coordinates the bank or study, and reads none of it", _of_thing(run_of))
+LEADERBOARDS = Rule(
+    "The list of leaderboards: who coordinates, submits or administers",
+    lambda one, _values: check_knows_leaderboards(one),
+)
+KNOWN_BOARD = Rule("A leaderboard: who may know it", _of_board(known_benchmark))
+PROTOCOL = Rule("The protocol of a leaderboard: who may know it, once it is frozen", _of_board(_frozen_board))
+RUN_BOARD = Rule("Changing a leaderboard: coordinators", _of_board(run_benchmark))
+TAKEN_BOARD = Rule("The questions of a leaderboard: its approved teams, and coordinators", _of_board(taken_benchmark))
+KNOWN_TEAM = Rule("A team: its members, coordinators, and administrators", _of_team(known_team))
+DECIDED_TEAM = Rule("Deciding about a team: coordinators", lambda one, values: TeamAct.find(one, **values))
+MEMBERS = Rule("Members of a team: its members, and coordinators", lambda one, values: MemberAct.find(one, **values))
 BIN = Rule("The bin: coordinators, administrators, and who may restore something", _bin)
 RESTORED = Rule("Restoring from the bin: coordinators, administrators, and who deleted it in an own study", _restored)
 JOB = Rule("A job: who started it, coordinators, and administrators", _job)

@@ -52,7 +52,7 @@ class Thing:
 
 def things_of(place: Place) -> dict[str, list[Thing]]:
     there = place.things
-    found = {**_of_rounds(place), **_of_studies(place), **_of_people(place), **_of_models(place)}
+    found = {**_of_rounds(place), **_of_studies(place), **_of_people(place), **_of_models(place), **_of_boards(place)}
     bank, written, image = there["bank"], there["generated bank"], there["image"]
     mine = {
         "own": "blind",
@@ -218,6 +218,21 @@ def _session_of(person: User) -> UserSession:
     key = client.session.session_key
     row: UserSession = UserSession.objects.create(user=person, session_key=key, ip="127.0.0.1", user_agent="Firefox")
     return row
+
+
+def _of_boards(place: Place) -> dict[str, list[Thing]]:
+    there = place.things
+    boards = {"draft": "board draft", "own": "board", "of others": "board of others"}
+    teams = {"own": ("board", "team"), "of others": ("board of others", "team of others")}
+    own_teams = [
+        Thing(label, {"slug": there[board].slug, "public_id": there[team].public_id})
+        for label, (board, team) in teams.items()
+    ]
+    return {
+        "leaderboard": [Thing(label, {"slug": there[name].slug}) for label, name in boards.items()],
+        "leaderboard-team": own_teams,
+        "leaderboard-member": own_teams,
+    }
 
 
 def _of_models(place: Place) -> dict[str, list[Thing]]:

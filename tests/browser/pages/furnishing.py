@@ -67,6 +67,7 @@ from tests.annotation.validators.validated import begun, judged
 from tests.browser.pages.endpoints import probe_endpoints
 from tests.browser.pages.factors import equip
 from tests.browser.pages.feedback import judge_prompts
+from tests.browser.pages.leaderboards import hold_leaderboards
 from tests.browser.pages.model_runs import run_models
 from tests.browser.pages.models import enter_models
 from tests.browser.pages.place import Place, cast
@@ -104,6 +105,7 @@ def furnish(words: str = "") -> Place:
     run_models(place)
     probe_endpoints(place)
     judge_prompts(place)
+    hold_leaderboards(place)
     return place
 
 

@@ -43,6 +43,7 @@ EMPTY = [  # a site on which nothing has happened yet
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
     Shown("column-matchings", "omni"),
+    Shown("leaderboards", "omni"),
     Shown("model-endpoints", "omni"),
     Shown("prompts", "omni"),
     *(
@@ -284,6 +285,16 @@ FULL = [
     Shown("model-run-variants", "cora", ("at work complete",), note="nothing beside it"),
     Shown("model-run-variants", "mona", ("varied",), status=404, note="not for submitters"),
     Shown("prediction-run", "cora", ("run of a model",)),
+    # leaderboards
+    *(Shown("leaderboards", person) for person in ("cora", "mona")),
+    Shown("leaderboard-new", "cora", act=submit_empty, note="refused"),
+    Shown("leaderboard-edit", "cora", ("board draft",)),
+    Shown("leaderboard-edit", "cora", ("board",), note="frozen"),
+    Shown("leaderboard", "cora", ("board draft",)),
+    Shown("leaderboard", "cora", ("board",), act=unfold),
+    Shown("leaderboard", "ada", ("board",), act=unfold),
+    Shown("leaderboard-team", "mona", ("board",)),
+    Shown("leaderboard-team", "mona", ("board of others",)),
     # endpoints of models
     Shown("model-endpoints", "cora"),
     Shown("model-endpoint", "cora", ("probed",), act=unfold),
@@ -312,6 +323,7 @@ NO_PAGE = {
     "about-api-document": "a file",
     "quarantine-rendition": "a file",
     "audit-thing": "a redirect",
+    "leaderboard-inputs": "a file",
     "models-compare-file": "a file",
     "model-run-picture": "a file",
     "prediction-import-report": "a file",

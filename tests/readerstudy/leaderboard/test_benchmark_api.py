@@ -116,10 +116,10 @@ def test_members_are_added_and_removed_by_a_program(sam: User) -> None:
     team = make_team(make_benchmark(make_whole()), "One", sam)
     bea = make_person("Bea", Role.MODEL_SUBMITTER)
     program, address = program_of_team(sam, team), f"leaderboards/{SLUG}/teams/{team.public_id}"
-    added = program.post(f"{address}/members/add/", {"email": bea.email})
+    added = program.post(f"{address}/add-member/", {"email": bea.email})
     assert [one["email"] for one in added.json()["members"]] == ["sam@example.org", "bea@example.org"]
-    assert program.post(f"{address}/members/add/", {"email": "no@example.org"}).status_code == 422
-    assert program.post(f"{address}/members/remove/", {"email": bea.email}).json()["members"][0]["name"] == "Sam"
+    assert program.post(f"{address}/add-member/", {"email": "no@example.org"}).status_code == 422
+    assert program.post(f"{address}/remove-member/", {"email": bea.email}).json()["members"][0]["name"] == "Sam"
 
 
 def test_a_team_is_asked_for(sam: User, cora: User) -> None:
@@ -151,7 +151,7 @@ def test_a_program_takes_the_questions_and_goes_on_where_it_broke_off(sam: User)
     program = program_of_team(sam, make_team(board, "One", sam))
     address = f"leaderboards/{SLUG}/inputs/"
     assert program.get(address).json()["code"] == "not_packed"
-    assert program.post(f"{address}pack/", {}).json()["inputs_bytes"] is None
+    assert program.post(f"leaderboards/{SLUG}/pack/", {}).json()["inputs_bytes"] is None
     work()
     whole = program.get(address)
     content = whole.getvalue()

@@ -126,7 +126,7 @@ def test_administrators_look_on(ada: User) -> None:
     told = page(ada, "/leaderboards/private-test/")
     assert "Team One" in told
     assert "Close…" not in told
-    for act in ("close", "inputs/pack", f"teams/{team.public_id}/members/add"):
+    for act in ("close", "pack", f"teams/{team.public_id}/add-member"):
         assert send(ada, f"/leaderboards/private-test/{act}/", email="x@example.org")[0] == 403
     page(ada, "/leaderboards/private-test/inputs/", 403)
     page(ada, "/leaderboards/private-test/edit/", 403)
@@ -175,14 +175,12 @@ def test_members_see_their_team_and_nobody_elses(sam: User) -> None:
     assert "Make a token" in told
     assert "Two" not in told
     bea = make_person("Bea", Role.MODEL_SUBMITTER)
-    address = f"/leaderboards/private-test/teams/{team.public_id}/members"
-    assert "Nobody who submits models here" in send(sam, f"{address}/add/", email="no@example.org")[1]
-    assert "The person is in the team." in send(sam, f"{address}/add/", email=bea.email)[1]
-    assert "Leaderboards" in send(sam, f"{address}/remove/", email=sam.email)[1], "who leaves is led to the list"
-    assert (
-        send(bea, f"/leaderboards/private-test/teams/{other.public_id}/members/add/", email="x@example.org")[0] == 404
-    )
-    assert send(sam, f"{address}/add/", email="x@example.org")[0] == 404
+    address = f"/leaderboards/private-test/teams/{team.public_id}"
+    assert "Nobody who submits models here" in send(sam, f"{address}/add-member/", email="no@example.org")[1]
+    assert "The person is in the team." in send(sam, f"{address}/add-member/", email=bea.email)[1]
+    assert "Leaderboards" in send(sam, f"{address}/remove-member/", email=sam.email)[1], "who leaves is led to the list"
+    assert send(bea, f"/leaderboards/private-test/teams/{other.public_id}/add-member/", email="x@example.org")[0] == 404
+    assert send(sam, f"{address}/add-member/", email="x@example.org")[0] == 404
 
 
 def test_drafts_are_unknown_to_submitters(sam: User) -> None:
@@ -197,10 +195,10 @@ def test_the_questions_are_taken_by_members_and_a_download_goes_on(sam: User, co
     make_team(board, "One", sam)
     bea = make_person("Bea", Role.MODEL_SUBMITTER)
     page(bea, "/leaderboards/private-test/inputs/", 403)
-    assert send(bea, "/leaderboards/private-test/inputs/pack/")[0] == 403
+    assert send(bea, "/leaderboards/private-test/pack/")[0] == 403
     assert "The file is not there" in page(sam, "/leaderboards/private-test/team/")
     page(sam, "/leaderboards/private-test/inputs/", 409)
-    assert "The file is being written." in send(sam, "/leaderboards/private-test/inputs/pack/")[1]
+    assert "The file is being written." in send(sam, "/leaderboards/private-test/pack/")[1]
     work()
     assert "Download" in page(sam, "/leaderboards/private-test/team/")
     whole = of(sam).get("/leaderboards/private-test/inputs/")

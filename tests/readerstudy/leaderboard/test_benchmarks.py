@@ -12,6 +12,9 @@ from annotation.enums import ImageState, QuestionState
 from annotation.models import AnswerKey, AuditEvent, BankImport, Image, Job, Question, QuestionBank, User
 from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
+from readerstudy.comparison.comparison_job import ask_for_comparison
+from readerstudy.design.creating import create_study
+from readerstudy.design.freezing import freeze_study
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard import benchmarks
 from readerstudy.leaderboard.access import LeaderboardRefused
@@ -31,11 +34,13 @@ from readerstudy.leaderboard.benchmarks import (
     sealed_of,
 )
 from readerstudy.leaderboard.public_twins import LEFT_OUT, decide, needs_comparison, pool_of
-from readerstudy.models import Benchmark, BenchmarkVersion, SubmissionCall
+from readerstudy.models import Benchmark, BenchmarkVersion, PredictionRun, SubmissionCall
 from readerstudy.predictions.kernels.records import PredictionsRefused
-from readerstudy.predictions.listing import open_submissions
+from readerstudy.predictions.listing import Target, open_submissions
 from readerstudy.triggers import add_board_triggers
+from tests.readerstudy.design.made import plan_for
 from tests.readerstudy.leaderboard.drafts import DATES, NOW, make_draft, make_public, make_whole, wanted
+from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 
 pytestmark = pytest.mark.django_db
 
@@ -262,6 +267,28 @@ def test_ordinary_submissions_end_with_freezing_and_begin_with_closing(small: No
     open_submissions(frozen.bank, actor=cora, at=NOW)
     with pytest.raises(LeaderboardRefused, match="closed"):
         close_benchmark(frozen, actor=cora, at=NOW)
+
+
+def test_predictions_for_a_frozen_bank_go_to_the_leaderboard(small: None, cora: User) -> None:
+    bank = keyed_bank(4)
+    study_taking = freeze_study(create_study(plan_for(bank, 3), actor=cora, at=NOW), actor=cora, at=NOW)
+    frozen, model = freeze(make_draft(bank)), entry_named()
+    file = answers(Q1="B", Q2="B", Q3="B")
+    for dry_run in (True, False):
+        refused = import_file(model, Target(bank), file, dry_run=dry_run)
+        assert [one.message for one in refused.problems] == [
+            "“Bank” is asked by the leaderboard “Private test”: teams send their predictions there "
+            "(/leaderboards/private-test/), and they are scored in its editions alone."
+        ]
+    with pytest.raises(PredictionsRefused, match="leaderboard “Private test”"):
+        ask_for_comparison(bank, actor=cora, at=NOW)
+    assert not PredictionRun.objects.exists()
+    assert import_file(model, Target.of_study(study_taking), file).problems == [], (
+        "studies of the bank stay as they are"
+    )
+    close_benchmark(frozen, actor=cora, at=NOW)
+    assert import_file(model, Target(bank), file).problems == []
+    assert ask_for_comparison(bank, actor=cora, at=NOW).params["bank"] == bank.pk
 
 
 def test_the_bank_of_a_leaderboard_stays() -> None:
