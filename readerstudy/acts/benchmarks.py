@@ -22,7 +22,7 @@ from readerstudy.leaderboard.access import (
     runs_leaderboards,
     teams_known_to,
 )
-from readerstudy.leaderboard.benchmarks import close_benchmark, delete_draft, freeze_benchmark
+from readerstudy.leaderboard.benchmarks import close_benchmark, freeze_benchmark
 from readerstudy.leaderboard.inputs import ask_to_pack
 from readerstudy.leaderboard.public_twins import decide, pool_of
 from readerstudy.leaderboard.teams import add_member, approve_team, refuse_team, remove_member
@@ -33,14 +33,6 @@ def run_benchmark(person: User, slug: str) -> Benchmark:
     """For coordinators; others who know it may not, to everybody else it does not exist."""
     found = known_benchmark(person, slug)
     if not runs_leaderboards(person):
-        raise PermissionDenied(_("This is for the coordinators of the site."))
-    return found
-
-
-def seen_benchmark(person: User, slug: str) -> Benchmark:
-    """For coordinators and onlookers; teams have a page of their own."""
-    found = known_benchmark(person, slug)
-    if not looks_on(person):
         raise PermissionDenied(_("This is for the coordinators of the site."))
     return found
 
@@ -99,19 +91,6 @@ class CloseBenchmark(BenchmarkAct):
     def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation | None:
         sentence = _("Nobody sends anything any more, and no edition follows. What was published stays.")
         return self.ask(_("Close the leaderboard"), [sentence], is_danger=True)
-
-
-class DeleteBenchmark(BenchmarkAct):
-    """A draft goes for good. A frozen leaderboard stays."""
-
-    name, route, summary = "leaderboard-delete", "delete/", "Delete the draft of a leaderboard"
-    do, done = delete_draft, gettext_lazy("The draft is deleted.")
-
-    def page(self) -> str:
-        return reverse("leaderboards") if self.thing.pk is None else super().page()
-
-    def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation | None:
-        return self.ask(_("Delete the draft"), [_("The bank and its questions stay as they are.")], is_danger=True)
 
 
 class PackInputs(BenchmarkAct):
@@ -200,8 +179,5 @@ class RemoveMember(MemberAct):
         return reverse("leaderboards") if gone else super().page()
 
 
-BENCHMARK_ACTS: tuple[type[BenchmarkAct], ...] = (
-    *(DecideTwins, FreezeBenchmark, CloseBenchmark),
-    *(DeleteBenchmark, PackInputs),
-)
+BENCHMARK_ACTS: tuple[type[BenchmarkAct], ...] = (DecideTwins, FreezeBenchmark, CloseBenchmark, PackInputs)
 TEAM_ACTS: tuple[type[TeamAct], ...] = (ApproveTeam, RefuseTeam, AddMember, RemoveMember)

@@ -18,27 +18,22 @@ from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.enums import Role
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.acts.benchmarks import known_team, run_benchmark, taken_benchmark
-from readerstudy.api.study_list import StoredFile
 from readerstudy.enums import BenchmarkState, TeamState
-from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm
+from readerstudy.forms.leaderboard import BenchmarkForm
 from readerstudy.leaderboard.access import (
     benchmarks_known_to,
     known_benchmark,
     looks_on,
-    nothing_there,
     runs_leaderboards,
-    teams_known_to,
 )
 from readerstudy.leaderboard.benchmarks import (
     change_benchmark,
     create_benchmark,
     current_version,
-    delete_draft,
     planned_cells,
     problems_of,
 )
 from readerstudy.leaderboard.inputs import packed_inputs
-from readerstudy.leaderboard.teams import ask_for_team
 from readerstudy.models import Benchmark, Team
 from readerstudy.views.leaderboard.benchmarks import check_knows_leaderboards, inputs_response
 
@@ -113,13 +108,10 @@ class OneBenchmarkShape(BenchmarkShape):
 
 class BenchmarkSent(SentBody):
     name = serializers.CharField()
+    bank = serializers.SlugField(help_text="that is not public")
     contact = serializers.CharField(help_text="whom teams write to")
     about = serializers.CharField(default="", allow_blank=True)
     editions = serializers.ListField(child=serializers.DateField(), help_text="dates, ascending")
-
-
-class NewBenchmarkSent(BenchmarkSent):
-    bank = serializers.SlugField(help_text="that is not public")
 
 
 def _as_typed(sent: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +124,7 @@ class Benchmarks(OfLeaderboards, ListOf[Benchmark]):
     """
 
     writers = (Role.COORDINATOR,)
-    shape, body = BenchmarkShape, NewBenchmarkSent
+    shape, body = BenchmarkShape, BenchmarkSent
     makes, status = True, 201
     summary, post_summary = "List leaderboards", "Make a leaderboard"
 
@@ -143,7 +135,7 @@ class Benchmarks(OfLeaderboards, ListOf[Benchmark]):
     def post(self, request: Request, **named: Any) -> Response:
         if not runs_leaderboards(self.person):
             raise PermissionDenied(_("This is for the coordinators of the site."))
-        form = BenchmarkForm(_as_typed(self.sent(NewBenchmarkSent)))
+        form = BenchmarkForm(_as_typed(self.sent(BenchmarkSent)))
         cleaned(form)
 
         def make() -> MadeAnswer:
@@ -165,58 +157,17 @@ class OneBenchmark(OfLeaderboards, OneOf[Benchmark]):
 
 
 class EditBenchmark(OnlyPost, OneBenchmark):
-    """Change a draft; its bank stays."""
+    """Change a draft; all of it is sent."""
 
     body = BenchmarkSent
     summary = "Change the draft of a leaderboard"
 
     def post(self, request: Request, **named: Any) -> Response:
         row = run_benchmark(self.person, named["slug"])
-        form = BenchmarkForm.of(row, _as_typed(self.sent(BenchmarkSent)))
+        form = BenchmarkForm(_as_typed(self.sent(BenchmarkSent)))
         cleaned(form)
-        change_benchmark(row, form.wanted(row.bank), **self.by())
+        change_benchmark(row, form.wanted(), **self.by())
         return Response(self.shown(self.one()))
-
-
-class DeleteDraft(OnlyPost, OneBenchmark):
-    """A draft goes for good; the answer is what it was. A frozen leaderboard stays."""
-
-    summary = "Delete the draft of a leaderboard"
-
-    def post(self, request: Request, **named: Any) -> Response:
-        row = run_benchmark(self.person, named["slug"])
-        shown = self.shown(row)
-        delete_draft(row, **self.by())
-        return Response(shown)
-
-
-class TwinsSent(SentBody):
-    numbers = serializers.ListField(
-        child=serializers.IntegerField(min_value=1), default=list, help_text="none: all others"
-    )
-    reason = serializers.CharField(default="", allow_blank=True, help_text="why they stay")
-    leave_out = serializers.BooleanField(default=False, help_text="they are not asked")
-
-    def validate_numbers(self, numbers: list[int]) -> str:
-        """As the form of the page reads them."""
-        return ", ".join(map(str, numbers))
-
-
-class Protocol(OfLeaderboards, StoredFile[Benchmark]):
-    """What everybody may read of the newest version, byte by byte as it was hashed: rules, dates, cells, names of
-    questions, and the commitment to their keys. Its SHA-256 is ``protocol_sha256``.
-    """
-
-    content_types = ("application/json",)
-    summary = "Read the protocol of a leaderboard"
-
-    def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
-        row = known_benchmark(self.person, named["slug"])
-        if row.state == BenchmarkState.DRAFT:
-            raise nothing_there()
-        found = current_version(row)
-        known = self.known(found.protocol_sha256)
-        return known or self.file(found.protocol, found.protocol_sha256, "application/json")
 
 
 class Inputs(OfLeaderboards):
@@ -252,40 +203,6 @@ class TeamShape(Shown):
     members = MemberShape(many=True)
     asked_at = Moment()
     decided_at = Moment(allow_null=True)
-
-
-class TeamSent(SentBody):
-    name = serializers.CharField()
-    institution = serializers.CharField()
-    contact = serializers.EmailField()
-    link = serializers.CharField(default="", allow_blank=True, help_text="http:// or https://")
-    anonymous_until = serializers.DateField(default=None, allow_null=True, help_text="at most 12 months from now")
-
-
-class Teams(OfLeaderboards, ListOf[Team]):
-    """Teams: all for coordinators and administrators, for others their own. A POST asks for one, of which who asks is
-    the first member; a coordinator decides.
-    """
-
-    shape, body = TeamShape, TeamSent
-    makes, status = True, 201
-    summary, post_summary = "List teams of a leaderboard", "Ask for a team"
-
-    def rows(self) -> QuerySet[Team]:
-        row = known_benchmark(self.person, self.kwargs["slug"])
-        return teams_known_to(self.person).filter(benchmark=row).prefetch_related("members__user")
-
-    def post(self, request: Request, **named: Any) -> Response:
-        row = known_benchmark(self.person, named["slug"])
-        form = TeamForm(self.sent(TeamSent))
-        cleaned(form)
-
-        def ask() -> MadeAnswer:
-            made = ask_for_team(row, form.wanted(), **self.by())
-            address = reverse("api-leaderboard-team", args=[row.slug, made.public_id])
-            return MadeAnswer(201, self.shown(made), address)
-
-        return self.once(ask)
 
 
 class OneTeam(OfLeaderboards, OneOf[Team]):

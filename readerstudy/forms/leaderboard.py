@@ -27,7 +27,7 @@ class BenchmarkForm(PlainForm):
         queryset=QuestionBank.objects.filter(archived_at__isnull=True, is_public=False),
         to_field_name="slug",
         empty_label=None,
-        help_text=_("Private: public banks are not offered. It cannot be changed later."),
+        help_text=_("Public banks are not offered."),
     )
     contact = forms.CharField(
         label=_("Contact"), max_length=MOST_CONTACT, help_text=_("To whom teams write; on the public page.")
@@ -48,12 +48,9 @@ class BenchmarkForm(PlainForm):
 
     @classmethod
     def of(cls, benchmark: Benchmark, sent: Any = None) -> BenchmarkForm:
-        """To change a draft, whose bank stays."""
-        dates = "\n".join(f"{one.due_on}" for one in benchmark.editions.all())
         stored = {name: getattr(benchmark, name) for name in ("name", "contact", "about")}
-        form = cls(sent, initial={**stored, "editions": dates})
-        del form.fields["bank"]
-        return form
+        dates = "\n".join(f"{one.due_on}" for one in benchmark.editions.all())
+        return cls(sent, initial={**stored, "bank": benchmark.bank.slug, "editions": dates})
 
     def clean_editions(self) -> tuple[date, ...]:
         found = []
@@ -65,10 +62,8 @@ class BenchmarkForm(PlainForm):
                 raise forms.ValidationError(sentence) from None
         return tuple(found)
 
-    def wanted(self, bank: QuestionBank | None = None) -> BenchmarkWanted:
-        """Of a valid form; the ``bank`` of a draft that is changed."""
-        data = dict(self.cleaned_data)
-        return BenchmarkWanted(**{"bank": bank, **data})
+    def wanted(self) -> BenchmarkWanted:
+        return BenchmarkWanted(**self.cleaned_data)
 
 
 class TwinsForm(PlainForm):

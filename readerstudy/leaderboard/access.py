@@ -94,7 +94,7 @@ def team_of(person: User, slug: str) -> Team:
 def check_takes_submissions(benchmark: Benchmark) -> None:
     """Refused unless it is frozen and not closed."""
     if benchmark.state != BenchmarkState.FROZEN:
-        sentence = _("“%(name)s” is %(state)s: nothing can be sent to it.")
+        sentence = _("“%(name)s” is %(state)s: nothing is sent to it or taken from it.")
         facts = {"name": benchmark.name, "state": benchmark.get_state_display()}
         raise LeaderboardRefused("not_open", sentence % facts)
 

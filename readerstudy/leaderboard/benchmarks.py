@@ -24,7 +24,7 @@ from annotation.enums import Difficulty, ImageState, Task
 from annotation.jobs.handlers import JobKind
 from annotation.jobs.queueing import enqueue
 from annotation.model_calls.kernels.extraction import RULE as EXTRACTION
-from annotation.models import AnswerKey, Image, QuestionBank, Revision, User
+from annotation.models import AnswerKey, Image, Job, QuestionBank, Revision, User
 from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
 from annotation.site.slugs import free_slug, listed
@@ -67,33 +67,24 @@ class BenchmarkWanted(Struct, frozen=True):
 @transaction.atomic
 def create_benchmark(wanted: BenchmarkWanted, *, actor: User | None, at: datetime) -> Benchmark:
     """A draft. Raises LeaderboardRefused."""
-    _check_bank(wanted.bank)
     slug = free_slug(wanted.name, among=Benchmark.objects.all(), otherwise="leaderboard")
-    made = Benchmark(bank=wanted.bank, slug=slug, created_by=actor, created_at=at)
-    _store_draft(made, wanted, at)
-    record("benchmark.created", actor=actor, at=at, subject=made, facts=_facts_of(made))
-    return made
+    return _store_draft(Benchmark(slug=slug, created_by=actor, created_at=at), wanted, "created", actor, at)
 
 
 @transaction.atomic
 def change_benchmark(benchmark: Benchmark, wanted: BenchmarkWanted, *, actor: User | None, at: datetime) -> Benchmark:
-    """Another name, contact, text or other dates; the bank stays. Raises LeaderboardRefused once it is frozen."""
+    """Everything that was wanted of a draft. Raises LeaderboardRefused once it is frozen."""
     lock_draft(benchmark)
-    _store_draft(benchmark, wanted, at)
-    record("benchmark.changed", actor=actor, at=at, subject=benchmark, facts=_facts_of(benchmark))
-    return benchmark
+    if wanted.bank != benchmark.bank:
+        benchmark.decisions = {}
+    return _store_draft(benchmark, wanted, "changed", actor, at)
 
 
-@transaction.atomic
-def delete_draft(benchmark: Benchmark, *, actor: User | None, at: datetime) -> None:
-    """A draft holds nothing that anybody refers to. Raises LeaderboardRefused once it is frozen."""
-    lock_draft(benchmark)
-    record("benchmark.deleted", actor=actor, at=at, subject=benchmark, facts=_facts_of(benchmark))
-    benchmark.editions.all().delete()
-    benchmark.delete()
-
-
-def _store_draft(benchmark: Benchmark, wanted: BenchmarkWanted, at: datetime) -> None:
+def _store_draft(
+    benchmark: Benchmark, wanted: BenchmarkWanted, act: str, actor: User | None, at: datetime
+) -> Benchmark:
+    _check_bank(wanted.bank)
+    benchmark.bank = wanted.bank
     benchmark.name = one_line(wanted.name, MOST_NAME, "name", _("Give the leaderboard a name"))
     benchmark.contact = one_line(wanted.contact, MOST_CONTACT, "contact", _("Say whom teams write to"))
     benchmark.about = wanted.about.strip()
@@ -106,6 +97,9 @@ def _store_draft(benchmark: Benchmark, wanted: BenchmarkWanted, at: datetime) ->
     Edition.objects.bulk_create(
         Edition(benchmark=benchmark, number=number, due_on=due) for number, due in enumerate(wanted.editions, 1)
     )
+    facts = {"name": benchmark.name, "bank": wanted.bank.slug, "editions": [f"{due}" for due in wanted.editions]}
+    record(f"benchmark.{act}", actor=actor, at=at, subject=benchmark, facts=facts)
+    return benchmark
 
 
 def _check_dates(dates: Sequence[date], at: datetime) -> None:
@@ -114,14 +108,10 @@ def _check_dates(dates: Sequence[date], at: datetime) -> None:
         sentence = _("Plan 1 to %(n)d editions.") % {"n": MOST_EDITIONS}
     elif wrong := [after for before, after in pairwise(dates) if after <= before]:
         sentence = _("The dates of editions ascend: %(date)s is not after the one before it.") % {"date": wrong[0]}
-    elif dates[0] < _today(at):
+    elif dates[0] < at.astimezone(UTC).date():
         sentence = _("%(date)s is in the past: plan editions from today on.") % {"date": dates[0]}
     if sentence:
         raise LeaderboardRefused("bad_dates", sentence, status=422, field="editions")
-
-
-def _today(at: datetime) -> date:
-    return at.astimezone(UTC).date()
 
 
 def _check_bank(bank: QuestionBank) -> None:
@@ -131,11 +121,6 @@ def _check_bank(bank: QuestionBank) -> None:
     if bank.is_public:
         sentence = _("“%(bank)s” is public: a model may have learned its questions. Choose a bank that is not.")
         raise LeaderboardRefused("is_public", sentence % {"bank": bank.name}, field="bank")
-
-
-def _facts_of(benchmark: Benchmark) -> dict[str, Any]:
-    dates = [f"{one.due_on}" for one in benchmark.editions.all()]
-    return {"name": benchmark.name, "bank": benchmark.bank.slug, "editions": dates}
 
 
 # --- freezing -------------------------------------------------------------------------------------
@@ -323,9 +308,13 @@ def make_version(
     version.save(force_insert=True)
     rows = [(version.pk, place, name, revision) for place, (name, revision) in enumerate(questions)]
     insert_rows(BenchmarkQuestion, ("version_id", "place", "name", "revision_id"), rows)
-    title = _("Questions and images of “%(name)s” for teams") % {"name": benchmark.name}
-    enqueue(PACK, title, PackingParams(benchmark=benchmark.pk, version=version.pk), actor=actor, at=at)
+    enqueue_packing(version, actor=actor, at=at)
     return version
+
+
+def enqueue_packing(version: BenchmarkVersion, *, actor: User | None, at: datetime) -> Job:
+    title = _("Questions and images of “%(name)s” for teams") % {"name": version.benchmark.name}
+    return enqueue(PACK, title, PackingParams(benchmark=version.benchmark_id, version=version.pk), actor=actor, at=at)
 
 
 def _protocol(version: BenchmarkVersion, questions: Sequence[tuple[str, int]]) -> dict[str, Any]:

@@ -29,13 +29,19 @@ from annotation.imaging.kernels.picture_policies import QUARTER, PicturePolicy
 from annotation.ingest import storage
 from annotation.ingest.serving import policy_for
 from annotation.jobs.handlers import Progress, Result
-from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.jobs.queueing import job_under_way
 from annotation.models import Exam, Image, Job, QuestionBank, Rendition, User
 from annotation.questionbank.kernels.fields import join_options
 from readerstudy.design.kernels.documents import sha256_of
-from readerstudy.enums import BenchmarkState
-from readerstudy.leaderboard.access import LeaderboardRefused
-from readerstudy.leaderboard.benchmarks import PACK, AskedQuestion, PackingParams, asked_of, current_version
+from readerstudy.leaderboard.access import LeaderboardRefused, check_takes_submissions
+from readerstudy.leaderboard.benchmarks import (
+    PACK,
+    AskedQuestion,
+    PackingParams,
+    asked_of,
+    current_version,
+    enqueue_packing,
+)
 from readerstudy.models import Benchmark, BenchmarkVersion
 
 FORMAT = "leaderboard-inputs 1"
@@ -62,24 +68,13 @@ class PackedInputs(Struct, frozen=True):
 
 
 def ask_to_pack(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
-    """One that waits or runs already is enough. Raises LeaderboardRefused for a draft."""
-    check_is_given_away(benchmark)
-    under_way = packing_under_way(benchmark)
-    title = _("Questions and images of “%(name)s” for teams") % {"name": benchmark.name}
-    params = PackingParams(benchmark=benchmark.pk, version=current_version(benchmark).pk)
-    return under_way or enqueue(PACK, title, params, actor=actor, at=at)
+    """One that waits or runs already is enough. Raises LeaderboardRefused unless it is frozen."""
+    check_takes_submissions(benchmark)
+    return packing_under_way(benchmark) or enqueue_packing(current_version(benchmark), actor=actor, at=at)
 
 
 def packing_under_way(benchmark: Benchmark) -> Job | None:
     return job_under_way(PACK, benchmark=benchmark.pk)
-
-
-def check_is_given_away(benchmark: Benchmark) -> None:
-    """Raises LeaderboardRefused before it is frozen and once it is closed."""
-    if benchmark.state != BenchmarkState.FROZEN:
-        sentence = _("“%(name)s” is %(state)s: its questions are given to nobody.")
-        facts = {"name": benchmark.name, "state": benchmark.get_state_display()}
-        raise LeaderboardRefused("not_open", sentence % facts)
 
 
 def pack_inputs(progress: Progress, params: PackingParams) -> Result:
@@ -105,7 +100,7 @@ def packed_inputs(benchmark: Benchmark) -> PackedInputs | None:
 @transaction.atomic
 def take_inputs(benchmark: Benchmark, *, actor: User, at: datetime) -> PackedInputs:
     """For somebody who takes them, which is noted. Raises LeaderboardRefused."""
-    check_is_given_away(benchmark)
+    check_takes_submissions(benchmark)
     found = packed_inputs(benchmark)
     if found is None:
         sentence = _("The file is not written yet, or an image changed since: have it written, and come back.")

@@ -34,28 +34,30 @@ class Pool(Struct, frozen=True):
     n_left_out: int  # near-duplicates, by decision
 
 
-def askable(bank: QuestionBank) -> QuerySet[Revision]:
-    """Keyed, not withdrawn, with all of their images."""
-    current = Revision.objects.in_bank(bank).current().exclude(question__state=QuestionState.WITHDRAWN)
-    keyed = current.filter(Exists(AnswerKey.objects.filter(pk=OuterRef("pk"))))
-    return keyed.exclude(has_lost_images(bank) | waits_for_images(bank))
+def _current(bank: QuestionBank) -> QuerySet[Revision]:
+    return Revision.objects.in_bank(bank).current().exclude(question__state=QuestionState.WITHDRAWN)
 
 
 def questions_of(benchmark: Benchmark) -> QuerySet[Revision]:
-    """What freezing would take now."""
-    left_out = [number for number in twin_numbers(benchmark) if decision_on(benchmark, number) == LEFT_OUT]
-    return askable(benchmark.bank).exclude(question__number__in=left_out)
+    """What freezing would take now: keyed, not withdrawn or left out, with all of their images."""
+    bank = benchmark.bank
+    keyed = _current(bank).filter(Exists(AnswerKey.objects.filter(pk=OuterRef("pk"))))
+    whole = keyed.exclude(has_lost_images(bank) | waits_for_images(bank))
+    return whole.exclude(question__number__in=_left_out(benchmark))
+
+
+def _left_out(benchmark: Benchmark) -> list[int]:
+    return [number for number in twin_numbers(benchmark) if decision_on(benchmark, number) == LEFT_OUT]
 
 
 def pool_of(benchmark: Benchmark) -> Pool:
-    n, naskable = questions_of(benchmark).count(), askable(benchmark.bank).count()
-    return Pool(n, Revision.objects.in_bank(benchmark.bank).current().count(), naskable - n)
+    n_in_bank = Revision.objects.in_bank(benchmark.bank).current().count()
+    return Pool(questions_of(benchmark).count(), n_in_bank, len(_left_out(benchmark)))
 
 
-# --- near-duplicates in public banks --------------------------------------------------------------
 def twins_of(benchmark: Benchmark) -> QuerySet[Finding]:
     """Questions that stand in a public bank of the site, or nearly, which nobody dismissed; in their order."""
-    found = Finding.objects.open().filter(bank=benchmark.bank, rule=PUBLIC_TWIN, revision__in=askable(benchmark.bank))
+    found = Finding.objects.open().filter(bank=benchmark.bank, rule=PUBLIC_TWIN, revision__in=_current(benchmark.bank))
     return found.select_related("revision__question", "other__question__bank").order_by("revision__question__number")
 
 

@@ -229,13 +229,9 @@ def leaderboards_of_submitter(person: User, at: datetime) -> WorkSection | None:
     if Role.MODEL_SUBMITTER not in site_roles(person):
         return None
     open_now = benchmarks_known_to(person).filter(state=BenchmarkState.FROZEN)
-    teams = {one.team.benchmark_id: one.team for one in _memberships(person)}
+    teams = {one.benchmark_id: one for one in Team.objects.filter(members__user=person)}
     items = [_item(one, teams.get(one.pk)) for one in open_now]
     return WorkSection(_("Leaderboards"), items, is_own=True, url=reverse("leaderboards")) if items else None
-
-
-def _memberships(person: User) -> Iterator[TeamMember]:
-    yield from TeamMember.objects.filter(user=person).select_related("team")
 
 
 def _item(benchmark: Benchmark, team: Team | None) -> WorkItem:

@@ -14,7 +14,6 @@ STUDY_ACTS = {
     "benchmark.changed": _("changed the draft of a leaderboard"),
     "benchmark.closed": _("closed a leaderboard"),
     "benchmark.created": _("made a leaderboard"),
-    "benchmark.deleted": _("deleted the draft of a leaderboard"),
     "benchmark.frozen": _("froze a leaderboard"),
     "benchmark.inputs_taken": _("took the questions of a leaderboard"),
     "benchmark.twins_decided": _("decided about near-duplicates of a leaderboard"),

@@ -143,8 +143,7 @@ RULES: dict[str, Rule] = {
     **_acts(rules.MODEL_RUN, ModelRunAct),
     # leaderboards
     **_each(rules.LEADERBOARDS, "leaderboards api-leaderboards"),
-    **_each(rules.KNOWN_BOARD, "leaderboard leaderboard-team api-leaderboard api-leaderboard-teams"),
-    **_each(rules.PROTOCOL, "api-leaderboard-protocol"),
+    **_each(rules.KNOWN_BOARD, "leaderboard leaderboard-team api-leaderboard"),
     **_acts(rules.RUN_BOARD, BenchmarkAct),
     **_each(rules.RUN_BOARD, "leaderboard-edit api-leaderboard-edit"),
     **_each(rules.TAKEN_BOARD, "leaderboard-inputs leaderboard-pack api-leaderboard-inputs api-leaderboard-pack"),

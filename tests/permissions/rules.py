@@ -219,10 +219,6 @@ def _of_board(find: Callable[[User, str], object]) -> Callable[[User, Values], o
     return asks
 
 
-def _frozen_board(person: User, slug: str) -> None:
-    _must(known_benchmark(person, slug).frozen_at)
-
-
 def _of_team(find: Callable[[User, str, str], object]) -> Callable[[User, Values], object]:
     return lambda person, values: find(person, values["slug"], values["public_id"])
 
@@ -298,7 +294,6 @@ LEADERBOARDS = Rule(
     lambda one, _values: check_knows_leaderboards(one),
 )
 KNOWN_BOARD = Rule("A leaderboard: who may know it", _of_board(known_benchmark))
-PROTOCOL = Rule("The protocol of a leaderboard: who may know it, once it is frozen", _of_board(_frozen_board))
 RUN_BOARD = Rule("Changing a leaderboard: coordinators", _of_board(run_benchmark))
 TAKEN_BOARD = Rule("The questions of a leaderboard: its approved teams, and coordinators", _of_board(taken_benchmark))
 KNOWN_TEAM = Rule("A team: its members, coordinators, and administrators", _of_team(known_team))

@@ -19,7 +19,7 @@ from annotation.site.permissions import site_roles
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from annotation.views.site.downloads import resumable_response
-from readerstudy.acts.benchmarks import run_benchmark, seen_benchmark, taken_benchmark
+from readerstudy.acts.benchmarks import run_benchmark, taken_benchmark
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm, TwinsForm
 from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
@@ -86,8 +86,8 @@ def leaderboard_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     benchmark = run_benchmark(request.user, slug)
     form = BenchmarkForm.of(benchmark, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        wanted = form.wanted(benchmark.bank)
-        if run_on_form(form, lambda: change_benchmark(benchmark, wanted, **by(request))) is not None:
+        changed = run_on_form(form, lambda: change_benchmark(benchmark, form.wanted(), **by(request)))
+        if changed is not None:
             messages.success(request, _("The draft is saved."))
             return redirect("leaderboard", slug)
     context = {"form": form, "benchmark": benchmark}
@@ -99,9 +99,9 @@ def leaderboard_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_safe
 def leaderboard(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """For coordinators, and for administrators to look at. People who submit models are led to the page of teams."""
+    benchmark = known_benchmark(request.user, slug)
     if not looks_on(request.user):
-        return redirect("leaderboard-team", known_benchmark(request.user, slug).slug)
-    benchmark = seen_benchmark(request.user, slug)
+        return redirect("leaderboard-team", slug)
     is_draft = benchmark.state == BenchmarkState.DRAFT
     context = {
         "benchmark": benchmark,

@@ -29,7 +29,6 @@ REACHED = {
     "study-import": "api-study-import",
     "leaderboard-new": "api-leaderboards",
     "leaderboard-edit": "api-leaderboard-edit",
-    "leaderboard-team": "api-leaderboard-teams",
     "model-new": "api-models",
     "model-edit": "api-model-edit",
     "model-replace": "api-model-replace",
@@ -86,6 +85,7 @@ def _each(names: str, reason: str) -> dict[str, str]:
 
 
 NOT = {
+    **_each("leaderboard-team", "a person asks for a team: tokens are of teams that are approved"),
     **_each(
         "login logout password-change password-reset password-reset-confirm profile invitation study-invitation "
         "account_login account_reauthenticate email-ask email-confirm mfa_activate_totp mfa_add_webauthn "

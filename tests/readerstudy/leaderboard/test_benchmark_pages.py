@@ -76,7 +76,7 @@ def test_a_leaderboard_is_made_decided_about_frozen_and_closed(cora: User) -> No
     assert "8 of 8 questions would be asked" in told
     assert "never: fewer than 30 questions" in told
     status, told = send(
-        cora, "/leaderboards/board/edit/", name="Board 2", contact="c", about=HOSTILE, editions=f"{day}"
+        cora, "/leaderboards/board/edit/", name="Board 2", bank=bank.slug, contact="c", about=HOSTILE, editions=f"{day}"
     )
     assert "The draft is saved." in told
     assert HOSTILE not in told
@@ -111,13 +111,6 @@ def test_what_blocks_freezing_is_told_and_the_comparison_offered(cora: User) -> 
     address = page(cora, "/leaderboards/private-test/").split('action="/banks/')[1].split('"')[0]
     send(cora, f"/banks/{address}", across="yes")
     assert Job.objects.get().params["across"] is True
-
-
-def test_a_draft_is_deleted_once_that_is_confirmed(cora: User) -> None:
-    make_draft()
-    assert send(cora, "/leaderboards/private-test/delete/")[0] == 409
-    assert "The draft is deleted." in send(cora, "/leaderboards/private-test/delete/", confirmed="yes")[1]
-    assert not Benchmark.objects.exists()
 
 
 def test_administrators_look_on(ada: User) -> None:

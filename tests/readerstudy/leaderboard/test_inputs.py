@@ -196,7 +196,7 @@ def test_drafts_and_closed_leaderboards_give_nothing(board: Benchmark, cora: Use
     pack(board)
     board.state = state
     for act in (take_inputs, ask_to_pack):
-        with pytest.raises(LeaderboardRefused, match="given to nobody"):
+        with pytest.raises(LeaderboardRefused, match="taken from it"):
             act(board, actor=cora, at=timezone.now())
 
 

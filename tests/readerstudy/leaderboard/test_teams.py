@@ -105,7 +105,7 @@ def test_a_person_is_in_one_team_of_a_leaderboard(board: Benchmark, sam: User) -
 @pytest.mark.parametrize("state", [BenchmarkState.DRAFT, BenchmarkState.CLOSED])
 def test_teams_are_asked_for_while_it_is_frozen(board: Benchmark, sam: User, state: str) -> None:
     Benchmark.objects.update(state=state)
-    with pytest.raises(LeaderboardRefused, match="nothing can be sent"):
+    with pytest.raises(LeaderboardRefused, match="nothing is sent"):
         ask(board, sam)
 
 
