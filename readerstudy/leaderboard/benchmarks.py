@@ -322,6 +322,7 @@ def _protocol(version: BenchmarkVersion, questions: Sequence[tuple[str, int]]) -
     benchmark = version.benchmark
     asked = asked_of(benchmark.bank, [revision for _name, revision in questions])
     editions = list(benchmark.editions.all())
+    decided = [said for number in twin_numbers(benchmark) if (said := decision_on(benchmark, number))]
     cells = _cells([asked[revision].cell for _name, revision in questions], len(editions))
     return {
         "format": FORMAT,
@@ -331,7 +332,7 @@ def _protocol(version: BenchmarkVersion, questions: Sequence[tuple[str, int]]) -
         "rules": {"extraction": EXTRACTION, "scoring": SCORING, "release": RELEASE},
         "editions": [{"number": one.number, "date": f"{one.due_on}"} for one in editions],
         "cells": [{"name": one.name, "n": one.n, "editions": list(one.editions)} for one in cells],
-        "near_duplicates_in_public_banks": sorted(Counter(benchmark.decisions.values()).items()),
+        "near_duplicates_in_public_banks": sorted(Counter(decided).items()),
         "questions": [{"name": name, "shown_sha256": asked[revision].shown_sha256} for name, revision in questions],
         "keys_commitment": commitment(version.keys_salt, _sealed(benchmark.bank_id, questions)),
     }

@@ -33,6 +33,7 @@ from readerstudy.models import (
     PredictionRun,
     ReaderStudy,
     SubmissionCall,
+    TeamMember,
 )
 from readerstudy.predictions.kernels.records import PredictionsRefused
 
@@ -222,12 +223,14 @@ def banks_submitted_for(person: User) -> set[int]:
 
 
 def _banks_of_submitters(people: Collection[int]) -> dict[int, set[int]]:
-    """By person; two queries, and a third where one of them holds the role."""
+    """By person, also as members of teams; three queries, and a fourth where one of them holds the role."""
     found: dict[int, set[int]] = defaultdict(set)
     sent = PredictionRun.objects.filter(study=None).filter(Q(imported_by__in=people) | Q(entry__submitter__in=people))
     for bank, *who in sent.order_by().values_list("bank", "imported_by", "entry__submitter").distinct():
         for person in who:
             found[person].add(bank)
+    for member, asked in TeamMember.objects.filter(user__in=people).values_list("user", "benchmark__bank"):
+        found[member].add(asked)
     of_site = list(Membership.objects.filter(user__in=people, round=None).values_list("user", "role"))
     holders = {role: {person for person, its_role in of_site if its_role == role} for role in (SUBMITTER, COORDINATOR)}
     open_now = set(SubmissionCall.objects.values_list("bank", flat=True)) if holders[SUBMITTER] else set()

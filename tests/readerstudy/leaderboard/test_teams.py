@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from annotation.contributions import conflicts
 from annotation.enums import ImportKind, KeySource, Role
 from annotation.models import (
     Assignment,
@@ -12,6 +13,7 @@ from annotation.models import (
     BankImport,
     Edit,
     Membership,
+    Question,
     Revision,
     SamplingPlan,
     SeenKey,
@@ -257,6 +259,15 @@ def test_the_page_of_a_person_names_their_team(board: Benchmark, sam: User, cora
     make_team(board, "One", sam)
     held = [(one.name, one.roles) for one in held_roles(sam) if one.kind == "team of a leaderboard"]
     assert held == [("One, Private test", (Role.MODEL_SUBMITTER,))]
+
+
+def test_members_of_a_team_are_given_no_question_of_its_bank(board: Benchmark, sam: User) -> None:
+    questions = list(Question.objects.filter(bank=board.bank).values_list("pk", flat=True)[:2])
+    assert conflicts([sam.pk], questions) == []
+    make_team(board, "One", sam)
+    assert {(one.person_id, one.question_id) for one in conflicts([sam.pk], questions)} == {
+        (sam.pk, question) for question in questions
+    }
 
 
 # --- elsewhere ------------------------------------------------------------------------------------
