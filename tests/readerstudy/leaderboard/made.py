@@ -10,7 +10,7 @@ from annotation.enums import Role
 from annotation.models import AnswerKey, QuestionBank, Revision, User
 from annotation.models.fields import public_id
 from readerstudy.enums import BenchmarkState, TeamState
-from readerstudy.leaderboard.kernels.statement import FORM
+from readerstudy.leaderboard.kernels.statement import CHOICE, FORM, QUESTIONS
 from readerstudy.models import (
     Benchmark,
     BenchmarkQuestion,
@@ -115,3 +115,10 @@ def wrong_at(answers: str, places: Sequence[int]) -> str:
     for place in places:
         letters[place] = "A" if letters[place] != "A" else "C"
     return "".join(letters)
+
+
+def statement_answers(**said: str) -> dict[str, str]:
+    """A whole statement; each line can be said otherwise."""
+    lines = {one.name: "no" if one.kind == CHOICE else "none" for one in QUESTIONS}
+    about = {"model": "MedGemma", "version": "4b-it", "dated_on": "2026-05", "licence": "Apache-2.0"}
+    return {**lines, **about, "contact": "team@example.org", **said}
