@@ -86,7 +86,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
         from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
-        from readerstudy.leaderboard import benchmarks, inputs
+        from readerstudy.leaderboard import benchmarks, inputs, submissions
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.reading.case_opening import sweep_readings
@@ -102,6 +102,7 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(report_job.KIND, report_job.run_report),
                 JobHandler(publishing.KIND, publishing.run_publishing),
                 JobHandler(benchmarks.PACK, inputs.pack_inputs),
+                JobHandler(submissions.CHECK, submissions.check_submission),
             ),
             sweeps=(sweep_readings, sweep_reminders),
             demonstration=(add_studies, add_prompt_iterations, add_models_at_work),

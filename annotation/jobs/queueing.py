@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import transaction
@@ -174,6 +174,13 @@ def refusals_of(job: Job) -> list[Any]:
     return result.get("refused") or result.get("errors") or []
 
 
+class Sent(Protocol):
+    """The row of what was sent."""
+
+    @property
+    def public_id(self) -> str: ...
+
+
 class CheckedFiles(Struct, frozen=True):
     """One kind of such files: the folder of the home that keeps them, and the kinds of its two jobs."""
 
@@ -181,19 +188,23 @@ class CheckedFiles(Struct, frozen=True):
     check: JobKind[Any]
     store: JobKind[Any]
 
-    def folder_of(self, upload: Upload) -> Path:
+    def folder_of(self, upload: Sent) -> Path:
         return Path(settings.HOME) / self.folder / upload.public_id
 
     @contextmanager
-    def received(self, upload: Upload, files: Mapping[str, Iterable[bytes]]) -> Iterator[int]:
+    def received(self, upload: Sent, files: Mapping[str, Iterable[bytes]]) -> Iterator[int]:
         """The number of bytes, once all files lie in the folder of the upload; nothing stays where the block fails."""
         folder = self.folder_of(upload)
         folder.mkdir(parents=True, mode=0o700)
         try:
             yield sum(_write(folder / name, content) for name, content in files.items())
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            self.discard(upload)
             raise
+
+    def discard(self, upload: Sent) -> None:
+        """Its files go."""
+        shutil.rmtree(self.folder_of(upload), ignore_errors=True)
 
     def store_job(self, upload: Upload) -> Job | None:
         """The newest job that stores this file."""

@@ -38,6 +38,7 @@ from readerstudy.predictions.entries import check_is_no_benchmark
 from readerstudy.results.accuracy_tables import breakdown_table, domain_table
 from readerstudy.results.kernels.stored import task_label, without_flags
 from readerstudy.results.wording import estimates, shown, table_of
+from readerstudy.study.benchmarked import benchmarked_banks
 
 
 class ComparisonParams(TypedDict):
@@ -104,9 +105,9 @@ def comparison_under_way(bank: QuestionBank) -> Job | None:
 
 
 def banks_compared() -> QuerySet[QuestionBank]:
-    """Banks for which a model has a main run."""
+    """Banks for which a model has a main run, without those of benchmarks under way."""
     runs = PredictionRun.objects.filter(study__isnull=True, is_named=True, entry__state=EntryState.LISTED)
-    return QuestionBank.objects.filter(pk__in=runs.values("bank"))
+    return QuestionBank.objects.filter(pk__in=runs.values("bank")).exclude(pk__in=benchmarked_banks())
 
 
 def newest_comparison(bank: QuestionBank) -> ModelComparison | None:

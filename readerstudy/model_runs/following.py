@@ -29,7 +29,7 @@ from annotation.models import CallAttempt, Job, ModelCall, User
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.kernels.estimates import N_FIRST, AskingSpeed, MadeCall, RunEstimate, estimate
 from readerstudy.model_runs.planning import check_may_run
-from readerstudy.model_runs.publishing import KIND, is_plain, target_of_run
+from readerstudy.model_runs.publishing import KIND, is_for_benchmark, is_plain, target_of_run
 from readerstudy.models import ModelRun, PredictionRun
 
 MOST_SENTENCES = 3  # of an endpoint, why it refuses
@@ -260,7 +260,12 @@ class RunProgress:
 
     @cached_property
     def _is_to_be_published(self) -> bool:
-        return self.state == BatchState.COMPLETE and is_plain(self.run) and not self.published
+        is_free = is_plain(self.run) and not self.is_for_benchmark
+        return self.state == BatchState.COMPLETE and is_free and not self.published
+
+    @cached_property
+    def is_for_benchmark(self) -> bool:
+        return is_for_benchmark(self.run)
 
     @cached_property
     def _job(self) -> Job | None:
@@ -325,6 +330,8 @@ class RunProgress:
                 "images": self.run.batch.get_images_display(),
                 "named": self.run.batch.prompt.get_images_display(),
             }
+        if self.is_for_benchmark and not self.published:
+            return _("Complete. Its questions are a benchmark: a coordinator hands it in for a team.")
         if self.failed_job is not None:
             return _("Complete, but its answers could not be published: %(why)s") % {"why": self.failed_job.error}
         if self.may_publish:

@@ -34,7 +34,7 @@ from readerstudy.model_runs.asked_questions import (
     swap_exams,
 )
 from readerstudy.model_runs.kernels.estimates import first_questions
-from readerstudy.model_runs.publishing import asks_plainly, is_plain
+from readerstudy.model_runs.publishing import asks_plainly, is_for_benchmark, is_plain
 from readerstudy.models import Enrolment, ModelEntry, ModelRun, ReaderStudy, StudyCase
 from readerstudy.predictions.entries import edit_model, enter_model, find_entry
 from readerstudy.predictions.importing import check_takes_predictions
@@ -119,9 +119,12 @@ def _beside(study: ReaderStudy) -> list[int]:
 def shows_results(run: ModelRun) -> bool:
     """Whether it may be seen how often the model is right.
 
-    In a study that is a result of it: not before it is closed and somebody has unblinded it on its own pages.
+    In a study that is a result of it: not before it is closed and somebody has unblinded it on its own pages. On a
+    benchmark it is told by the editions.
     """
-    return run.study is None or (run.study.unblinded_at is not None and may_see_results(run.study))
+    if run.study is None:
+        return not is_for_benchmark(run)
+    return run.study.unblinded_at is not None and may_see_results(run.study)
 
 
 PLANNED = "model_run.planned"

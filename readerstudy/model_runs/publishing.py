@@ -47,6 +47,7 @@ from readerstudy.predictions.kernels.records import (
     match,
 )
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
+from readerstudy.study.benchmarked import is_benchmarked
 
 
 class PublishingParams(TypedDict):
@@ -77,6 +78,11 @@ def asks_plainly(prompt: PromptVersion, images: str) -> bool:
     return images in PLAIN and images in (prompt.images, SentImages.ALL)
 
 
+def is_for_benchmark(run: ModelRun) -> bool:
+    """Whether how the model does is told by the editions of a benchmark alone."""
+    return run.study_id is None and is_benchmarked(run.batch.bank_id)
+
+
 def target_of_run(run: ModelRun) -> Target:
     return Target(run.batch.bank, run.study)
 
@@ -101,6 +107,9 @@ def _check_publishable(run: ModelRun) -> None:
             "plain run, and not published."
         )
         raise RunningRefused("variant", sentence)
+    if is_for_benchmark(run):
+        sentence = _("The questions of this bank are a benchmark: hand the run in for a team.")
+        raise RunningRefused("benchmarked", sentence)
     check_complete(run, _("Nothing of it is published."))
 
 
@@ -217,10 +226,10 @@ def changed_letters(run: PredictionRun) -> list[tuple[int, str, str]]:
 def publish_later(batch: CallBatch, at: datetime) -> None:
     """For the hook of the engine, in the transaction that stores the last answer: start a job that publishes the run.
 
-    Nothing for calls that are not of a run, and for variants.
+    Nothing for calls that are not of a run, for variants, and on a benchmark.
     """
     run = ModelRun.objects.select_related("batch__prompt", "entry").filter(batch=batch).first()
-    if run is not None and is_plain(run):
+    if run is not None and is_plain(run) and not is_for_benchmark(run):
         _enqueue(run, actor=batch.created_by, at=at)
 
 

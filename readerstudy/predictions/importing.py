@@ -138,7 +138,7 @@ def import_predictions(
     The first run of a model on a study or bank is its main run.
     """
     result = PredictionsImported(entry, target, file, dry_run)
-    with _no_collection():
+    with without_collection():
         return _import(result, file, actor=actor, at=at)
 
 
@@ -159,14 +159,14 @@ def store_answers(
     are read again by another rule.
     """
     result = PredictionsImported(entry, target, source, read_from=read_from)
-    with _no_collection():
+    with without_collection():
         _match(result, read, questions)
         _store(result, read.records, actor=actor, at=at)
     return result
 
 
 @contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Without walks of the garbage collector over all records again and again; none of them is part of a cycle."""
     was_on = gc.isenabled()
     gc.disable()
@@ -206,13 +206,13 @@ def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, 
 
 def _match(result: PredictionsImported, read: ReadPredictions, questions: TargetQuestions) -> None:
     result.form, result.n_read = read.form, read.n_read
-    result.matching = match(_in_time(read.records), questions.by_name, duplicates=result.file.duplicates)
+    result.matching = match(in_time(read.records), questions.by_name, duplicates=result.file.duplicates)
     answered = {answer.question.revision_id for answer in result.matching.answers}
     left_out = {pk: one.number for pk, one in questions.by_id.items() if one.revision_id not in answered}
     result.missing_ids = dict(sorted(left_out.items(), key=lambda pair: pair[1]))
 
 
-def _in_time(records: Iterable[Record]) -> Iterator[Record]:
+def in_time(records: Iterable[Record]) -> Iterator[Record]:
     """Raises PredictionsRefused where the letters of a file take too long: nothing of it is stored then."""
     begun = time.thread_time()
     for one in records:

@@ -24,6 +24,7 @@ from annotation.statistics.kernels.intervals import share
 from readerstudy.enums import Aid, Block, EntryState, ResponseState, StudyState
 from readerstudy.models import Enrolment, ModelRun, Prediction, ReaderStudy, Response, StudyCase
 from readerstudy.predictions.runs import mark_planned
+from readerstudy.study.benchmarked import is_benchmarked
 from readerstudy.study.kernels.states import counted_state, is_correct
 from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import StudyRefused, lock_study
@@ -186,8 +187,10 @@ def right_without_images(bank: QuestionBank, revisions: QuerySet[Revision]) -> I
     """By the newest complete run without images of each listed model, on the bank and on each study.
 
     The first order and repeat count; refused and cut answers are wrong. Nothing of a study whose results nobody has
-    seen, nor of a bank on what such a study asks. Two queries.
+    seen, nor of a bank on what such a study asks, nor on a benchmark. Few queries.
     """
+    if is_benchmarked(bank.pk):
+        return
     studies = ReaderStudy.objects.filter(bank=bank)
     seen = with_seen_results(studies).order_by().values("pk")
     runs = ModelRun.objects.filter(
@@ -239,6 +242,7 @@ def events_of_studies(question: Question, person: User) -> Iterator[Event]:
             is_secret = is_secret or not is_seen
             if is_seen:
                 shown.append(study)
+    is_secret = is_secret or is_benchmarked(question.bank_id)
     yield from _models(question, shown, with_bank=not is_secret)
 
 

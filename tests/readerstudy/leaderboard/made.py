@@ -122,3 +122,14 @@ def statement_answers(**said: str) -> dict[str, str]:
     lines = {one.name: "no" if one.kind == CHOICE else "none" for one in QUESTIONS}
     about = {"model": "MedGemma", "version": "4b-it", "dated_on": "2026-05", "licence": "Apache-2.0"}
     return {**lines, **about, "contact": "team@example.org", **said}
+
+
+def names_of(benchmark: Benchmark) -> list[str]:
+    """As teams know the questions of the newest version, in its order."""
+    return list(benchmark.versions.order_by("-number")[0].questions.order_by("place").values_list("name", flat=True))
+
+
+def answer_file(benchmark: Benchmark, answers: str) -> bytes:
+    """A file of these letters in the order of the newest version; none for a question at "-"."""
+    pairs = zip(names_of(benchmark), answers, strict=True)
+    return "".join(f'{{"id": "{name}", "pred_answer": "{one}"}}\n' for name, one in pairs if one != "-").encode()

@@ -22,7 +22,7 @@ from readerstudy.leaderboard.kernels.statement import (
 )
 from tests.readerstudy.leaderboard.made import statement_answers
 
-CARD = {"team": "Team One", "benchmark": "Private test", "slug": "private-test", "version": 2}
+CARD: dict[str, Any] = {"team": "Team One", "benchmark": "Private test", "slug": "private-test", "version": 2}
 
 
 def front_of(card: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ HOSTILE = [
 def test_text_of_strangers_stays_text_in_the_front(text: str) -> None:
     results = [CardResult(text, 50.0, None, 30)]
     said = cleaned(statement_answers(model=text, licence=text))
-    about = {**CARD, "team": text, "benchmark": text, "slug": text}
+    about: dict[str, Any] = {**CARD, "team": text, "benchmark": text, "slug": text}
     front = front_of(model_card(said, results, **about, link=text))
     assert set(front) == {"license", "license_name", "pipeline_tag", "model-index"}
     [model] = front["model-index"]

@@ -1,0 +1,164 @@
+"""A run on this site becomes a submission of a team; on a benchmark it is no prediction, and no page tells how it did."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from annotation.call_enums import CallOutcome, SentImages
+from annotation.models import Job, ModelCall, Revision
+from readerstudy.comparison.comparison_job import banks_compared
+from readerstudy.comparison.variants import family_of
+from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay
+from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.running import checked_run, hand_in, teams_to_hand_in, without_images_of
+from readerstudy.leaderboard.submissions import check_file
+from readerstudy.model_runs.asked_questions import RunningRefused
+from readerstudy.model_runs.following import RunProgress
+from readerstudy.model_runs.planning import shows_results
+from readerstudy.model_runs.publishing import KIND, ask_to_publish, publish, publish_later
+from readerstudy.models import Benchmark, ModelRun, Prediction, PredictionRun, Team
+from readerstudy.predictions.importing import SentFile, import_predictions
+from readerstudy.predictions.listing import Target
+from readerstudy.unblinding.looks import right_without_images
+from tests.annotation.review.cases import images_are_there
+from tests.readerstudy.design.made import make_questions
+from tests.readerstudy.leaderboard.made import answer_file, make_benchmark, make_team
+from tests.readerstudy.model_runs.made import answer, end, make_prompt, name_endpoints, planned
+from tests.readerstudy.predictions.made import keyed_bank
+from tests.refusals import refuses
+
+pytestmark = pytest.mark.django_db
+AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
+N = 5
+
+
+@pytest.fixture(autouse=True)
+def _endpoints(settings: Settings) -> None:
+    name_endpoints(settings)
+    make_prompt(images=SentImages.ALL)
+
+
+@pytest.fixture
+def board() -> Benchmark:
+    bank = keyed_bank(N)
+    images_are_there(bank)
+    return make_benchmark(bank)
+
+
+@pytest.fixture
+def team(board: Benchmark) -> Team:
+    return make_team(board)
+
+
+def letter(call: ModelCall) -> str:
+    assert call.revision is not None
+    return "ABCD"[call.revision.question.number % 4]
+
+
+def complete(board: Benchmark, **fields: object) -> ModelRun:
+    run = planned(Target(board.bank), **fields)
+    answer(run, letter, outcomes={1: CallOutcome.REJECTED, 2: CallOutcome.FAILED})
+    end(run)
+    return run
+
+
+def test_a_run_becomes_a_submission_as_its_file_would(board: Benchmark, team: Team) -> None:
+    run = complete(board, n_orders=4, n_repeats=2)
+    made = hand_in(run, team, way=SubmissionWay.TEAM_ENDPOINT, actor=None, at=AT)
+    assert (made.state, made.way, made.model_run) == (SubmissionState.CHECKED, SubmissionWay.TEAM_ENDPOINT, run)
+    assert sorted(made.answers) == sorted("-?" + made.answers.replace("-", "").replace("?", ""))
+    assert (made.report["n_orders"], made.report["n_repeats"]) == (4, 2)
+    said = answer_file(board, made.answers.replace("?", "E"))
+    beside = check_file(said, made.version)
+    assert beside.answers == made.answers
+    same = ("n_answered", "n_failed", "n_missing", "n_questions", "missing")
+    assert {name: made.report[name] for name in same} == {name: beside.report[name] for name in same}
+    assert not Prediction.objects.exists()
+
+
+def test_handing_it_in_again_is_the_same_submission(board: Benchmark, team: Team) -> None:
+    run = complete(board)
+    first = hand_in(run, team, actor=None, at=AT)
+    assert hand_in(run, team, actor=None, at=AT).pk == first.pk
+    assert hand_in(complete(board), team, actor=None, at=AT).number == 2
+
+
+def test_another_wording_than_that_of_the_benchmark_is_missing(board: Benchmark) -> None:
+    run, version = complete(board), board.versions.get()
+    asked = version.questions.get(place=4)
+    asked.revision = (
+        Revision.objects.exclude(question__bank=board.bank).first()
+        or make_questions(1, name="Other", pixels=False).questions.get().revisions.get()
+    )
+    asked.save()
+    found = checked_run(run, version)
+    assert found.answers[4] == "-"
+    assert asked.name in found.report["missing"]
+    assert found.report["n_unknown"] == 0
+
+
+def test_what_is_no_run_of_the_benchmark_is_refused(board: Benchmark, team: Team) -> None:
+    variant = planned(Target(board.bank), images=SentImages.NONE)
+    other = make_benchmark_elsewhere()
+    for run, of in ((variant, team), (complete(board), other)):
+        with refuses(LeaderboardRefused, "other_run"):
+            hand_in(run, of, actor=None, at=AT)
+    with refuses(RunningRefused, "incomplete", match="Nothing is handed in"):
+        hand_in(planned(Target(board.bank)), team, actor=None, at=AT)
+    assert list(teams_to_hand_in(complete(board))) == [team]
+    Benchmark.objects.update(state=BenchmarkState.CLOSED)
+    assert not teams_to_hand_in(complete(board)).exists()
+
+
+def make_benchmark_elsewhere() -> Team:
+    Benchmark.objects.update(slug="first")
+    return make_team(make_benchmark(keyed_bank(2, name="Elsewhere")), "Team Two")
+
+
+def test_on_a_benchmark_nothing_is_published_and_nothing_shows_how_it_did(board: Benchmark, team: Team) -> None:
+    run, text_only = complete(board), complete(board, images=SentImages.NONE)
+    publish_later(run.batch, AT)
+    assert not Job.objects.filter(kind=KIND).exists()
+    for act in (publish, ask_to_publish):
+        with refuses(RunningRefused, "benchmarked", match="hand the run in for a team"):
+            act(run, actor=None, at=AT)
+    found = RunProgress(run)
+    assert (found.may_publish, found.failed_job, shows_results(run)) == (False, None, False)
+    assert "benchmark" in found.sentence
+    with refuses(RunningRefused, "hidden"):
+        family_of(run)
+    wordings = Revision.objects.in_bank(board.bank).current()
+    assert list(right_without_images(board.bank, wordings)) == []
+    sent = SentFile("a.json", b'{"1": "B"}')
+    result = import_predictions(run.entry, Target(board.bank), sent, actor=None, at=AT)
+    assert [one.message for one in result.problems] == [
+        f"The questions of “{board.bank.name}” are a benchmark: a team sends its answers there."
+    ]
+    assert not PredictionRun.objects.exists()
+    Benchmark.objects.update(state=BenchmarkState.CLOSED)
+    assert shows_results(run)
+    assert [one.n for one in right_without_images(board.bank, wordings)] == [N - 1]
+    assert text_only.entry == run.entry
+
+
+def test_what_was_stored_before_freezing_is_not_compared_while_the_benchmark_goes_on(board: Benchmark) -> None:
+    Benchmark.objects.update(state=BenchmarkState.DRAFT)
+    publish(complete(board), actor=None, at=AT)
+    assert list(banks_compared()) == [board.bank]
+    Benchmark.objects.update(state=BenchmarkState.FROZEN)
+    assert not banks_compared().exists()
+
+
+def test_the_same_model_without_images(board: Benchmark, team: Team) -> None:
+    made = hand_in(complete(board), team, actor=None, at=AT)
+    assert without_images_of(made) is None
+    planned(Target(board.bank), images=SentImages.NONE)
+    assert without_images_of(made) is None, "not complete"
+    text_only = complete(board, images=SentImages.NONE)
+    other = complete(board, images=SentImages.NONE, name="Other", prompt=make_prompt("another"))
+    assert without_images_of(made) == text_only != other
+    made.model_run = text_only
+    assert without_images_of(made) is None
