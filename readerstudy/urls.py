@@ -8,14 +8,18 @@ from annotation.views.site.confirming import page_paths
 from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
+from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
 from readerstudy.views import conducting, links, monitoring, reading, runs, studies
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
 from readerstudy.views.leaderboard import benchmarks
+from readerstudy.views.leaderboard import submissions
 from readerstudy.views.predictions import models, uploads
 from readerstudy.views.results import overview, pairs
 
 INVITATION = "studies/<slug:slug>/invitations/<int:pk>/"
+BOARD_SUBMISSION = "leaderboards/<slug:slug>/submissions/<str:public_id>/"
+STATEMENT = "leaderboards/<slug:slug>/statements/<str:public_id>/"
 RESULTS = "studies/<slug:slug>/results/<str:public_id>/"
 
 urlpatterns: list[URLPattern] = [
@@ -115,12 +119,25 @@ urlpatterns: list[URLPattern] = [
     ),
     path("models/runs/<str:public_id>/", uploads.prediction_run, name="prediction-run"),
     *page_paths("models/runs/<str:public_id>/", RUN_ACTS),
+    # what teams send to leaderboards
+    path("leaderboards/<slug:slug>/submissions/", submissions.leaderboard_submissions, name="leaderboard-submissions"),
+    path(BOARD_SUBMISSION, submissions.leaderboard_submission, name="leaderboard-submission"),
+    path(f"{BOARD_SUBMISSION}report.json", submissions.leaderboard_report, name="leaderboard-report"),
+    *page_paths(BOARD_SUBMISSION, BOARD_SUBMISSION_ACTS),
+    path(
+        "leaderboards/<slug:slug>/statements/new/",
+        submissions.leaderboard_statement_new,
+        name="leaderboard-statement-new",
+    ),
+    path(STATEMENT, submissions.leaderboard_statement, name="leaderboard-statement"),
+    path(f"{STATEMENT}card.md", submissions.leaderboard_card, name="leaderboard-card"),
+    *page_paths(STATEMENT, STATEMENT_ACTS),
     # models that the site runs itself
     path("models/at-work/", runs.model_runs, name="model-runs"),
     path("models/at-work/new/", runs.model_run_new, name="model-run-new"),
     path("models/at-work/<str:public_id>/", runs.model_run, name="model-run"),
     path("models/at-work/<str:public_id>/variants/", runs.model_run_variants, name="model-run-variants"),
-    *page_paths("models/at-work/<str:public_id>/", MODEL_RUN_ACTS),
+    *page_paths("models/at-work/<str:public_id>/", (*MODEL_RUN_ACTS, *HAND_IN_ACTS)),
     path("models/at-work/<str:public_id>/calls/", runs.model_run_calls, name="model-run-calls"),
     path("models/at-work/<str:public_id>/calls/<int:number>/", runs.model_run_call, name="model-run-call"),
     path(

@@ -73,14 +73,8 @@ class PredictionImportShape(Shown):
         return refusals_of(row["job"])
 
 
-class PredictionsSent(SentBody):
+class AnswersSent(SentBody):
     file = serializers.FileField(allow_empty_file=True, help_text="JSON, JSON Lines, CSV, TSV or XLSX")
-    model = serializers.CharField(help_text="its id")
-    study = serializers.SlugField(required=False, help_text="of its cases")
-    bank = serializers.SlugField(required=False, help_text="of all of its questions; either this or a study")
-    form = serializers.ChoiceField(
-        choices=[(word.value, word.label) for word in FILE_FORMS], required=False, help_text="found, if you do not say"
-    )
     duplicates = serializers.ChoiceField(
         choices=[
             (FIRST, "the first counts"),
@@ -89,6 +83,15 @@ class PredictionsSent(SentBody):
         ],
         required=False,
         help_text="which of several answers counts; otherwise a file in which they differ is refused",
+    )
+
+
+class PredictionsSent(AnswersSent):
+    model = serializers.CharField(help_text="its id")
+    study = serializers.SlugField(required=False, help_text="of its cases")
+    bank = serializers.SlugField(required=False, help_text="of all of its questions; either this or a study")
+    form = serializers.ChoiceField(
+        choices=[(word.value, word.label) for word in FILE_FORMS], required=False, help_text="found, if you do not say"
     )
 
 

@@ -20,10 +20,12 @@ from readerstudy.acts.studies import (
     RemindReader,
     RemindStudy,
 )
+from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
 from readerstudy.api import (
     analysis_list,
     invited_readers,
     leaderboard_benchmarks,
+    leaderboard_submissions,
     model_list,
     model_run_list,
     shared_links,
@@ -42,6 +44,8 @@ SUBMISSIONS = "banks/<slug:slug>/submissions/"
 ANALYSIS = f"{STUDY}analyses/<str:public_id>/"
 BENCHMARK = "leaderboards/<slug:slug>/"
 TEAM = f"{BENCHMARK}teams/<str:public_id>/"
+BOARD_SUBMISSIONS = "leaderboards/<slug:slug>/submissions/"
+STATEMENTS = "leaderboards/<slug:slug>/statements/"
 IMPORT = "prediction-imports/<str:public_id>/"
 
 urlpatterns = [
@@ -119,6 +123,31 @@ urlpatterns = [
     path("model-runs/", model_run_list.ModelRuns.as_view(), name="api-model-runs"),
     path(MODEL_RUN, model_run_list.OneModelRun.as_view(), name="api-model-run"),
     *api_paths(MODEL_RUN, MODEL_RUN_ACTS, model_run_list.OneModelRun),
+    *api_paths(MODEL_RUN, HAND_IN_ACTS, model_run_list.OneModelRun, HandInModelRun=leaderboard_submissions.HandInSent),
+    path(BOARD_SUBMISSIONS, leaderboard_submissions.Submissions.as_view(), name="api-leaderboard-submissions"),
+    path(
+        f"{BOARD_SUBMISSIONS}<str:public_id>/",
+        leaderboard_submissions.OneSubmission.as_view(),
+        name="api-leaderboard-submission",
+    ),
+    *api_paths(
+        f"{BOARD_SUBMISSIONS}<str:public_id>/",
+        BOARD_SUBMISSION_ACTS,
+        leaderboard_submissions.OneSubmission,
+        WithdrawSubmission=ReasonSent,
+    ),
+    path(STATEMENTS, leaderboard_submissions.Statements.as_view(), name="api-leaderboard-statements"),
+    path(
+        f"{STATEMENTS}<str:public_id>/",
+        leaderboard_submissions.OneStatement.as_view(),
+        name="api-leaderboard-statement",
+    ),
+    *api_paths(
+        f"{STATEMENTS}<str:public_id>/",
+        STATEMENT_ACTS,
+        leaderboard_submissions.OneStatement,
+        RefuseStatement=ReasonSent,
+    ),
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
     path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
     *api_paths(RUN, RUN_ACTS, model_list.OnePredictionRun, WithdrawPredictionRun=ReasonSent),

@@ -82,22 +82,10 @@ class ModelForm(PlainForm):
         return link
 
 
-class PredictionsForm(PlainForm):
-    """A file of predictions, and what it is about."""
+class AnswersForm(PlainForm):
+    """A file of answers to questions."""
 
     file = forms.FileField(label=_("File of predictions"), allow_empty_file=True)
-    target = forms.ChoiceField(label=_("Predictions for"))
-    form = forms.TypedChoiceField(
-        label=_("Form of the file"),
-        choices=lambda: [
-            ("", gettext("detect automatically")),
-            *((form.value, gettext(form.label)) for form in FILE_FORMS),
-        ],
-        coerce=PredictionForm,
-        empty_value=None,
-        required=False,
-        help_text=_("Found by the names of its fields, if you do not say."),
-    )
     duplicates = forms.ChoiceField(
         label=_("Several answers to one question"),
         choices=(
@@ -110,10 +98,8 @@ class PredictionsForm(PlainForm):
         help_text=_("The same answer again counts once in any case."),
     )
 
-    def __init__(self, targets: list[Target], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._targets = {target_value(target): target for target in targets}
-        self.fields["target"] = forms.ChoiceField(label=_("Predictions for"), choices=target_choices(targets))
         self.fields["file"].help_text = gettext("JSON, JSON lines, CSV, TSV or XLSX, at most %(size)s.") % {
             "size": file_size(MOST_BYTES)
         }
@@ -123,6 +109,29 @@ class PredictionsForm(PlainForm):
         if (file.size or 0) > MOST_BYTES:
             raise forms.ValidationError(_("The file is too large. Split it."))
         return file
+
+
+class PredictionsForm(AnswersForm):
+    """A file of predictions, and what it is about."""
+
+    field_order = ("file", "target", "form", "duplicates")
+    target = forms.ChoiceField(label=_("Predictions for"))
+    form = forms.TypedChoiceField(
+        label=_("Form of the file"),
+        choices=lambda: [
+            ("", gettext("detect automatically")),
+            *((form.value, gettext(form.label)) for form in FILE_FORMS),
+        ],
+        coerce=PredictionForm,
+        empty_value=None,
+        required=False,
+        help_text=_("Found by the names of its fields, if you do not say."),
+    )
+
+    def __init__(self, targets: list[Target], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._targets = {target_value(target): target for target in targets}
+        self.fields["target"] = forms.ChoiceField(label=_("Predictions for"), choices=target_choices(targets))
 
     def clean_target(self) -> Target:
         return self._targets[self.cleaned_data["target"]]

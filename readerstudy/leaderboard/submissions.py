@@ -23,7 +23,7 @@ from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue_once
 from annotation.model_calls.kernels.extraction import RULE
-from annotation.models import User
+from annotation.models import Job, User
 from readerstudy.leaderboard.access import LeaderboardRefused, teams_known_to
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.statements import lock_team
@@ -350,6 +350,13 @@ STATES = (("left", False), ("struck_in", True))  # of the editions for which it 
 
 
 # --- shown ----------------------------------------------------------------------------------------
+def check_job(submission: Submission) -> Job | None:
+    """The newest that checks it; None once it is checked, and for a run."""
+    if submission.checked_at is not None:
+        return None
+    return Job.objects.filter(kind=CHECK, params__submission=submission.public_id).order_by("-pk").first()
+
+
 class Step(Struct, frozen=True):
     label: str
     at: datetime

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import CallBatch
 from annotation.people.event_things import Thing
 from readerstudy.models import Analysis, Benchmark, Enrolment, ModelEntry, PredictionRun, ReaderStudy, Team
+from readerstudy.models import Analysis, Enrolment, ModelEntry, PredictionRun, ReaderStudy, Statement, Submission
 
 STUDY_ACTS = {
     "analysis.opened": _("read an analysis for the first time"),
@@ -59,6 +60,9 @@ STUDY_ACTS = {
     "results_link.restored": _("restored a shared link"),
     "results_link.revoked": _("revoked a shared link"),
     "run.replayed": _("compared a run with its stored responses"),
+    "statement.added": _("added the statement of a team"),
+    "statement.passed": _("passed the statement of a team"),
+    "statement.refused": _("refused the statement of a team"),
     "study.analysed": _("analysed a study"),
     "study.analysis_seen": _("looked at the results of a study"),
     "study.archived": _("archived a study"),
@@ -96,6 +100,11 @@ STUDY_ACTS = {
     "team.member_added": _("added a person to a team"),
     "team.member_removed": _("removed a person from a team"),
     "team.refused": _("refused a team"),
+    "submission.checked": _("checked a submission"),
+    "submission.handed_in": _("handed a run in for a team"),
+    "submission.named": _("named a submission for an edition"),
+    "submission.received": _("sent a submission"),
+    "submission.withdrawn": _("withdrew a submission"),
 }
 
 
@@ -129,4 +138,16 @@ def study_things() -> dict[str, Thing]:
         ),
         "readerstudy": Thing(_("study"), ReaderStudy, lambda row: reverse("study", args=[row.slug]), is_named=True),
         "team": Thing(_("team"), Team, lambda row: reverse("leaderboard", args=[row.benchmark.slug]), ("benchmark",)),
+        "statement": Thing(
+            _("statement"),
+            Statement,
+            lambda row: reverse("leaderboard-statement", args=[row.team.benchmark.slug, row.public_id]),
+            ("team__benchmark",),
+        ),
+        "submission": Thing(
+            _("submission"),
+            Submission,
+            lambda row: reverse("leaderboard-submission", args=[row.team.benchmark.slug, row.public_id]),
+            ("team__benchmark",),
+        ),
     }

@@ -40,6 +40,8 @@ from readerstudy.comparison.comparison_job import (
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows
 from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRunForm
+from readerstudy.forms.submissions import HandInForm
+from readerstudy.leaderboard.access import runs_leaderboards
 from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
 from readerstudy.model_runs.planning import plan_run, runs_seen_by, shows_results, store_run, targets_to_run
@@ -88,10 +90,10 @@ def model_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """One run: the plan with its estimate, then how far it is and what it cost."""
     run = run_of(request.user, public_id)
     template = "readerstudy/model_runs/_run.html" if asks_for_part(request) else "readerstudy/model_runs/run.html"
-    return render(request, template, _context(run))
+    return render(request, template, _context(run, request.user))
 
 
-def _context(run: ModelRun) -> dict[str, Any]:
+def _context(run: ModelRun, person: User) -> dict[str, Any]:
     found = RunProgress(run)
     estimate = found.estimate
     context: dict[str, Any] = {
@@ -103,6 +105,8 @@ def _context(run: ModelRun) -> dict[str, Any]:
         "cap_form": ModelRunCapForm(initial={"cap": run.batch.cap}),
         "estimate": estimate,
     }
+    if found.state == "complete" and found.is_for_benchmark and runs_leaderboards(person):
+        context |= {"hand_in_form": HandInForm(run), "submissions": run.submissions.select_related("team__benchmark")}
     if found.state == "planned":
         is_unknown = estimate is None or estimate.cost is None
         context |= {

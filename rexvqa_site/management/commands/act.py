@@ -19,6 +19,7 @@ from annotation.views.site.confirming import valid_data
 from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
+from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
 
 EVERY: tuple[type[Act[Any]], ...] = (
     *BANK_ACTS,
@@ -40,6 +41,9 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *COMPARISON_ACTS,
     *BENCHMARK_ACTS,
     *TEAM_ACTS,
+    *BOARD_SUBMISSION_ACTS,
+    *STATEMENT_ACTS,
+    *HAND_IN_ACTS,
 )
 ACTS = {act.name: act for act in EVERY}
 

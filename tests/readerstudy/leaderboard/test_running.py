@@ -1,4 +1,4 @@
-"""A run on this site becomes a submission of a team; on a benchmark it is no prediction, and no page tells how it did."""
+"""A run on this site becomes a submission of a team, and no prediction; no page tells how it did on a benchmark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from readerstudy.model_runs.following import RunProgress
 from readerstudy.model_runs.planning import shows_results
 from readerstudy.model_runs.publishing import KIND, ask_to_publish, publish, publish_later
 from readerstudy.models import Benchmark, ModelRun, Prediction, PredictionRun, Team
-from readerstudy.predictions.importing import SentFile, import_predictions
 from readerstudy.predictions.listing import Target
 from readerstudy.unblinding.looks import right_without_images
 from tests.annotation.review.cases import images_are_there
@@ -132,11 +131,6 @@ def test_on_a_benchmark_nothing_is_published_and_nothing_shows_how_it_did(board:
         family_of(run)
     wordings = Revision.objects.in_bank(board.bank).current()
     assert list(right_without_images(board.bank, wordings)) == []
-    sent = SentFile("a.json", b'{"1": "B"}')
-    result = import_predictions(run.entry, Target(board.bank), sent, actor=None, at=AT)
-    assert [one.message for one in result.problems] == [
-        f"The questions of “{board.bank.name}” are a benchmark: a team sends its answers there."
-    ]
     assert not PredictionRun.objects.exists()
     Benchmark.objects.update(state=BenchmarkState.CLOSED)
     assert shows_results(run)

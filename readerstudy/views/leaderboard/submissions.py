@@ -1,0 +1,188 @@
+"""What teams send to a leaderboard: the page of a team and that of coordinators, one submission, statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.models import User
+from annotation.site.sorted_tables import numbered_page
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from readerstudy.acts.submissions import is_of_team, known_statement, known_submission
+from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.forms.models import AnswersForm
+from readerstudy.forms.studies import ReasonForm
+from readerstudy.forms.submissions import StatementForm
+from readerstudy.leaderboard.access import known_benchmark, looks_on, runs_leaderboards, team_of
+from readerstudy.leaderboard.benchmarks import current_version
+from readerstudy.leaderboard.kernels.statement import model_card, shown
+from readerstudy.leaderboard.statements import add_statement, statements_known_to
+from readerstudy.leaderboard.submissions import (
+    check_job,
+    editions_to_name,
+    receive_submission,
+    steps_of,
+    submissions_known_to,
+)
+from readerstudy.models import Benchmark, Submission, Team
+
+PER_PAGE = 50
+
+
+def submissions_context(team: Team, person: User) -> dict[str, Any]:
+    """For ``_submissions.html`` and ``_statement.html`` on the page of a team."""
+    newest = team.statements.order_by("-number").first()
+    sent = submissions_known_to(person, team.benchmark).filter(team=team)
+    is_open = team.benchmark.state == BenchmarkState.FROZEN and team.state == TeamState.APPROVED
+    return {
+        "team": team,
+        "submissions": sent,
+        "may_send": is_open,
+        "answers_form": AnswersForm(),
+        "next_edition": next(iter(editions_to_name(team.benchmark, timezone.now())), None),
+        "statements": team.statements.order_by("-number"),
+        "newest_statement": newest,
+        "statement_form": StatementForm(newest=newest),
+    }
+
+
+def overview_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
+    """For ``_submissions_overview.html``: the newest submissions of all teams, and statements that wait."""
+    waiting = statements_known_to(person, benchmark).filter(passed_at=None, refused_because="")
+    return {"submissions": submissions_known_to(person, benchmark), "waiting_statements": waiting}
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def leaderboard_submissions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Who looks on sees what all teams sent; a member that of the own team. A file begins its check."""
+    benchmark = known_benchmark(request.user, slug)
+    if looks_on(request.user) and request.method != "POST":
+        context = overview_context(benchmark, request.user)
+        context["page"] = numbered_page(request.GET, context["submissions"], PER_PAGE)
+        return render(request, "readerstudy/leaderboard/submissions.html", {**context, "benchmark": benchmark})
+    team = team_of(request.user, slug)
+    form = AnswersForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
+    if form.is_bound and form.is_valid():
+        file, way = form.cleaned_data["file"], form.cleaned_data["duplicates"]
+        sent = run_on_form(
+            form, lambda: receive_submission(team, file.chunks(), file.name, duplicates=way, **by(request))
+        )
+        if sent is not None:
+            return redirect("leaderboard-submission", slug, sent.public_id)
+    context = {"benchmark": benchmark, **submissions_context(team, request.user), "answers_form": form}
+    status = 422 if form.errors else 200
+    return render(request, "readerstudy/leaderboard/team_submissions.html", context, status=status)
+
+
+@person_required
+@never_cache
+@require_GET
+@vary_on_headers("HX-Request")
+def leaderboard_submission(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """How far its check is, what was found, and what can be done with it."""
+    submission = known_submission(request.user, slug, public_id)
+    job, is_own = check_job(submission), is_of_team(request.user, submission)
+    context: dict[str, Any] = {
+        "submission": submission,
+        "benchmark": submission.team.benchmark,
+        "report": submission.report,
+        "steps": steps_of(submission),
+        "running": job is not None and job.is_unfinished,
+        "problems": [{"row": row, "id": name, "message": text} for row, name, text in _listed(submission, "problems")],
+        "failed": [{"row": row, "id": name, "raw": raw} for row, name, raw in _listed(submission, "failed")],
+        "editions": _editions(submission) if is_own else [],
+        "statements": submission.team.statements.filter(refused_because="").order_by("-number"),
+        "may_withdraw": submission.withdrawn_at is None and (is_own or runs_leaderboards(request.user)),
+        "form": ReasonForm(),
+    }
+    part = "readerstudy/leaderboard/_submission.html"
+    template = part if asks_for_part(request) else "readerstudy/leaderboard/submission.html"
+    return render(request, template, context)
+
+
+def _listed(submission: Submission, name: str) -> list[Any]:
+    found: list[Any] = submission.report.get(name, [])
+    return found
+
+
+def _editions(submission: Submission) -> list[Any]:
+    """For which it can be named now, each with whether it is."""
+    if not submission.is_sound or submission.withdrawn_at is not None:
+        return []
+    named = {one.edition_id for one in submission.entries.all()}
+    return [(one, one.pk in named) for one in editions_to_name(submission.team.benchmark, timezone.now())]
+
+
+@person_required
+@require_GET
+def leaderboard_report(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """What the check found, to keep."""
+    submission = known_submission(request.user, slug, public_id)
+    if submission.checked_at is None:
+        raise Http404(_("There is no report yet."))
+    response = JsonResponse(submission.report, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="submission-{submission.number}.json"'
+    return response
+
+
+# --- statements -----------------------------------------------------------------------------------
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def leaderboard_statement_new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The form, filled with the last one; a whole one becomes a further number."""
+    team = team_of(request.user, slug)
+    newest = team.statements.order_by("-number").first()
+    form = StatementForm(*((request.POST,) if request.method == "POST" else ()), newest=newest)
+    if form.is_bound and form.is_valid():
+        made = run_on_form(form, lambda: add_statement(team, form.cleaned_data, **by(request)))
+        if made is not None:
+            return redirect("leaderboard-statement", slug, made.public_id)
+    context = {"benchmark": team.benchmark, "team": team, "statement_form": form, "newest_statement": newest}
+    template = "readerstudy/leaderboard/statement_new.html"
+    return render(request, template, context, status=422 if form.errors else 200)
+
+
+@person_required
+@never_cache
+@require_GET
+def leaderboard_statement(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """What a team says of a model, to read and to print; coordinators pass it or refuse it here."""
+    statement = known_statement(request.user, slug, public_id)
+    is_open = statement.passed_at is None and not statement.refused_because
+    context = {
+        "statement": statement,
+        "benchmark": statement.team.benchmark,
+        "lines": list(shown(statement.answers)),
+        "may_decide": is_open and runs_leaderboards(request.user),
+        "form": ReasonForm(),
+    }
+    return render(request, "readerstudy/leaderboard/statement.html", context)
+
+
+@person_required
+@require_GET
+def leaderboard_card(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """The statement as a model card, without numbers: those stand on the page of an edition."""
+    statement = known_statement(request.user, slug, public_id)
+    benchmark = statement.team.benchmark
+    card = model_card(
+        statement.answers,
+        team=statement.team.name,
+        benchmark=benchmark.name,
+        slug=slug,
+        version=current_version(benchmark).number,
+    )
+    response = HttpResponse(card, content_type="text/markdown; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="statement-{statement.number}.md"'
+    return response
