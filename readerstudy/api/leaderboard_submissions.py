@@ -55,7 +55,7 @@ class SubmissionShape(SubmissionLine):
     )
 
 
-class Submissions(OfModels, ListOf[Submission]):
+class BoardSubmissions(OfModels, ListOf[Submission]):
     """Submissions, the newest first: of the own team, for coordinators of all. A POST sends a file of the own team.
     202: a job checks it, and its address says what was found. The same file again is the same submission.
     """
@@ -82,7 +82,7 @@ class Submissions(OfModels, ListOf[Submission]):
         return self.once(receive)
 
 
-class OneSubmission(OfModels, OneOf[Submission]):
+class OneBoardSubmission(OfModels, OneOf[Submission]):
     """One submission with the report of its check."""
 
     shape = SubmissionShape
@@ -120,7 +120,7 @@ class StatementSent(SentBody):
     )
 
 
-class Statements(OfModels, ListOf[Statement]):
+class TeamStatements(OfModels, ListOf[Statement]):
     """Statements on models, the newest first: of the own team, for coordinators of all. A POST adds one of the own
     team; an unanswered line is refused by its name.
     """
@@ -145,7 +145,7 @@ class Statements(OfModels, ListOf[Statement]):
         return self.once(add)
 
 
-class OneStatement(OfModels, OneOf[Statement]):
+class OneTeamStatement(OfModels, OneOf[Statement]):
     """One statement of a team."""
 
     shape = StatementShape

@@ -101,7 +101,7 @@ def _context(run: ModelRun, person: User) -> dict[str, Any]:
         "batch": run.batch,
         "found": found,
         "is_plain": is_plain(run),
-        "shows_results": shows_results(run),
+        "shows_results": shows_results(run) if run.study else not found.is_for_benchmark,  # known: no second query
         "cap_form": ModelRunCapForm(initial={"cap": run.batch.cap}),
         "estimate": estimate,
     }

@@ -10,6 +10,7 @@ from annotation.acts.rounds import RoundAct
 from readerstudy.acts.benchmarks import BenchmarkAct, MemberAct, TeamAct
 from readerstudy.acts.models import ModelRunAct, RunAct
 from readerstudy.acts.studies import LinkAct, ReaderAct, StudyAct
+from readerstudy.acts.submissions import NameSubmission, StatementAct, WithdrawSubmission
 from rexvqa_site.management.commands.act import ACTS
 from tests.permissions import rules
 from tests.permissions.rules import Rule
@@ -150,6 +151,14 @@ RULES: dict[str, Rule] = {
     **_each(rules.KNOWN_TEAM, "api-leaderboard-team"),
     **_acts(rules.DECIDED_TEAM, TeamAct),
     **_acts(rules.MEMBERS, MemberAct),
+    **_each(rules.BOARD_SENT, "leaderboard-submissions"),
+    **_each(rules.BOARD_KNOWN, "api-leaderboard-submissions api-leaderboard-statements"),
+    **_each(rules.BOARD_SUBMISSION, "leaderboard-submission leaderboard-report api-leaderboard-submission"),
+    **_acts(rules.BOARD_NAMING, NameSubmission),
+    **_acts(rules.BOARD_WITHDRAWING, WithdrawSubmission),
+    **_each(rules.BOARD_STATEMENT, "leaderboard-statement leaderboard-card api-leaderboard-statement"),
+    **_acts(rules.BOARD_STATEMENT, StatementAct),
+    **_each(rules.BOARD_SENDING, "leaderboard-statement-new"),
     # everything else
     **_each(rules.BIN, "bin"),
     **_each(rules.RESTORED, "bin-restore"),
@@ -161,6 +170,7 @@ RULES: dict[str, Rule] = {
 SENDING: dict[str, Rule] = {
     **_each(rules.COORDINATED_STUDY, "study-cases study-arms study-rules study-readers study-forecast study-freeze"),
     **_each(rules.RESULTS, "api-study-export"),
+    **_each(rules.BOARD_SENDING, "leaderboard-submissions api-leaderboard-submissions api-leaderboard-statements"),
     **_each(rules.MODEL_NEW, "api-models"),
     **_each(rules.COORDINATED_ROUND, "api-round-reviewers"),
 }

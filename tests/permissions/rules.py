@@ -50,8 +50,16 @@ from readerstudy.acts.models import (
     known_run,
     run_of,
 )
+from readerstudy.acts.submissions import (
+    NameSubmission,
+    SubmissionAct,
+    WithdrawSubmission,
+    known_statement,
+    known_submission,
+)
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.leaderboard.access import LeaderboardRefused, known_benchmark
+from readerstudy.leaderboard.access import known_benchmark, looks_on, team_of
 from readerstudy.predictions.entries import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
@@ -205,6 +213,15 @@ def _managed_job(person: User, values: Values) -> None:
     _must(may_manage(person, job), PermissionDenied)
 
 
+def _board_sent(person: User, values: Values) -> None:
+    known_benchmark(person, values["slug"])
+    _must(looks_on(person) or team_of(person, values["slug"]))
+
+
+def _found_by(act: type[SubmissionAct]) -> Callable[[User, Values], object]:
+    return lambda person, values: act.find(person, slug=values["slug"], public_id=values["public_id"])
+
+
 def _runs(person: User, _values: Values) -> None:
     _must(is_coordinator(person) or coordinates_a_study(person), PermissionDenied)
 
@@ -299,6 +316,19 @@ TAKEN_BOARD = Rule("The questions of a leaderboard: its approved teams, and coor
 KNOWN_TEAM = Rule("A team: its members, coordinators, and administrators", _of_team(known_team))
 DECIDED_TEAM = Rule("Deciding about a team: coordinators", lambda one, values: TeamAct.find(one, **values))
 MEMBERS = Rule("Members of a team: its members, and coordinators", lambda one, values: MemberAct.find(one, **values))
+BOARD_KNOWN = Rule("A leaderboard: who looks on, and who submits models once it is frozen", _of_round(known_benchmark))
+BOARD_SENT = Rule("What was sent to a leaderboard: who looks on, and members of an approved team", _board_sent)
+BOARD_SENDING = Rule("Sending to a leaderboard: members of an approved team", _of_round(team_of))
+BOARD_SUBMISSION = Rule(
+    "A submission to a leaderboard: its team, and who looks on",
+    lambda person, values: known_submission(person, values["slug"], values["public_id"]),
+)
+BOARD_STATEMENT = Rule(
+    "The statement of a team: its members, and who looks on",
+    lambda person, values: known_statement(person, values["slug"], values["public_id"]),
+)
+BOARD_NAMING = Rule("Naming a submission for an edition: its team", _found_by(NameSubmission))
+BOARD_WITHDRAWING = Rule("Withdrawing a submission: its team, and coordinators", _found_by(WithdrawSubmission))
 BIN = Rule("The bin: coordinators, administrators, and who may restore something", _bin)
 RESTORED = Rule("Restoring from the bin: coordinators, administrators, and who deleted it in an own study", _restored)
 JOB = Rule("A job: who started it, coordinators, and administrators", _job)

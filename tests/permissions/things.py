@@ -244,5 +244,9 @@ def _of_models(place: Place) -> dict[str, list[Thing]]:
         "models-compare": _one(slug=there["study draft"].bank.slug, public_id="none", form="csv"),
         "prediction-import": _one(public_id=there["sent good"].public_id),
         "prediction-run": _one(public_id=there["run 1"].public_id),
+        "leaderboard-statement": _one(slug=there["board"].slug, public_id=there["statement new"].public_id),
+        "leaderboard-card": _one(slug=there["board"].slug, public_id=there["statement new"].public_id),
+        "leaderboard-submission": _one(slug=there["board"].slug, public_id=there["submission passed"].public_id),
+        "leaderboard-report": _one(slug=there["board"].slug, public_id=there["submission passed"].public_id),
         "model-run": _one(public_id=there["at work running"].public_id, number=3, sha256="0" * 64),
     }

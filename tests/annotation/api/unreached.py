@@ -75,6 +75,8 @@ REACHED = {
     "bank-compare": "api-bank-compare",
     "bank-embed": "api-bank-embed",
     "question-import-columns": "api-import-match",
+    "leaderboard-submissions": "api-leaderboard-submissions",
+    "leaderboard-statement-new": "api-leaderboard-statements",
     "matching-rename": "api-matching-rename",
     "matching-delete": "api-matching-delete",
 }

@@ -64,6 +64,7 @@ from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
 from tests.annotation.validators.validated import begun, judged
+from tests.browser.pages.boards import send_to_board
 from tests.browser.pages.endpoints import probe_endpoints
 from tests.browser.pages.factors import equip
 from tests.browser.pages.feedback import judge_prompts
@@ -103,6 +104,7 @@ def furnish(words: str = "") -> Place:
     permit(place)
     write_prompts(place)
     run_models(place)
+    send_to_board(place)
     probe_endpoints(place)
     judge_prompts(place)
     hold_leaderboards(place)
