@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from msgspec import Struct
 
 from annotation.audit.recording import record
@@ -64,14 +65,16 @@ FILES = CheckedFiles("submission_files", CHECK, CHECK)
 FILE = "predictions"  # the name of each in its folder
 MISSING, FAILED = "-", "?"  # in the place of a letter
 MOST_WAITING = 20  # files of a team that lie on the disk at once
-MOST_LISTED = 200  # of each list in the report
-LONGEST_RAW = 200
+MOST_LISTED = 100  # of each list in the report
+LONGEST_ID, LONGEST_RAW = 80, 200  # characters of each there
 
 
 def submissions_known_to(person: User, benchmark: Benchmark) -> QuerySet[Submission]:
-    """The newest first."""
+    """The newest first, without their letters; of their reports the counts that lists show."""
     rows = Submission.objects.filter(team__in=teams_known_to(person).filter(benchmark=benchmark))
     rows = rows.select_related("team__benchmark", "version", "statement", "sent_by", "model_run__batch")
+    counts = {name: F(f"report__{name}") for name in ("n_answered", "n_failed", "n_missing")}
+    rows = rows.defer("answers", "report").annotate(**counts)
     return rows.prefetch_related("entries__edition").order_by("-received_at", "-pk")
 
 
@@ -189,7 +192,11 @@ def _of_ids(read: ReadPredictions, found: Matching) -> list[PredictionProblem]:
     if not found.unknown:
         return []
     row = next(one.row for one in read.records if one.id == found.unknown[0])
-    sentence = _("This id names no question of the benchmark; %(n)d such ids are in the file.")
+    sentence = ngettext(
+        "This id names no question of the benchmark. It is the only one.",
+        "This id names no question of the benchmark. It is the first of %(n)d such ids.",
+        len(found.unknown),
+    )
     return [PredictionProblem(row, found.unknown[0], sentence % {"n": len(found.unknown)})]
 
 
@@ -208,10 +215,10 @@ def report_of(read: ReadPredictions, found: Matching, known: Mapping[str, KnownQ
         "failed": [[one.record.row, one.record.id, one.record.raw[:LONGEST_RAW]] for one in found.failed],
         "missing": missing,
         "duplicate": found.duplicate,
-        "unknown": found.unknown,
+        "unknown": [one[:LONGEST_ID] for one in found.unknown],
         "two_answers": found.two_answers,
         "other_order": found.other_order,
-        "problems": [list(one) for one in problems],
+        "problems": [[row, name[:LONGEST_ID], message] for row, name, message in problems],
     }
     counts = {f"n_{name}": len(rows) for name, rows in lists.items()}
     n_answered = len(found.answers) - len(found.failed)

@@ -61,7 +61,7 @@ QUESTIONS = (
     Asked("dated_on", _("Date of the weights"), DATE, _("2026-11-30, 2026-11 or 2026.")),
     Asked("parameters", _("Number of parameters"), help=_("Such as 27 billion.")),
     Asked("licence", _("Licence of the weights"), help=_("Such as apache-2.0, or proprietary.")),
-    *(Asked(name, DATASETS[slug], CHOICE) for name, slug in OF_DATA.items()),
+    *(Asked(name, f"Training data: {DATASETS[slug]}", CHOICE) for name, slug in OF_DATA.items()),
     Asked("other_data", _("Other training data"), TEXT, _("Everything else with radiographs or reports, or “none”.")),
     Asked("writer_family", _("Of the same family as the model that wrote the questions"), CHOICE),
     Asked("tools", _("Tools and retrieval"), TEXT, _("What it could call or look up while it answered, or “none”.")),

@@ -34,7 +34,7 @@ from readerstudy.leaderboard.submissions import (
 )
 from readerstudy.models import Benchmark, Submission, Team
 
-PER_PAGE = 50
+PER_PAGE = 50  # a team finds what is older by the API
 
 
 def submissions_context(team: Team, person: User) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def submissions_context(team: Team, person: User) -> dict[str, Any]:
     is_open = team.benchmark.state == BenchmarkState.FROZEN and team.state == TeamState.APPROVED
     return {
         "team": team,
-        "submissions": sent,
+        "submissions": sent[:PER_PAGE],
         "may_send": is_open,
         "answers_form": AnswersForm(),
         "next_edition": next(iter(editions_to_name(team.benchmark, timezone.now())), None),

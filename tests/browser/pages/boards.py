@@ -47,6 +47,7 @@ def send_to_board(place: Place) -> None:
         if state != "waiting":
             store_check(made, check_file(content, made.version), at=at)
         place.things[f"submission {state}"] = made
+    now += timedelta(minutes=1)
     name_for_edition(place.things["submission passed"], board.editions.get(number=1), actor=mona, at=now)
     withdraw_submission(place.things["submission withdrawn"], place.said("Wrong weights"), actor=mona, at=now)
     place.things |= {"board": board, "statement passed": first, "statement refused": second, "statement new": third}

@@ -305,7 +305,6 @@ FULL = [
     Shown("leaderboard-statement", "cora", ("board", "statement new"), act=unfold),
     Shown("leaderboard-statement", "mona", ("board", "statement refused")),
     Shown("leaderboard-statement-new", "mona", ("board",)),
-    Shown("leaderboard-statement-new", "mona", ("board",), act=submit_empty, note="refused"),
     # endpoints of models
     Shown("model-endpoints", "cora"),
     Shown("model-endpoint", "cora", ("probed",), act=unfold),

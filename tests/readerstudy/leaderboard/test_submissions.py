@@ -165,7 +165,7 @@ def test_an_unknown_id_refuses_the_file_and_is_named_with_its_row(board: Benchma
     assert made.report["unknown"] == ["x", "y"]
     [[row, name, text]] = made.report["problems"]
     assert (row, name) == (N + 1, "x")
-    assert "2 such ids" in text
+    assert "the first of 2 such ids" in text
 
 
 def test_two_different_answers_to_one_question_are_refused_unless_one_counts(board: Benchmark, team: Team) -> None:
