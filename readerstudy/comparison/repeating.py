@@ -19,6 +19,7 @@ from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import knows_scores
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.results.looking import is_seen
+from readerstudy.study.benchmarked import is_benchmarked
 
 SEED = 1  # where there is no study that has one
 RULE = "repeatability-3"  # change the name when the same inputs would give other numbers
@@ -60,11 +61,13 @@ def targets_of(runs: Iterable[PredictionRun]) -> list[Repeated]:
 def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Computed:
     """What was computed for these runs; begins to compute it where nobody has.
 
-    Whoever must not know scores on a bank sees how far runs agree, and nothing of how often they are right.
+    Whoever must not know scores on a bank sees how far runs agree, and nothing of how often they are right; nor does
+    anybody on a benchmark under way.
     """
     title = _("Repeatability on %(name)s") % {"name": target.name[:150]}
     found = computed_once(REPEATABILITY, title, _params(target), at=at)
-    may_see_scores = target.study is not None or knows_scores(person)
+    is_told = knows_scores(person) and not is_benchmarked(target.bank.pk)
+    may_see_scores = target.study is not None or is_told
     return found if may_see_scores or found.result is None else Computed(without_scores(found.result))
 
 

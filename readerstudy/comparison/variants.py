@@ -26,7 +26,7 @@ from readerstudy.design.kernels.documents import canonical
 from readerstudy.design.shown import patients_shown
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.planning import shows_results
-from readerstudy.model_runs.publishing import is_for_benchmark, is_plain, target_of_run
+from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun, StudyCase
 
 _ABOUT = ("pk", "question__exam__pseudonym", "question__exam__patient_pseudonym")
@@ -91,15 +91,13 @@ class RunFamily:
 
 
 def family_of(run: ModelRun) -> RunFamily:
-    """Refused in a study whose results nobody may see yet, and on a benchmark. Few queries."""
-    if is_for_benchmark(run):
-        sentence = _("How models do on a benchmark is told by its editions alone.")
-        raise RunningRefused("hidden", sentence, status=403)
+    """Refused in a study whose results nobody may see yet, and on a benchmark under way. Three queries."""
     if not shows_results(run):
-        sentence = _(
+        of_study = _(
             "How a model does in a study is a result of the study: it is shown once the study is closed and somebody "
             "has looked at its results."
         )
+        sentence = of_study if run.study else _("How models do on a benchmark is told by its editions alone.")
         raise RunningRefused("hidden", sentence, status=403)
     batch = run.batch
     alike = ModelRun.objects.filter(

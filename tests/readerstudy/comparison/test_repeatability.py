@@ -145,11 +145,11 @@ def test_the_page_costs_few_queries(
     bank, entry = keyed_bank(3, name=f"Bank {n}"), entry_named()
     for number in range(n):
         import_file(entry, Target(bank), answers(Q1="B", Q2=f"no {number}"))
-    # session, person, roles; entry; runs; imports; job; and at the first look the job with its savepoint
-    with django_assert_num_queries(10):
+    # session, person, roles; entry; runs; imports; job; a benchmark; and at the first look the job with its savepoint
+    with django_assert_num_queries(11):
         coordinator.get(page_of(entry))
     look(coordinator, entry)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         assert coordinator.get(page_of(entry)).context["result"]["pairs"]
 
 
