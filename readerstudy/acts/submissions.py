@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -12,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.acts import Act, Confirmation
+from annotation.acts import Act
 from annotation.acts.banks import COORDINATORS
 from annotation.models import User
 from readerstudy.acts.models import ModelRunAct
@@ -22,7 +21,7 @@ from readerstudy.leaderboard.access import LeaderboardRefused, known_benchmark, 
 from readerstudy.leaderboard.running import hand_in
 from readerstudy.leaderboard.statements import pass_statement, refuse_statement, statements_known_to
 from readerstudy.leaderboard.submissions import name_for_edition, submissions_known_to, withdraw_submission
-from readerstudy.models import ModelRun, Statement, Submission
+from readerstudy.models import Statement, Submission
 
 
 def known_submission(person: User, slug: str, public_id: str) -> Submission:
@@ -95,29 +94,13 @@ class WithdrawSubmission(SubmissionAct):
     def may(cls, person: User, submission: Submission) -> bool:
         return is_of_team(person, submission) or runs_leaderboards(person)
 
-    def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation:
-        return Confirmation(
-            about=self.thing.team.name,
-            title=_("Withdraw submission %(n)d for good?") % {"n": self.thing.number},
-            sentences=[
-                _("It leaves the editions that are not published, and cannot be named again."),
-                _("In published editions its numbers stay as a struck line, with the date and this reason."),
-            ],
-            label=_("Withdraw it"),
-            back=self.page(),
-            sent=arguments,
-        )
-
 
 class StatementAct(Act[Statement]):
     roles, found_by = COORDINATORS, ("slug", "public_id")
 
     @classmethod
     def find(cls, person: User, **named: Any) -> Statement:
-        found = known_statement(person, named["slug"], named["public_id"])
-        if not runs_leaderboards(person):
-            raise PermissionDenied(_("This is for coordinators of the site."))
-        return found
+        return known_statement(person, named["slug"], named["public_id"])
 
     def page(self) -> str:
         return reverse("leaderboard-statement", args=[self.thing.team.benchmark.slug, self.thing.public_id])
@@ -143,13 +126,6 @@ class HandInModelRun(ModelRunAct):
 
     name, route, summary = "model-run-hand-in", "hand-in/", "Hand a run of a model in for a team"
     roles, do = COORDINATORS, hand_in
-
-    @classmethod
-    def find(cls, person: User, **named: Any) -> ModelRun:
-        found = super().find(person, **named)
-        if not runs_leaderboards(person):
-            raise PermissionDenied(_("This is for coordinators of the site."))
-        return found
 
     def form_for(self, sent: Mapping[str, Any]) -> HandInForm:
         self.sent = HandInForm(self.thing, sent)

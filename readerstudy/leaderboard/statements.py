@@ -10,7 +10,6 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -43,7 +42,7 @@ def add_statement(team: Team, answers: Mapping[str, object], *, actor: User | No
     A submission whose statement was refused has this one from now on. Refused with what is wrong in each line.
     """
     if problems := problems_of(answers):
-        raise LeaderboardRefused("unanswered", _sentence(problems), status=422, faults=_translated(problems))
+        raise _unanswered(problems)
     team, said = lock_team(team), cleaned(answers)
     newest = team.statements.order_by("-number").first()
     if newest is not None and (newest.form, newest.answers) == (FORM, said) and not newest.refused_because:
@@ -56,19 +55,12 @@ def add_statement(team: Team, answers: Mapping[str, object], *, actor: User | No
     return made
 
 
-def _translated(problems: list[Problem]) -> list[Problem]:
-    return [Problem(one.field, _(one.message)) for one in problems]
-
-
-def _sentence(problems: list[Problem]) -> str:
-    first = problems[0]
+def _unanswered(problems: list[Problem]) -> LeaderboardRefused:
+    first, faults = problems[0], [Problem(one.field, _(one.message)) for one in problems]
     label = _(ASKED[first.field].label) if first.field in ASKED else first.field
-    sentence = ngettext(
-        "%(n)d line of the statement is to be answered otherwise: “%(label)s”. %(message)s",
-        "%(n)d lines of the statement are to be answered otherwise, the first is “%(label)s”. %(message)s",
-        len(problems),
-    )
-    return sentence % {"n": len(problems), "label": label, "message": _(first.message)}
+    sentence = _("Lines of the statement to be answered otherwise: %(n)d. The first is “%(label)s”: %(message)s")
+    facts = {"n": len(problems), "label": label, "message": _(first.message)}
+    return LeaderboardRefused("unanswered", sentence % facts, status=422, faults=faults)
 
 
 @transaction.atomic

@@ -340,20 +340,17 @@ def withdraw_submission(submission: Submission, reason: str, *, actor: User, at:
         sentence = _("Say why it is withdrawn: the reason is printed.")
         raise LeaderboardRefused("no_reason", sentence, status=422, field="reason")
     Team.objects.select_for_update(of=("self",)).get(pk=submission.team_id)
-    named = Edition.objects.filter(entries__submission=submission).order_by("number")
-    editions = list(Edition.objects.select_for_update(of=("self",)).filter(pk__in=named.values("pk")).order_by("pk"))
+    named = submission.entries.values("edition")
+    editions = list(Edition.objects.select_for_update(of=("self",)).filter(pk__in=named).order_by("number"))
     found = Submission.objects.select_related("team__benchmark").get(pk=submission.pk)
     if found.withdrawn_at is not None:
         raise LeaderboardRefused("withdrawn", _("Submission %(n)d is withdrawn already.") % {"n": found.number})
     found.entries.filter(edition__in=[one for one in editions if one.published_at is None]).delete()
     found.withdrawn_at, found.withdrawn_because = at, reason
     found.save(update_fields=["withdrawn_at", "withdrawn_because"])
-    left = {state: [one.number for one in editions if bool(one.published_at) == is_out] for state, is_out in STATES}
-    record("submission.withdrawn", actor=actor, at=at, subject=found, facts={"reason": reason, **left})
+    left = [one.number for one in editions if one.published_at is None]
+    record("submission.withdrawn", actor=actor, at=at, subject=found, facts={"reason": reason, "left": left})
     return found
-
-
-STATES = (("left", False), ("struck_in", True))  # of the editions for which it was named
 
 
 # --- shown ----------------------------------------------------------------------------------------

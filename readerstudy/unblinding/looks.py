@@ -24,7 +24,7 @@ from annotation.statistics.kernels.intervals import share
 from readerstudy.enums import Aid, Block, EntryState, ResponseState, StudyState
 from readerstudy.models import Enrolment, ModelRun, Prediction, ReaderStudy, Response, StudyCase
 from readerstudy.predictions.runs import mark_planned
-from readerstudy.study.benchmarked import is_benchmarked
+from readerstudy.study.benchmarked import benchmarked_banks, is_benchmarked
 from readerstudy.study.kernels.states import counted_state, is_correct
 from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import StudyRefused, lock_study
@@ -187,10 +187,8 @@ def right_without_images(bank: QuestionBank, revisions: QuerySet[Revision]) -> I
     """By the newest complete run without images of each listed model, on the bank and on each study.
 
     The first order and repeat count; refused and cut answers are wrong. Nothing of a study whose results nobody has
-    seen, nor of a bank on what such a study asks, nor on a benchmark. Few queries.
+    seen, nor of a bank on what such a study asks, nor by runs on a bank that is a benchmark. Two queries.
     """
-    if is_benchmarked(bank.pk):
-        return
     studies = ReaderStudy.objects.filter(bank=bank)
     seen = with_seen_results(studies).order_by().values("pk")
     runs = ModelRun.objects.filter(
@@ -199,7 +197,7 @@ def right_without_images(bank: QuestionBank, revisions: QuerySet[Revision]) -> I
         batch__images=SentImages.NONE,
         batch__state=BatchState.COMPLETE,
         entry__state=EntryState.LISTED,
-    )
+    ).exclude(study=None, batch__bank__in=benchmarked_banks())
     newest = {(run.entry_id, run.study_id): run for run in runs.select_related("entry", "study").order_by("batch_id")}
     secret = StudyCase.objects.filter(study__frozen_at__isnull=False, block=Block.MAIN, voiding=None)
     secret = secret.filter(study__in=studies).exclude(study__in=seen).order_by()

@@ -98,8 +98,6 @@ def leaderboard_submission(request: AuthenticatedRequest, slug: str, public_id: 
         "report": submission.report,
         "steps": steps_of(submission),
         "running": job is not None and job.is_unfinished,
-        "problems": [{"row": row, "id": name, "message": text} for row, name, text in _listed(submission, "problems")],
-        "failed": [{"row": row, "id": name, "raw": raw} for row, name, raw in _listed(submission, "failed")],
         "editions": _editions(submission) if is_own else [],
         "statements": submission.team.statements.filter(refused_because="").order_by("-number"),
         "may_withdraw": submission.withdrawn_at is None and (is_own or runs_leaderboards(request.user)),
@@ -108,11 +106,6 @@ def leaderboard_submission(request: AuthenticatedRequest, slug: str, public_id: 
     part = "readerstudy/leaderboard/_submission.html"
     template = part if asks_for_part(request) else "readerstudy/leaderboard/submission.html"
     return render(request, template, context)
-
-
-def _listed(submission: Submission, name: str) -> list[Any]:
-    found: list[Any] = submission.report.get(name, [])
-    return found
 
 
 def _editions(submission: Submission) -> list[Any]:

@@ -45,7 +45,7 @@ def test_each_one_is_a_further_number_and_none_changes(team: Team) -> None:
 
 
 def test_an_unanswered_line_is_refused_by_name(team: Team) -> None:
-    with refuses(LeaderboardRefused, "unanswered", match="2 lines .* first is “Number of parameters”") as refused:
+    with refuses(LeaderboardRefused, "unanswered", match="2. The first is “Number of parameters”") as refused:
         add(team, parameters="", link="ftp://x")
     assert refused.value.status == 422
     assert [one.field for one in refused.value.facts["faults"]] == ["parameters", "link"]

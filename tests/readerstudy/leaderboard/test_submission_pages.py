@@ -116,8 +116,7 @@ def test_a_file_is_sent_checked_named_and_withdrawn(board: Benchmark, team: Team
     answer = member.post(f"{address}name/", {"edition": 1, "statement": 1}, follow=True)
     assert "Named for edition 1. You can name another one until 2026-06-01 (UTC)." in answer.content.decode()
     assert EditionEntry.objects.get().submission == made
-    assert member.post(f"{address}withdraw/", {"reason": "Wrong weights"}).status_code == 409
-    answer = member.post(f"{address}withdraw/", {"reason": "Wrong weights", "confirmed": "yes"}, follow=True)
+    answer = member.post(f"{address}withdraw/", {"reason": "Wrong weights"}, follow=True)
     assert "Wrong weights" in answer.content.decode()
     assert not EditionEntry.objects.exists()
 
@@ -176,7 +175,7 @@ def test_a_coordinator_sees_what_all_teams_sent_and_names_nothing(
     assert "Withdraw it" in own
     assert cora.post(f"{SENT}{made.public_id}/name/", {"edition": 1}).status_code == 403
     assert cora.post(SENT, {}).status_code == 404, "a coordinator is in no team"
-    cora.post(f"{SENT}{made.public_id}/withdraw/", {"reason": "By mail of the team", "confirmed": "yes"})
+    cora.post(f"{SENT}{made.public_id}/withdraw/", {"reason": "By mail of the team"})
     made.refresh_from_db()
     assert made.state == SubmissionState.WITHDRAWN
 
