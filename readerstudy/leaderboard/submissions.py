@@ -112,7 +112,7 @@ def _kept(sent: Submission, *, actor: User | None, at: datetime) -> Submission:
     team = lock_team(sent.team)
     before = same_submission(team, sent)
     if before is None:
-        if team.submissions.filter(checked_at=None).count() >= MOST_WAITING:
+        if team.submissions.filter(checked_at=None, withdrawn_at=None).count() >= MOST_WAITING:
             sentence = _("%(n)d files of this team wait for their check. Send the next one when one is checked.")
             raise LeaderboardRefused("many_waiting", sentence % {"n": MOST_WAITING})
         store_numbered(sent, team)
@@ -120,6 +120,8 @@ def _kept(sent: Submission, *, actor: User | None, at: datetime) -> Submission:
         record("submission.received", actor=actor, at=at, subject=sent, facts=facts)
     kept = before or sent
     if kept.checked_at is None:
+        if not FILES.folder_of(kept).exists():
+            FILES.folder_of(sent).rename(FILES.folder_of(kept))  # the first one was lost, such as by a restored backup
         title = _("Check submission %(n)d of %(team)s") % {"n": kept.number, "team": team.name}
         params = CheckParams(submission=kept.public_id)
         enqueue_once(CHECK, title[:200], params, about="submission", actor=actor, at=at)
@@ -149,14 +151,14 @@ class Checked(Struct, frozen=True):
 def check_submission(progress: Progress, params: CheckParams) -> Result:
     """The handler. Run again after it was stopped, it checks once."""
     submission = Submission.objects.select_related("version").get(public_id=params["submission"])
-    if submission.checked_at is None:
+    if submission.checked_at is None and submission.withdrawn_at is None:
         progress.report(0, 1)
         found = check_file(FILES.folder_of(submission) / FILE, submission.version, submission.duplicates)
         store_check(submission, found, at=timezone.now())
         submission.refresh_from_db(fields=["report", "is_sound"])
         progress.report(1, 1)
     FILES.discard(submission)
-    return {name: submission.report[name] for name in COUNTS} | {"sound": submission.is_sound}
+    return {name: submission.report.get(name) for name in COUNTS} | {"sound": submission.is_sound}
 
 
 def check_file(content: bytes | Path, version: BenchmarkVersion, duplicates: str = "") -> Checked:
@@ -348,6 +350,7 @@ def withdraw_submission(submission: Submission, reason: str, *, actor: User, at:
     found.entries.filter(edition__in=[one for one in editions if one.published_at is None]).delete()
     found.withdrawn_at, found.withdrawn_because = at, reason
     found.save(update_fields=["withdrawn_at", "withdrawn_because"])
+    transaction.on_commit(lambda: FILES.discard(found))
     left = [one.number for one in editions if one.published_at is None]
     record("submission.withdrawn", actor=actor, at=at, subject=found, facts={"reason": reason, "left": left})
     return found

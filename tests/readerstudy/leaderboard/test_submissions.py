@@ -7,6 +7,7 @@ import json
 import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -200,6 +201,24 @@ def test_a_check_that_was_lost_begins_again_with_the_same_file(board: Benchmark,
     Job.objects.update(state=JobState.FAILED)
     again = send(team, answer_file(board, "A" * N))
     assert (again.pk, again.is_sound) == (made.pk, True)
+
+
+def test_a_file_that_was_lost_comes_with_the_same_file(board: Benchmark, team: Team) -> None:
+    made = receive_submission(team, [answer_file(board, "A" * N)], "a", actor=member(team), at=AT)
+    FILES.discard(made)
+    assert send(team, answer_file(board, "A" * N)).answers == "A" * N
+
+
+def test_what_is_withdrawn_before_its_check_is_not_checked(
+    board: Benchmark, team: Team, django_capture_on_commit_callbacks: Any
+) -> None:
+    made = receive_submission(team, [answer_file(board, "A" * N)], "a", actor=member(team), at=AT)
+    with django_capture_on_commit_callbacks(execute=True):
+        withdraw_submission(made, "Wrong file", actor=member(team), at=AT)
+    assert not FILES.folder_of(made).exists()
+    made = send(team, answer_file(board, "A" * N))
+    assert (made.checked_at, made.state) == (None, SubmissionState.WITHDRAWN)
+    assert Job.objects.get().state == JobState.SUCCEEDED
 
 
 def test_only_so_many_files_wait(board: Benchmark, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
