@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
@@ -150,8 +150,11 @@ def cluster_mcnemar_chi2(first: Correct, second: Correct, cluster: NDArray[np.in
 
     ``first``, ``second``: rows of ``correct``; ``cluster``: exam or patient of each question; shapes (questions,).
     """
-    differences, _trials = _by_cluster(first, second, cluster)
-    n = paired_table(first, second).n
+    differences, trials = _by_cluster(first, second, cluster)
+    return _obuchowski(differences, int(trials.sum()))
+
+
+def _obuchowski(differences: NDArray[np.float64], n: int) -> ChiSquare:
     squares = float(differences @ differences)
     if n == 0 or squares == 0:
         return ChiSquare(None, 1, None, n, NO_VARIATION if n else NO_COMMON_QUESTIONS)
@@ -183,7 +186,10 @@ def clustered_difference(first: Correct, second: Correct, cluster: NDArray[np.in
     Arguments as for ``cluster_mcnemar_chi2``. Fewer than 10 clusters: no interval; neither where clusters do not differ
     at all, flag ``no_variation``.
     """
-    differences, trials = _by_cluster(first, second, cluster)
+    return _cluster_robust(*_by_cluster(first, second, cluster))
+
+
+def _cluster_robust(differences: NDArray[np.float64], trials: NDArray[np.int64]) -> ClusteredDifference:
     n, m = int(trials.sum()), trials.size
     if n == 0:
         return ClusteredDifference(undefined(NO_COMMON_QUESTIONS, n=0, method="cluster_t"), None, 0)
@@ -398,10 +404,14 @@ def ranked_pairs(correct: NDArray[np.integer], cluster: NDArray[np.integer], *, 
     """
     pairs = list(combinations(range(len(correct)), 2))
     tables = [paired_table(correct[first], correct[second]) for first, second in pairs]
+    found: list[Estimate]
+    p_values: list[float | None]
     if clustered:
-        apart = [clustered_difference(correct[first], correct[second], cluster) for first, second in pairs]
-        found = [one.difference for one in apart]
-        p_values = [_p_by_cluster(correct, cluster, *pair, one) for pair, one in zip(pairs, apart, strict=True)]
+        found, p_values = [], []
+        for differences_of_pair, trials in _pairs_by_cluster(correct, cluster):
+            apart = _cluster_robust(differences_of_pair, trials)
+            found.append(apart.difference)
+            p_values.append(_p_by_cluster(differences_of_pair, apart))
     else:
         found = differences(tables)
         p_values = [mcnemar_exact_p(table) if table.n else None for table in tables]
@@ -409,12 +419,26 @@ def ranked_pairs(correct: NDArray[np.integer], cluster: NDArray[np.integer], *, 
     return [RankedPair(*pair, table, one, p, adjusted) for pair, table, one, p, adjusted in rows]
 
 
-def _p_by_cluster(
-    correct: NDArray[np.integer], cluster: NDArray[np.integer], first: int, second: int, apart: ClusteredDifference
-) -> float | None:
+def _pairs_by_cluster(
+    correct: NDArray[np.integer], cluster: NDArray[np.integer]
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """``_by_cluster`` of every pair of rows, in the order of ``combinations``; all pairs of one row are made at once."""
+    order = np.argsort(cluster, kind="stable")
+    starts = np.flatnonzero(np.diff(cluster[order], prepend=cluster.min(initial=0) - 1))
+    counted = np.ascontiguousarray(correct[:, order] >= 0)
+    right = np.where(counted, correct[:, order], 0).astype(np.int8)
+    for row in range(len(correct) - 1):
+        both = counted[row] & counted[row + 1 :]
+        apart = np.add.reduceat((right[row] - right[row + 1 :]) * both, starts, axis=1, dtype=np.int64)
+        trials = np.add.reduceat(both, starts, axis=1, dtype=np.int64)
+        for of_pair, n in zip(apart, trials, strict=True):
+            yield of_pair[n > 0].astype(np.float64), n[n > 0]
+
+
+def _p_by_cluster(of_pair: NDArray[np.float64], apart: ClusteredDifference) -> float | None:
     if apart.n_clusters < FEWEST_CLUSTERS:
         return None
-    found = cluster_mcnemar_chi2(correct[first], correct[second], cluster)
+    found = _obuchowski(of_pair, apart.difference.n)
     return 1.0 if found.p is None and found.n else found.p  # two that never differ are no evidence of an order
 
 
