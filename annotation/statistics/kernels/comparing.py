@@ -422,7 +422,7 @@ def ranked_pairs(correct: NDArray[np.integer], cluster: NDArray[np.integer], *, 
 def _pairs_by_cluster(
     correct: NDArray[np.integer], cluster: NDArray[np.integer]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """``_by_cluster`` of every pair of rows, in the order of ``combinations``; all pairs of one row are made at once."""
+    """``_by_cluster`` of every pair of rows, in the order of ``combinations``; those of one row are made at once."""
     order = np.argsort(cluster, kind="stable")
     starts = np.flatnonzero(np.diff(cluster[order], prepend=cluster.min(initial=0) - 1))
     counted = np.ascontiguousarray(correct[:, order] >= 0)
